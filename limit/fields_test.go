@@ -20,8 +20,8 @@ func TestEveryFieldHasItsPlace(t *testing.T) {
 		otherwise map[string]string
 	}{
 		{vocabulary.Rule{}, Rule{}, map[string]string{"WindowSeconds": "Window"}},
-		{vocabulary.Policy{}, Policy{}, map[string]string{"Key": "", "Scope": "PerServer"}},     // a KeyFunc is the key
-		{limiter.Question{}, Request{}, map[string]string{"Scale": "", "Look": "", "Once": ""}}, // are for zones and their secrets
+		{vocabulary.Policy{}, Policy{}, map[string]string{"Key": "", "Scope": "PerServer"}}, // a KeyFunc is the key
+		{limiter.Question{}, Request{}, map[string]string{"Scale": ""}},                     // is for zones
 		{vocabulary.Verdict{}, Decision{}, map[string]string{
 			"RetryMillis": "RetryAfter", "DelayMillis": "Delay", "Quotas": "Remaining",
 		}},

@@ -73,6 +73,9 @@ func TestPermissions(t *testing.T) {
 	sc.polls(sc.places['b'], line.Admitted)
 	sc.clock.Add(15 * time.Second)
 	sc.polls(sc.places['c'], line.Admitted)
+	if first, err := s.Spend(t.Context(), "key", "one", time.Minute); !first || err != nil {
+		t.Errorf("spend: %t, %v", first, err)
+	}
 	lost := sc.lost('d', 1)
 	sc.fails(s.Recall(t.Context(), "Z", []line.Departure{{Place: sc.places['b'], AdmittedAtMillis: 1}}), nil)
 	sc.polls(lost, line.Waiting) // which heals

@@ -144,11 +144,7 @@ func (s *Store) pipeline(ctx context.Context, all []*decision, withText bool) (m
 func (s *Store) allowArgs(d *decision) (keys []string, args []any) {
 	const fixed, each = 3, 4
 	keys, args = make([]string, len(d.Rules)), make([]any, 0, fixed+each*len(d.Rules))
-	cost := d.Cost
-	if d.Look {
-		cost = -cost
-	}
-	args = append(args, s.clock(), s.linger.Milliseconds(), cost)
+	args = append(args, s.clock(), s.linger.Milliseconds(), d.Cost)
 	for i, r := range d.Rules {
 		keys[i] = d.base + letters[r.Algorithm] + strconv.FormatInt(r.WindowSeconds, 10)
 		// Redis need not know the Burst: the permits have it.

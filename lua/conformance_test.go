@@ -27,6 +27,12 @@ func TestModel(t *testing.T) {
 	conformance.Property(t, openHarness, openEmbedded)
 }
 
+func TestSpends(t *testing.T) {
+	t.Parallel()
+	conformance.Spends(t, openHarness, openEmbedded)
+	conformance.SpendsOnce(t, openStore(t, nil))
+}
+
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
 	s := openStore(t, now)

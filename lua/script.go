@@ -38,6 +38,7 @@ var (
 	deleteZoneScript  = newScript("line/delete_zone.lua")
 	recallScript      = newScript("line/recall.lua")
 	announceScript    = newScript("line/announce.lua")
+	spendScript       = newScript("line/spend.lua")
 	allowScript       = newScript("limits/allow.lua")
 	putPoliciesScript = newScript("limits/put_policies.lua")
 
@@ -46,7 +47,7 @@ var (
 	allowScripts = singleAllowScripts()
 
 	scripts = slices.AppendSeq([]*script{
-		pollScript, pollFullScript, touchScript, sweepScript, sampleScript, putZoneScript, deleteZoneScript, recallScript, announceScript,
+		pollScript, pollFullScript, touchScript, sweepScript, sampleScript, putZoneScript, deleteZoneScript, recallScript, announceScript, spendScript,
 		allowScript, putPoliciesScript,
 	}, maps.Values(allowScripts))
 )

@@ -246,6 +246,18 @@ func TestRefusalsWriteNothing(t *testing.T) {
 		"a change of other policies than there are": func(sc *scene) {
 			sc.fails(sc.store.PutPolicies(sc.Context(), limit.PolicySet{Version: 3}, 2, ""), limit.ErrPoliciesChanged)
 		},
+		"spending what is spent": func(sc *scene) {
+			for by, life := range map[string]time.Duration{"another": time.Hour, "who asks": 0} {
+				if first, err := sc.store.Spend(sc.Context(), "key", by, life); first || err != nil {
+					sc.Errorf("%s: %t, %v", by, first, err)
+				}
+			}
+		},
+		"asking whether a key is spent": func(sc *scene) {
+			if first, err := sc.store.Spend(sc.Context(), "another key", "who asks", 0); !first || err != nil {
+				sc.Errorf("%t, %v", first, err)
+			}
+		},
 		"putting back a zone that is there": func(sc *scene) {
 			other := sc.zone
 			other.PerMinute++
@@ -257,6 +269,9 @@ func TestRefusalsWriteNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sc := newScene(t)
+			if first, err := sc.store.Spend(t.Context(), "key", "one", time.Hour); !first || err != nil {
+				t.Fatal(first, err)
+			}
 			sc.writesNothing(func() { refused(sc) })
 		})
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
-	"github.com/openqueue/waitingroom/internal/site"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
 )
 
@@ -31,12 +31,6 @@ func seedPolicies(s checked, configured []limit.Policy) []limit.Policy {
 	if s.DoorLimits != guardOff {
 		own = append(own, guard.Policies()...)
 	}
-	if s.SiteAddr != "" {
-		own = append(own, site.Policies()...)
-	}
-	if s.TicketsJWKS != "" {
-		own = append(own, ticket.Policies()...)
-	}
 	return append(slices.Clip(configured), slices.DeleteFunc(own, func(p limit.Policy) bool {
 		return slices.ContainsFunc(configured, func(c limit.Policy) bool { return c.Name == p.Name })
 	})...)
@@ -45,17 +39,12 @@ func seedPolicies(s checked, configured []limit.Policy) []limit.Policy {
 // newLimits makes the limits. opened keeps the policies; where it counts, too, it
 // counts for all servers, else this one counts for itself. seeds are the policies
 // to make when absent.
-func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secrets [][]byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
-	// Names of keys for the store, from the secrets that all servers have; not the
-	// secrets themselves, which sign tokens.
-	names := make([][]byte, len(secrets))
-	for i, secret := range secrets {
-		named := hmac.New(sha256.New, secret)
-		named.Write([]byte("limits: the names of keys")) // a hash.Hash never returns an error
-		names[i] = named.Sum(nil)
-	}
+func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
+	// Names of keys for the store, from the secret that signs; not the secret itself, which signs tokens.
+	names := hmac.New(sha256.New, secret)
+	names.Write([]byte("limits: the names of keys")) // a hash.Hash never returns an error
 	o := limiter.Dependencies{
-		Local: local.New(local.CountersOptions{}), Servers: s.Servers, Secret: names[0], Others: names[1:], Meter: metrics, Logger: log,
+		Local: local.New(local.CountersOptions{}), Servers: s.Servers, Secret: names.Sum(nil), Meter: metrics, Logger: log,
 	}
 	if shared, ok := opened.(limiter.Counters); ok {
 		o.Store = shared
@@ -77,14 +66,14 @@ func (l *limits) stop() {
 }
 
 // openTickets returns what checks invitations, and begins to keep the keys fresh that they are signed with; stop ends that.
-func openTickets(ctx context.Context, s checked, l *limits, log *slog.Logger) (desk *ticket.Desk, stop func(), err error) {
+func openTickets(ctx context.Context, s checked, spends store.Spender, log *slog.Logger) (desk *ticket.Desk, stop func(), err error) {
 	if s.TicketsJWKS == "" {
-		return ticket.New(nil, l, log), func() {}, nil
+		return ticket.New(nil, spends, log), func() {}, nil
 	}
 	keys, err := identity.New(identity.FinderOptions{JWKS: s.TicketsJWKS, Issuer: s.TicketsIssuer, Logger: log})
 	if err != nil {
 		return nil, nil, err
 	}
 	keys.Start(ctx)
-	return ticket.New(keys, l, log), keys.Stop, nil
+	return ticket.New(keys, spends, log), keys.Stop, nil
 }

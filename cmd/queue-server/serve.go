@@ -111,7 +111,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	limits, err := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets, metrics, log)
+	limits, err := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets[0], metrics, log)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithZones(zones.Settings)
 	visited, guard := links.first()
-	tickets, stopTickets, err := openTickets(ctx, s, limits, log)
+	tickets, stopTickets, err := openTickets(ctx, s, zones, log)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	gate := site.New(site.Dependencies{
-		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Limits: limits, Meter: metrics, RoomURL: s.SiteRoomURL, Logger: log,
+		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL, Logger: log,
 	})
 	r := rooms{
 		page:          pages,

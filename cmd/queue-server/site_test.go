@@ -68,9 +68,6 @@ func TestSiteListener(t *testing.T) {
 			t.Errorf("%s: %d", path, got.status)
 		}
 	}
-	if got := s.admin(t, http.MethodGet, "/admin/limits/site-passes", ""); got.status != http.StatusOK {
-		t.Errorf("the policy of passes: %+v", got)
-	}
 }
 
 // TestManyCookies: the waiting page of a site gets all that the site's own pages get.

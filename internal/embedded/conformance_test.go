@@ -60,6 +60,12 @@ func (s *Store) footprint(zoneID string) map[string]int {
 	return all
 }
 
+func TestSpends(t *testing.T) {
+	t.Parallel()
+	conformance.Spends(t, openHarness)
+	conformance.SpendsOnce(t, openHarness(t, time.Now).Store)
+}
+
 func TestBooks(t *testing.T) {
 	t.Parallel()
 	conformance.RunPolicies(t, func(t *testing.T, now func() time.Time) policyset.PolicyStore {

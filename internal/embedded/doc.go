@@ -7,7 +7,7 @@
 // back with the visitors' own tokens, as they do after the loss of a Redis.
 // Settings, and what bounds the healing (see line.Memory), survive in
 // zones.json. A journal (journal.go) has the visitors who were admitted or left, so that
-// no token is used twice. The data directory is locked against a second process.
+// no token is used twice; another has the keys that were spent (spend.go). The data directory is locked against a second process.
 //
 // A change is in force before it is on the disk, even if it cannot be written: an
 // operator's pause must not wait for a full disk. NotKept says why a restart would

@@ -141,6 +141,7 @@ func (s *Store) remember() {
 			close(written)
 		case <-tick.C:
 			s.journal.rotate(s.keepFor())
+			s.spends.tidy(s.now())
 			s.saveAll()
 		}
 	}

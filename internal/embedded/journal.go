@@ -20,25 +20,24 @@ import (
 )
 
 const (
-	// The name of a part of the journal has when it was begun, in Unix milliseconds.
-	journalPrefix, journalSuffix = "departures-", ".log"
+	// The name of a part of a journal begins with what the journal has, and then has when the part was begun, in Unix
+	// milliseconds.
+	departuresPrefix, spentPrefix, journalSuffix = "departures-", "spent-", ".log"
 	// journalEnd ends a record. A line without it was cut short, and is not read.
 	journalEnd = "."
 	// complainEvery is the least time between two log entries that the journal cannot be written.
 	complainEvery = time.Minute
 )
 
-// journal has the visitors who were admitted or left, in the order in which they did. It
-// keeps a token from being used twice after the process ended, however it ended: each
-// record is with the kernel before the visitor is answered, and on the disk within a
-// second. A part is deleted when none of its records matters any more.
+// journal has records of what must not happen twice, in the order in which it happened: visitors were admitted or left, keys
+// were spent. Each record is with the kernel before anybody is answered, and on the disk within a second. So it survives
+// the process, however that ends. A part is deleted when none of its records matters any more.
 //
-// A record is a line of text: zone, id in hexadecimal, newest arrival of the zone in
-// microseconds, epoch, when the visitor was admitted in milliseconds (0: it left), journalEnd.
+// A record is a line of text that ends with journalEnd.
 type journal struct {
-	dir    string
-	logger *slog.Logger
-	now    func() time.Time
+	dir, prefix string
+	logger      *slog.Logger
+	now         func() time.Time
 
 	mu   sync.Mutex
 	file *os.File
@@ -49,29 +48,23 @@ type journal struct {
 	complained time.Time
 }
 
-// entryOf is a record of the journal: a departure from a zone.
-type entryOf struct {
-	zoneID string
-	line.Departure
-}
-
 // openJournal returns the journal, and the records of all its parts, the oldest first. The
-// first departure begins a new part.
-func openJournal(dir string, logger *slog.Logger, now func() time.Time) (*journal, []entryOf, error) {
-	j := &journal{dir: dir, logger: logger, now: now}
+// first record begins a new part.
+func openJournal(dir, prefix string, logger *slog.Logger, now func() time.Time) (*journal, []string, error) {
+	j := &journal{dir: dir, prefix: prefix, logger: logger, now: now}
 	files, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // openDisk may not have been able to make it
 		return nil, nil, fmt.Errorf("embedded: journal: %w", err)
 	}
 	for _, file := range files {
-		text, isPart := strings.CutPrefix(file.Name(), journalPrefix)
+		text, isPart := strings.CutPrefix(file.Name(), prefix)
 		text, isLog := strings.CutSuffix(text, journalSuffix)
 		if began, err := strconv.ParseInt(text, 10, 64); err == nil && isPart && isLog {
 			j.began = append(j.began, began)
 		}
 	}
 	slices.Sort(j.began)
-	var all []entryOf
+	var all []string
 	for _, began := range j.began {
 		part, err := readPart(j.name(began))
 		if err != nil {
@@ -83,10 +76,10 @@ func openJournal(dir string, logger *slog.Logger, now func() time.Time) (*journa
 }
 
 func (j *journal) name(began int64) string {
-	return filepath.Join(j.dir, journalPrefix+strconv.FormatInt(began, 10)+journalSuffix)
+	return filepath.Join(j.dir, j.prefix+strconv.FormatInt(began, 10)+journalSuffix)
 }
 
-func readPart(name string) (all []entryOf, err error) {
+func readPart(name string) (all []string, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -94,8 +87,8 @@ func readPart(name string) (all []entryOf, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	for lines := bufio.NewReader(f); ; {
 		text, err := lines.ReadString('\n')
-		if e, ok := parseEntry(strings.TrimSuffix(text, "\n")); ok {
-			all = append(all, e)
+		if record, whole := strings.CutSuffix(strings.TrimSuffix(text, "\n"), " "+journalEnd); whole {
+			all = append(all, record)
 		}
 		if errors.Is(err, io.EOF) {
 			return all, nil
@@ -106,31 +99,12 @@ func readPart(name string) (all []entryOf, err error) {
 	}
 }
 
-func parseEntry(text string) (e entryOf, ok bool) {
-	const fields = 6
-	f := strings.Split(text, " ")
-	if len(f) != fields || f[fields-1] != journalEnd {
-		return entryOf{}, false
-	}
-	id, err := hex.DecodeString(f[1])
-	arrived, err2 := strconv.ParseInt(f[2], 10, 64)
-	epoch, err3 := strconv.ParseUint(f[3], 10, 32)
-	at, err4 := strconv.ParseInt(f[4], 10, 64)
-	if errors.Join(err, err2, err3, err4) != nil || len(id) != len(line.ID{}) {
-		return entryOf{}, false
-	}
-	p := line.Place{ID: line.ID(id), ArrivedAtMicros: arrived, Epoch: uint32(epoch)}
-	return entryOf{f[0], line.Departure{Place: p, AdmittedAtMillis: at}}, true
-}
-
-// add writes a departure down. If it cannot, it logs that: if the process ended now, the
-// visitor's token might be good once more.
-func (j *journal) add(zoneID string, d line.Departure) {
+// add writes a record down. If it cannot, it logs that: if the process ended now, what happened might happen once more.
+func (j *journal) add(text string) {
 	if j == nil {
 		return
 	}
-	record := fmt.Appendf(nil, "%s %x %d %d %d %s\n",
-		zoneID, d.Place.ID, d.Place.ArrivedAtMicros, d.Place.Epoch, d.AdmittedAtMillis, journalEnd)
+	record := []byte(text + " " + journalEnd + "\n")
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.torn {
@@ -166,7 +140,7 @@ func (j *journal) begin() error {
 func (j *journal) complain(err error) {
 	if now := j.now(); err != nil && now.Sub(j.complained) >= complainEvery {
 		j.complained = now
-		j.logger.Error("cannot write down who departed; after a restart their tokens might be good once more", "err", err)
+		j.logger.Error("cannot write down what was used; after a restart it might be good once more", "journal", j.prefix, "err", err)
 	}
 }
 
@@ -232,9 +206,48 @@ func (s *Store) keepFor() (longest time.Duration) {
 	return longest + rewrite
 }
 
+// entryOf is a record of the departures: a departure from a zone. Its text is zone, id in hexadecimal, newest arrival of the
+// zone in microseconds, epoch, when the visitor was admitted in milliseconds (0: it left).
+type entryOf struct {
+	zoneID string
+	line.Departure
+}
+
+func (e entryOf) record() string {
+	p := e.Place
+	return fmt.Sprintf("%s %x %d %d %d", e.zoneID, p.ID, p.ArrivedAtMicros, p.Epoch, e.AdmittedAtMillis)
+}
+
+// departed returns the departures that records tell of.
+func departed(records []string) (all []entryOf) {
+	for _, text := range records {
+		if e, ok := parseEntry(text); ok {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func parseEntry(text string) (e entryOf, ok bool) {
+	const fields = 5
+	f := strings.Split(text, " ")
+	if len(f) != fields {
+		return entryOf{}, false
+	}
+	id, err := hex.DecodeString(f[1])
+	arrived, err2 := strconv.ParseInt(f[2], 10, 64)
+	epoch, err3 := strconv.ParseUint(f[3], 10, 32)
+	at, err4 := strconv.ParseInt(f[4], 10, 64)
+	if errors.Join(err, err2, err3, err4) != nil || len(id) != len(line.ID{}) {
+		return entryOf{}, false
+	}
+	p := line.Place{ID: line.ID(id), ArrivedAtMicros: arrived, Epoch: uint32(epoch)}
+	return entryOf{f[0], line.Departure{Place: p, AdmittedAtMillis: at}}, true
+}
+
 // depart writes down that a visitor was admitted or left. The record has the zone's newest
 // arrival, so that no place of that id comes back that was given out so far.
 func (s *Store) depart(zoneID string, id line.ID, state line.State, admittedAtMillis int64) {
 	p := line.Place{ID: id, ArrivedAtMicros: state.LastArrivalMicros, Epoch: state.Epoch}
-	s.journal.add(zoneID, line.Departure{Place: p, AdmittedAtMillis: admittedAtMillis})
+	s.journal.add(entryOf{zoneID, line.Departure{Place: p, AdmittedAtMillis: admittedAtMillis}}.record())
 }

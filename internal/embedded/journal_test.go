@@ -99,7 +99,7 @@ func TestTheDeadStayDead(t *testing.T) {
 // from starting.
 func TestJournalWithoutAFolder(t *testing.T) {
 	t.Parallel()
-	j, all, err := openJournal(filepath.Join(t.TempDir(), "none yet"), slog.New(slog.DiscardHandler), time.Now)
+	j, all, err := openJournal(filepath.Join(t.TempDir(), "none yet"), departuresPrefix, slog.New(slog.DiscardHandler), time.Now)
 	if err != nil || j == nil || len(all) != 0 {
 		t.Fatalf("%v, %d records, %v", j, len(all), err)
 	}
@@ -110,7 +110,7 @@ func TestJournalWithoutAFolder(t *testing.T) {
 func TestJournalIsReadWhole(t *testing.T) {
 	t.Parallel()
 	clock, dir := conformance.NewClock(), t.TempDir()
-	j, _, err := openJournal(dir, nil, clock.Now)
+	j, _, err := openJournal(dir, departuresPrefix, nil, clock.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,23 +118,23 @@ func TestJournalIsReadWhole(t *testing.T) {
 		{"a", line.Departure{Place: line.Place{ID: testID(1), ArrivedAtMicros: 11, Epoch: 3}, AdmittedAtMillis: 5}},
 		{"a", line.Departure{Place: line.Place{ID: testID(2), ArrivedAtMicros: 12, Epoch: 3}}},
 	}
-	j.add(want[0].zoneID, want[0].Departure)
+	j.add(want[0].record())
 	if _, err := j.file.WriteString("a 0000000000000009 1795"); err != nil {
 		t.Fatal(err)
 	}
 	j.torn = true // as after a write that failed half-way
-	j.add(want[1].zoneID, want[1].Departure)
+	j.add(want[1].record())
 	if _, err := j.file.WriteString("a 0000000000000008 17952233731"); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, got, err := openJournal(dir, nil, clock.Now)
-	if err != nil || !slices.Equal(got, want) {
+	_, records, err := openJournal(dir, departuresPrefix, nil, clock.Now)
+	if got := departed(records); err != nil || !slices.Equal(got, want) {
 		t.Errorf("read %+v, %v, want %+v", got, err, want)
 	}
-	for _, bad := range []string{"", ".", "a 01 1 1 1 .", "a 0000000000000001 x 1 1 .", "a 0000000000000001 1 1 1", strings.Repeat(" ", 5) + "."} {
+	for _, bad := range []string{"", "a 01 1 1 1", "a 0000000000000001 x 1 1", "a 0000000000000001 1 1", strings.Repeat(" ", 4)} {
 		if e, ok := parseEntry(bad); ok {
 			t.Errorf("%q is read as %+v", bad, e)
 		}
@@ -145,19 +145,19 @@ func TestJournalIsReadWhole(t *testing.T) {
 func TestJournalIsBounded(t *testing.T) {
 	t.Parallel()
 	clock, dir := conformance.NewClock(), t.TempDir()
-	j, _, err := openJournal(dir, nil, clock.Now)
+	j, _, err := openJournal(dir, departuresPrefix, nil, clock.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
-		j.add("a", line.Departure{Place: line.Place{ID: testID(1)}})
+		j.add("a record")
 		j.rotate(time.Minute)
 		clock.Add(30 * time.Second)
 	}
 	if got := parts(t, dir); len(got) != 2 {
 		t.Errorf("%d parts, want the one that is written and the one before", len(got))
 	}
-	_, all, err := openJournal(dir, nil, clock.Now)
+	_, all, err := openJournal(dir, departuresPrefix, nil, clock.Now)
 	if err != nil || len(all) < 2 || len(all) > 4 {
 		t.Errorf("%d records, %v, want those of the last minute at least", len(all), err)
 	}

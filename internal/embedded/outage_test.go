@@ -110,8 +110,8 @@ func TestADamagedJournal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "departures-1.log"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, all, err := openJournal(dir, nil, clock.Now)
-	if err != nil || len(all) != 2 {
+	_, records, err := openJournal(dir, departuresPrefix, nil, clock.Now)
+	if all := departed(records); err != nil || len(all) != 2 {
 		t.Errorf("read %d records, %v, want 2", len(all), err)
 	}
 }

@@ -32,7 +32,7 @@ const (
 
 // Options are the options of a store.
 type Options struct {
-	// Dir is the data directory: zones.json, changes.json, limits.json, the journal and the
+	// Dir is the data directory: zones.json, changes.json, limits.json, the journals and the
 	// draws. If it is empty, nothing is kept, as in tests and the simulator.
 	Dir string
 	// Logger gets errors of the background. It defaults to slog.Default().
@@ -53,6 +53,8 @@ type Store struct {
 	disk                                *disk
 	journal                             *journal
 	zonesFile, recordFile, policiesFile *file
+
+	spends spends
 
 	// writing is held while files are written.
 	writing sync.Mutex
@@ -138,10 +140,15 @@ func (s *Store) load() error {
 	}
 	// The policies are written when they change next. The zones are written below.
 	s.policiesKept = s.policies.Load()
-	var departed []entryOf
-	if s.journal, departed, err = openJournal(s.disk.dir, s.logger, s.now); err != nil {
+	var departures, spent []string
+	if s.journal, departures, err = openJournal(s.disk.dir, departuresPrefix, s.logger, s.now); err != nil {
 		return err
 	}
+	if s.spends.journal, spent, err = openJournal(s.disk.dir, spentPrefix, s.logger, s.now); err != nil {
+		return err
+	}
+	s.spends.take(spent)
+	departed := departed(departures)
 	s.takeRecord(had)
 	s.take(had, departed)
 	// Once this is written, zones.json no longer says that the store was closed.
@@ -164,7 +171,7 @@ func (s *Store) Close() error {
 	if s.disk == nil {
 		return nil
 	}
-	return errors.Join(s.save(true, false), s.journal.close(), s.disk.close())
+	return errors.Join(s.save(true, false), s.journal.close(), s.spends.journal.close(), s.disk.close())
 }
 
 // Ping always succeeds: the store is in this process.

@@ -166,11 +166,16 @@ func TestPollUsesTheTicket(t *testing.T) {
 	for _, tok := range []string{before, waits} {
 		r.poll(tok)
 	}
-	if !r.desk.Used(t.Context(), zoneID, "spring", first.ID) || r.desk.Used(t.Context(), zoneID, "spring", second.ID) {
+	if !r.used(t, first.ID) || r.used(t, second.ID) {
 		t.Error("used by who waits, or not by who was let in")
 	}
 	r.clock.forward(6001 * time.Millisecond)
-	if d := read(t, r.poll(waits)); !d.CanEnter || !r.desk.Used(t.Context(), zoneID, "spring", second.ID) {
+	r.spends.away = true
+	if w := r.poll(waits); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("let in, though the use is not noted: %d %s", w.Code, w.Body)
+	}
+	r.spends.away = false
+	if d := read(t, r.poll(waits)); !d.CanEnter || !r.used(t, second.ID) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -189,11 +194,11 @@ func TestPollUsesTheTicketBeforeTheStep(t *testing.T) {
 	must(t, err)
 	early, in := r.join(t)
 	late, waits := r.join(t)
-	if r.poll(in); !ok || r.desk.Used(t.Context(), zoneID, "spring", early.ID) {
+	if r.poll(in); !ok || r.used(t, early.ID) {
 		t.Error("no event, or used before a ticket was needed")
 	}
 	r.clock.forward(6001 * time.Millisecond)
-	if d := read(t, r.poll(waits)); !d.CanEnter || !r.desk.Used(t.Context(), zoneID, "spring", late.ID) {
+	if d := read(t, r.poll(waits)); !d.CanEnter || !r.used(t, late.ID) {
 		t.Errorf("%+v", d)
 	}
 }

@@ -18,9 +18,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/limit/local"
-	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/ticket"
@@ -44,6 +41,7 @@ type room struct {
 	meter  *meter
 	logs   *bytes.Buffer
 	desk   *ticket.Desk
+	spends *spends
 	http   http.Handler
 	joined byte
 }
@@ -65,18 +63,32 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, newSecret)
 	must(tb, err)
-	counters := local.New(local.CountersOptions{Now: r.clock.Now})
-	tb.Cleanup(counters.Close)
-	limits := limiter.New(limiter.Dependencies{Local: counters, Now: r.clock.Now})
-	policies := limit.PolicySet{}
-	for _, p := range ticket.Policies() {
-		policies = policies.Put(p)
-	}
-	limits.Use(policies)
-	r.desk = ticket.New(nil, limits, log)
+	r.spends = &spends{Store: lines}
+	r.desk = ticket.New(nil, r.spends, log)
 	service := entry.New(r.store, answer.NewIssuer(r.tokens, r.passes).WithZones(r.settings), r.meter).WithTickets(r.desk)
 	r.http = openapitest.Public.Handler(tb, routes(service, r.passes.JWKS(), log, r.meter))
 	return r
+}
+
+// spends is the store as tickets see it; or one that is away.
+type spends struct {
+	*embedded.Store
+	away bool
+}
+
+func (s *spends) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
+	if s.away {
+		return false, line.ErrStoreUnavailable
+	}
+	return s.Store.Spend(ctx, key, by, life)
+}
+
+// used reports whether the visitor has used a ticket of the spring sale.
+func (r *room) used(t *testing.T, id line.ID) bool {
+	t.Helper()
+	used, err := r.desk.Used(t.Context(), zoneID, "spring", id)
+	must(t, err)
+	return used
 }
 
 // settings are those of a zone, as a server remembers them.

@@ -60,14 +60,12 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 	if err == nil {
 		err = s.issuer.SoldOut(zoneID, &a)
 	}
+	if err == nil {
+		err = s.use(ctx, zoneID, &a)
+	}
 	s.meter.Poll(zoneID, answer.Outcome(&a, err))
 	if err != nil {
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
-	}
-	if z := s.issuer.Zone(zoneID); z != nil && s.desk != nil && !a.Early && (a.Status == line.Admitted || a.Status == line.AdmittedBefore) {
-		if invitation := z.InvitationAt(time.UnixMilli(a.State.NowMillis)); invitation != "" {
-			s.desk.Use(ctx, zoneID, invitation, a.Place.ID)
-		}
 	}
 	switch a.Status {
 	case line.Admitted:
@@ -81,4 +79,17 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 	}
 	return out, nil
+}
+
+// use notes that a visitor who is let in by invitation has used the ticket. The guard may know the admission of a poll whose use
+// could not be noted, so its answers count, too.
+func (s *Service) use(ctx context.Context, zoneID string, a *line.Answer) error {
+	z := s.issuer.Zone(zoneID)
+	if z == nil || s.desk == nil || a.Status != line.Admitted && a.Status != line.AdmittedBefore {
+		return nil
+	}
+	if invitation := z.InvitationAt(time.UnixMilli(a.State.NowMillis)); invitation != "" {
+		return s.desk.Use(ctx, zoneID, invitation, a.Place.ID)
+	}
+	return nil
 }

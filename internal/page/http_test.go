@@ -22,8 +22,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -413,10 +411,8 @@ func (invites) Claims(token string) (jwt.MapClaims, error) {
 	return jwt.MapClaims{"aud": zoneID, "event": "spring", "sub": token}, nil
 }
 
-// Check implements ticket.Limits: nobody has used anything.
-func (invites) Check(context.Context, limiter.Question) (limiter.Answer, error) {
-	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
-}
+// Spend implements store.Spender: nobody has used anything.
+func (invites) Spend(context.Context, string, string, time.Duration) (bool, error) { return true, nil }
 
 // TestATicketHandedOver: a ticket that is handed over is kept in a cookie, taken out of the address, and given to the script.
 func TestATicketHandedOver(t *testing.T) {

@@ -110,6 +110,12 @@ func (f *fakeStore) Draw(_ context.Context, zoneID, _ string, _ int) ([]byte, er
 	return nil, err
 }
 
+func (f *fakeStore) Spend(context.Context, string, string, time.Duration) (bool, error) {
+	leave, err := f.enter("Spend", "")
+	defer leave()
+	return err == nil, err
+}
+
 func (f *fakeStore) Poll(_ context.Context, zoneID string, _ line.Place) (line.Answer, error) {
 	return f.visit("Poll", zoneID)
 }

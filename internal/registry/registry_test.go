@@ -575,6 +575,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.Drawn(ctx, "a", line.Place{}, 0, 1)
 		_ = r.KeepDraw(ctx, "a", "e", 0, nil)
 		_, _ = r.Draw(ctx, "a", "e", 0)
+		_, _ = r.Spend(ctx, "k", "", 0)
 		r.Depart("b", line.Departure{Place: line.Place{ID: line.ID{2}}})
 		r.tellOnce(ctx)
 		r.readAndLog(ctx)

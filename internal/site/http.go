@@ -29,6 +29,9 @@ func (s *Service) Ask(c echo.Context) error {
 		return err
 	}
 	v := s.ask(r.Context(), zoneID, &q, c)
+	if v.err != nil {
+		return v.err
+	}
 	res := c.Response()
 	header := res.Header()
 	// A gateway may cache answers for a time of its own, as nginx does with proxy_cache_valid, and would then let in

@@ -15,7 +15,7 @@ import (
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
 	h := site.New(site.Dependencies{
-		Room: r.wait, Zones: r, Keys: r.keys, Passes: r.passes, Limits: r.limits, Meter: r, RoomURL: roomURL, Now: r.clock,
+		Room: r.wait, Zones: r, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock,
 	})
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)

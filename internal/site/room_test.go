@@ -17,12 +17,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/limit/local"
-	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -35,8 +31,7 @@ const (
 
 // excused are answers of the description that these tests cannot get.
 var excused = map[string]string{
-	"GET /site/{zoneId} 503 store_unavailable":        "queue-server's TestOtherSecretsAtTheGate gets it",
-	"GET /site/{zoneId}/{path} 503 store_unavailable": "so, too",
+	"GET /site/{zoneId}/{path} 503 store_unavailable": "only Envoy asks there; the other gateways' answer is the same",
 	"GET /site/{zoneId}/{path} 400 invalid_request":   "for a name that the description does not know; held by TestQuestionsThatAreWrong",
 }
 
@@ -58,15 +53,12 @@ type room struct {
 	now    time.Time
 	away   error // what the store answers instead
 	hangs  bool  // the store answers only when its caller has gone
-	slow   bool  // the limits answer only when their caller has gone
+	slow   bool  // Spend answers only when its caller has gone
 	joins  int
 	counts map[string]int
 	keys   *token.Keys
 	passes *pass.Signer
 	wait   *wait.Service
-	limits *limiter.Limiter
-	// counters are the counts of limits that all servers share.
-	counters *local.Counters
 	// http is bare, with each answer checked against the API's description.
 	http, bare http.Handler
 }
@@ -98,25 +90,9 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	must(tb, err)
 	r.wait = wait.New(r, nil, r.keys, answer.NewIssuer(r.keys, r.passes), meter{r}, r.clock)
 	tb.Cleanup(r.wait.Stop)
-	r.counters = local.New(local.CountersOptions{Now: r.clock})
-	tb.Cleanup(r.counters.Close)
-	r.sign("old")
 	r.bare = r.server(roomURL)
 	r.http = openapitest.Site.Handler(tb, r.bare)
 	return r
-}
-
-// sign sets the secrets of the servers that are made from now on. They count under secret. They look under others, too.
-func (r *room) sign(secret string, others ...[]byte) {
-	r.limits = limiter.New(limiter.Dependencies{
-		Store: counted{r.counters, r}, Local: r.counters, Now: r.clock, Secret: []byte(secret), Others: others,
-	})
-	policies := limit.PolicySet{}
-	for _, p := range site.Policies() {
-		must(r.t, p.Validate())
-		policies = policies.Put(p)
-	}
-	r.limits.Use(policies)
 }
 
 func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
@@ -144,21 +120,19 @@ func (r *room) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 	return r.Store.Zone(ctx, zoneID)
 }
 
-// counted returns limits over the counts that all servers share.
-type counted struct {
-	*local.Counters
-	*room
-}
-
-func (c counted) Allow(ctx context.Context, r limit.Request) (limit.Verdict, error) {
-	c.mu.Lock()
-	slow := c.slow
-	c.mu.Unlock()
+// Spend is the store's, which all servers share.
+func (r *room) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
+	r.mu.Lock()
+	away, slow := r.away, r.slow
+	r.mu.Unlock()
 	if slow {
 		<-ctx.Done()
-		return limit.Verdict{}, ctx.Err()
+		return false, ctx.Err()
 	}
-	return c.Counters.Allow(ctx, r)
+	if away != nil {
+		return false, away
+	}
+	return r.Store.Spend(ctx, key, by, life)
 }
 
 // meter is the room as the meter of package wait, whose Join is not the store's.

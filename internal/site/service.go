@@ -5,16 +5,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -32,11 +33,6 @@ const warnEvery = 10 * time.Minute
 // Zones knows the settings of zones.
 type Zones interface {
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-}
-
-// Limits counts how often a pass was exchanged. *limiter.Limiter implements it.
-type Limits interface {
-	Check(ctx context.Context, q limiter.Question) (limiter.Answer, error)
 }
 
 // Meter counts the outcomes of requests. A zoneID may be one that does not exist.
@@ -61,12 +57,13 @@ const (
 	outPassRefused = "pass_refused" // a browser was sent to the waiting page, because its pass is not good
 	outRefused     = "refused"      // anything but a browser was told to join
 	outUnreadable  = "unreadable"   // the gateway does not say what the visitor asks for
+	outUnknown     = "unknown"      // the store did not say whether a pass was used before
 )
 
 // Outcomes are all outcomes of a request.
 var Outcomes = []string{
 	outSession, outRenewed, outExchanged, outPass, outAdmitted, outOpen, outBypassed, outZoneUnknown, outWait, outPassRefused, outRefused,
-	outUnreadable,
+	outUnreadable, outUnknown,
 }
 
 // Dependencies are what a Service is made of. All but Now and Logger are required.
@@ -75,7 +72,8 @@ type Dependencies struct {
 	Zones  Zones
 	Keys   *token.Keys
 	Passes *pass.Signer
-	Limits Limits
+	// Spends makes each pass in a link good once, on all servers.
+	Spends store.Spender
 	Meter  Meter
 	// RoomURL is where visitors reach the public listener: https://queue.shop.example. It is empty
 	// if the gateway sends /wait/ and /traffic/ of the site itself to that listener.
@@ -89,7 +87,6 @@ type Dependencies struct {
 // Service decides whether a request goes on. It is safe for concurrent use.
 type Service struct {
 	Dependencies
-	recent recent
 	warned atomic.Int64 // Unix seconds
 }
 
@@ -106,6 +103,8 @@ func New(d Dependencies) *Service {
 // verdict is the decision about a request.
 type verdict struct {
 	outcome string
+	// err is the answer, if it is not nil.
+	err error
 	// location is where the browser is led; "" if the request goes on or is refused.
 	location string
 	refused  bool
@@ -216,18 +215,23 @@ func (s *Service) grant(zoneID, shown string, now time.Time) (pass.Grant, bool) 
 	return g, err == nil && g.ZoneID == zoneID
 }
 
-// exchange gives a session for a pass, and leads to the same address without it.
+// clocksApart is how much longer a pass is remembered than it is good: our clock may be behind the store's.
+const clocksApart = time.Minute
+
+// exchange gives a session for a pass, and leads to the same address without it. If the store does not say whether the pass
+// was used before, the browser is told to come again: the pass is not good twice, and not lost either.
 func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *request, shown, address string, inside bool, now time.Time) verdict {
 	browser := sha256.Sum256([]byte(address + "\n" + q.header.Get("User-Agent")))
 	if g, ok := s.grant(settings.ZoneID, shown, now); ok {
-		first, err := s.first(ctx, g, browser, now)
-		if err != nil {
-			s.Logger.ErrorContext(ctx, "site: an exchange could not be counted", "error", err)
-		}
-		if first {
+		left := time.UnixMilli(g.ExpiresAtMillis).Sub(now) + clocksApart
+		first, err := s.Spends.Spend(ctx, "pass:"+g.Admission.String(), string(browser[:]), left)
+		switch {
+		case first && err == nil:
 			v := s.begin(outExchanged, settings, g, now)
 			v.location = q.here()
 			return v
+		case err != nil && !inside:
+			return verdict{outcome: outUnknown, err: fmt.Errorf("site: exchange: %w: %w", line.ErrStoreUnavailable, err)}
 		}
 	}
 	if inside { // a visitor with a session came back to the address with the pass

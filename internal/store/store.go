@@ -161,6 +161,7 @@ type Store interface {
 	Sweeper
 	Sampler
 	Healer
+	Spender
 
 	// Ping returns nil if the store answers, this server knows the format of its data, and the other servers have the
 	// same secrets; else ErrStoreUnavailable, ErrFormat or ErrSecrets.
@@ -189,6 +190,7 @@ const (
 	KeepDraw
 	Draw
 	Sample
+	Spend
 )
 
 // Calls are the names of all calls, as metrics write them.
@@ -197,5 +199,5 @@ var Calls = [...]string{
 	PutZone: "put_zone", DeleteZone: "delete_zone", Changes: "changes", Sweep: "sweep",
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
-	Sample: "sample",
+	Sample: "sample", Spend: "spend",
 }

@@ -5,14 +5,15 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // Refusals of a join. Nobody took a place. Compare with errors.Is.
@@ -35,43 +36,28 @@ func (e *InvalidError) Error() string { return ErrInvalid.Error() + ": " + e.Rea
 func (e *InvalidError) Unwrap() error { return ErrInvalid }
 
 const (
-	// Policy names the limits policy by which a ticket can be used once.
-	Policy = "tickets"
-	// remembered is for how many seconds a use is remembered: the longest window that a rule may have.
-	remembered = limit.MaxWindowSeconds
+	// remembered is for how long a use is remembered: operators are told to have tickets expire within it.
+	remembered = 24 * time.Hour
 	// MaxTicket is the longest ticket, in bytes. A body has at most 4,096.
 	MaxTicket = 3_072
 	// maxName is the longest name in a ticket, in bytes.
 	maxName = 200
 )
 
-// Policies returns the policy as it is made when absent.
-func Policies() []limit.Policy {
-	return []limit.Policy{{
-		Name: Policy, Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 1, WindowSeconds: remembered}},
-		OnStoreFailure: limit.FailureLocal,
-	}}
-}
-
 // Keys verifies JSON Web Tokens and returns their claims. *identity.Finder does.
 type Keys interface {
 	Claims(token string) (jwt.MapClaims, error)
 }
 
-// Limits counts the uses of tickets. *limiter.Limiter does.
-type Limits interface {
-	Check(ctx context.Context, q limiter.Question) (limiter.Answer, error)
-}
-
 // Desk checks tickets. Its methods may be called from any number of goroutines.
 type Desk struct {
 	keys   Keys
-	limits Limits
+	spends store.Spender
 	log    *slog.Logger
 }
 
-// New returns a desk. Without keys, every ticket is invalid.
-func New(keys Keys, limits Limits, log *slog.Logger) *Desk { return &Desk{keys, limits, log} }
+// New returns a desk that notes uses in a store. Without keys, every ticket is invalid.
+func New(keys Keys, spends store.Spender, log *slog.Logger) *Desk { return &Desk{keys, spends, log} }
 
 // Name returns the name in a ticket for the zone's invitation. With no invitation, "", a ticket for any event
 // of the zone is good. The error is ErrMissing or an *InvalidError.
@@ -124,23 +110,24 @@ func (d *Desk) Joined(ctx context.Context, zoneID, invitation, name string, id l
 	d.log.InfoContext(ctx, "joined by ticket", "zone", zoneID, "invitation", invitation, "name", name, "visitor", hex.EncodeToString(id[:]))
 }
 
-// Use notes that the visitor was let in. It can be repeated. It goes on after ctx ends: a visitor who hangs up meanwhile
-// has the admission all the same.
-func (d *Desk) Use(ctx context.Context, zoneID, invitation string, id line.ID) {
-	if _, err := d.limits.Check(context.WithoutCancel(ctx), question(zoneID, invitation, id)); err != nil {
-		d.log.ErrorContext(ctx, "the use of a ticket could not be counted", "zone", zoneID, "error", err)
+// Use notes that the visitor was let in. It can be repeated. With an error, one of the store, nobody may be given the
+// admission: the ticket might be used again.
+func (d *Desk) Use(ctx context.Context, zoneID, invitation string, id line.ID) error {
+	if _, err := d.spends.Spend(ctx, key(zoneID, invitation, id), "", remembered); err != nil {
+		return fmt.Errorf("ticket: use: %w", err)
 	}
+	return nil
 }
 
-// Used reports whether the visitor was let in within the last day; false if that cannot be found out. It goes on after
-// ctx ends: else a visitor could get false by hanging up.
-func (d *Desk) Used(ctx context.Context, zoneID, invitation string, id line.ID) bool {
-	q := question(zoneID, invitation, id)
-	q.Look = true
-	a, err := d.limits.Check(context.WithoutCancel(ctx), q)
-	return err == nil && !a.Allowed
+// Used reports whether the visitor was let in within the last day. With an error, one of the store, nobody knows.
+func (d *Desk) Used(ctx context.Context, zoneID, invitation string, id line.ID) (bool, error) {
+	unused, err := d.spends.Spend(ctx, key(zoneID, invitation, id), "", 0)
+	if err != nil {
+		return false, fmt.Errorf("ticket: used: %w", err)
+	}
+	return !unused, nil
 }
 
-func question(zoneID, invitation string, id line.ID) limiter.Question {
-	return limiter.Question{Policy: Policy, Once: true, Key: "ticket:" + zoneID + "/" + invitation + "/" + hex.EncodeToString(id[:])}
+func key(zoneID, invitation string, id line.ID) string {
+	return "ticket:" + zoneID + "/" + invitation + "/" + hex.EncodeToString(id[:])
 }

@@ -16,10 +16,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/limits/identity"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/limit/local"
-	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/ticket"
 )
@@ -46,23 +44,17 @@ func desk(t *testing.T) (*ticket.Desk, *bytes.Buffer) {
 	clock := func() time.Time { return now }
 	keys, err := identity.New(identity.FinderOptions{JWKS: file, Issuer: "https://shop.example", Now: clock})
 	must(t, err)
-	limits := counting(t, local.New(local.CountersOptions{Now: clock}), "secret")
 	log := &bytes.Buffer{}
-	return ticket.New(keys, limits, slog.New(slog.NewTextHandler(log, nil))), log
+	return ticket.New(keys, spends(t), slog.New(slog.NewTextHandler(log, nil))), log
 }
 
-// counting is a server's limits, which sign with the first of the secrets.
-func counting(t *testing.T, counters *local.Counters, secret string, others ...[]byte) *limiter.Limiter {
+// spends is a store whose clock stands still.
+func spends(t *testing.T) *embedded.Store {
 	t.Helper()
-	t.Cleanup(counters.Close)
-	limits := limiter.New(limiter.Dependencies{Local: counters, Secret: []byte(secret), Others: others, Now: func() time.Time { return now }})
-	policies := limit.PolicySet{}
-	for _, p := range ticket.Policies() {
-		must(t, p.Validate())
-		policies = policies.Put(p)
-	}
-	limits.Use(policies)
-	return limits
+	s, err := embedded.Open(embedded.Options{Now: func() time.Time { return now }})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return s
 }
 
 // claims are those of a good ticket, but for what is changed; nil takes one away.
@@ -132,45 +124,43 @@ func TestUse(t *testing.T) {
 	t.Parallel()
 	d, log := desk(t)
 	id := line.ID{1}
-	for range 3 {
-		if d.Used(t.Context(), "SALE", "spring", id) {
-			t.Fatal("used by a look")
+	is := func(zoneID, invitation string, id line.ID, want bool) {
+		t.Helper()
+		if used, err := d.Used(t.Context(), zoneID, invitation, id); err != nil || used != want {
+			t.Errorf("%s, %s, %x: used %t, %v", zoneID, invitation, id, used, err)
 		}
 	}
-	d.Use(t.Context(), "SALE", "spring", id)
-	d.Use(t.Context(), "SALE", "spring", id)
-	if !d.Used(t.Context(), "SALE", "spring", id) || d.Used(t.Context(), "SALE", "autumn", id) || d.Used(t.Context(), "OTHER", "spring", id) || d.Used(t.Context(), "SALE", "spring", line.ID{2}) {
-		t.Error("another is used")
+	for range 3 {
+		is("SALE", "spring", id, false)
 	}
+	for range 20 {
+		must(t, d.Use(t.Context(), "SALE", "spring", id))
+	}
+	is("SALE", "spring", id, true)
+	is("SALE", "autumn", id, false)
+	is("OTHER", "spring", id, false)
+	is("SALE", "spring", line.ID{2}, false)
 	d.Joined(t.Context(), "SALE", "spring", "member-1", id)
 	if got := log.String(); !strings.Contains(got, `msg="joined by ticket" zone=SALE invitation=spring name=member-1 visitor=0100000000000000`) {
 		t.Errorf("log %s", got)
 	}
 }
 
-// TestUseByWhoHangsUp: whoever ends the request when it is looked at the ticket, and reads on, has used it once.
-func TestUseByWhoHangsUp(t *testing.T) {
-	t.Parallel()
-	d, _ := desk(t)
-	gone, hangUp := context.WithCancel(t.Context())
-	hangUp()
-	d.Use(gone, "SALE", "spring", line.ID{1})
-	if !d.Used(t.Context(), "SALE", "spring", line.ID{1}) {
-		t.Error("the use was not noted")
-	}
-	if !d.Used(gone, "SALE", "spring", line.ID{1}) {
-		t.Error("who hangs up has not used it")
-	}
+// away is a store that does not answer.
+type away struct{}
+
+func (away) Spend(context.Context, string, string, time.Duration) (bool, error) {
+	return true, line.ErrStoreUnavailable
 }
 
-// TestUseThroughARotation: a ticket that was used is so with the next secret.
-func TestUseThroughARotation(t *testing.T) {
+// TestNobodyKnows: a use that cannot be noted, or looked up, is an error.
+func TestNobodyKnows(t *testing.T) {
 	t.Parallel()
-	counters := local.New(local.CountersOptions{Now: func() time.Time { return now }})
-	log := slog.New(slog.DiscardHandler)
-	before, after := ticket.New(nil, counting(t, counters, "old"), log), ticket.New(nil, counting(t, counters, "new", []byte("old")), log)
-	before.Use(t.Context(), "SALE", "spring", line.ID{1})
-	if !after.Used(t.Context(), "SALE", "spring", line.ID{1}) || after.Used(t.Context(), "SALE", "spring", line.ID{2}) {
-		t.Error("used is who was not, or not who was")
+	d := ticket.New(nil, away{}, nil)
+	if err := d.Use(t.Context(), "SALE", "spring", line.ID{1}); !errors.Is(err, line.ErrStoreUnavailable) {
+		t.Error(err)
+	}
+	if _, err := d.Used(t.Context(), "SALE", "spring", line.ID{1}); !errors.Is(err, line.ErrStoreUnavailable) {
+		t.Error(err)
 	}
 }

@@ -221,7 +221,11 @@ func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string
 	}
 	ids := s.tokens.VisitorIDs(ticket.VisitorName(n.ZoneID, invitation, name))
 	for _, id := range ids {
-		if !s.desk.Used(ctx, n.ZoneID, invitation, id) {
+		used, err := s.desk.Used(ctx, n.ZoneID, invitation, id)
+		if err != nil {
+			return line.Answer{}, err
+		}
+		if !used {
 			continue
 		}
 		// A used ticket is good for the same admission while that lasts, and never for another place.
@@ -237,7 +241,7 @@ func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string
 		s.desk.Joined(ctx, n.ZoneID, invitation, name, a.Place.ID)
 	}
 	if err == nil && (a.Status == line.Admitted || a.Status == line.AdmittedBefore) {
-		s.desk.Use(ctx, n.ZoneID, invitation, a.Place.ID)
+		err = s.desk.Use(ctx, n.ZoneID, invitation, a.Place.ID)
 	}
 	return a, err
 }

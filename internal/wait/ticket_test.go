@@ -15,9 +15,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/limit/local"
-	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -37,15 +34,7 @@ func (shop) Claims(token string) (jwt.MapClaims, error) {
 // inviting has the room take who is invited to the spring sale.
 func (r *room) inviting(t *testing.T) *ticket.Desk {
 	t.Helper()
-	counters := local.New(local.CountersOptions{Now: r.clock.Now})
-	t.Cleanup(counters.Close)
-	limits := limiter.New(limiter.Dependencies{Local: counters, Now: r.clock.Now})
-	policies := limit.PolicySet{}
-	for _, p := range ticket.Policies() {
-		policies = policies.Put(p)
-	}
-	limits.Use(policies)
-	d := ticket.New(shop{}, limits, slog.New(slog.DiscardHandler))
+	d := ticket.New(shop{}, r.store, slog.New(slog.DiscardHandler))
 	r.service.WithTickets(d)
 	r.set(t, func(s *zone.Settings) { s.Invitation = "spring" })
 	return d
@@ -88,7 +77,9 @@ func TestJoinByInvitation(t *testing.T) {
 		t.Errorf("the tokens of one admission are of two visitors: %s, then %s", in.Body, w.Body)
 	}
 	bob := r.place(t, other.Token)
-	d.Use(t.Context(), zoneID, "spring", bob.ID) // as the room of polls does
+	if err := d.Use(t.Context(), zoneID, "spring", bob.ID); err != nil { // as the room of polls does
+		t.Fatal(err)
+	}
 	r.clock.forward(301 * time.Second)
 	before = r.stats(t)
 	for _, name := range []string{"spring/first", "spring/first"} {

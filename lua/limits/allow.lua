@@ -4,7 +4,7 @@
 -- KEYS       one for each rule, a zset or a string: see the include of its algorithm
 -- ARGV[1]    clock override in microseconds, '' for the server's clock
 -- ARGV[2]    how much longer than needed keys are kept, ms
--- ARGV[3]    the cost: 1 to the permits of each rule; negative to look, and take nothing
+-- ARGV[3]    the cost: 1 to the permits of each rule
 -- ARGV[4..]  four for each rule: the algorithm's letter, which is l (sliding_log),
 --            c (sliding_counter), t (token_bucket), q (leaky_bucket) or
 --            f (fixed_window); the limit; the permits, which are the most that
@@ -17,7 +17,7 @@
 --   remaining  for each rule, how many permits are left
 --   reset      for each rule, in how many ms all permits are there again
 --
--- The arithmetic is that of internal/limits/limit/state.go, under the same names. Numbers
+-- The arithmetic is that of internal/limits/limit, under the same names. Numbers
 -- stay below 2^53.
 --
 -- O(log n) in the permits of a log, plus the permits that have left the log since it
@@ -32,8 +32,7 @@
 --@include leaky_bucket
 --@include sliding_log
 
-local now, cost = floor(time(ARGV[1]) / 1000), math.abs(ARGV[3])
-local looks = tonumber(ARGV[3]) < 0
+local now, cost = floor(time(ARGV[1]) / 1000), tonumber(ARGV[3])
 local rules, retry, delay = {}, 0, 0
 for i, key in ipairs(KEYS) do
   local at = 4 * i
@@ -52,15 +51,14 @@ end
 local allowed = retry == 0
 local reply = { allowed and 1 or 0, retry, delay }
 for _, r in ipairs(rules) do
-  local takes = allowed and not looks
-  if takes then
+  if allowed then
     delay = max(delay, r.algorithm.take(r, now, cost) or 0)
   end
   local remaining, reset = r.algorithm.left(r)
   if reset > 0 then
     reset = reset + r.at - now
   end
-  if takes or r.mended then
+  if allowed or r.mended then
     r.algorithm.keep(r, reset + ARGV[2])
   end
   reply[#reply + 1] = max(0, remaining)

@@ -7,32 +7,6 @@ import (
 	"time"
 )
 
-// Algorithm says how a rule counts: see the package.
-type Algorithm string
-
-// The algorithms.
-const (
-	SlidingLog     Algorithm = "sliding_log"
-	SlidingCounter Algorithm = "sliding_counter"
-	TokenBucket    Algorithm = "token_bucket"
-	LeakyBucket    Algorithm = "leaky_bucket"
-	FixedWindow    Algorithm = "fixed_window"
-)
-
-// Algorithms are all algorithms, the exact one first.
-var Algorithms = []Algorithm{SlidingLog, SlidingCounter, TokenBucket, LeakyBucket, FixedWindow}
-
-// HasBurst reports whether rules of the algorithm have a burst.
-func (a Algorithm) HasBurst() bool { return a == TokenBucket || a == LeakyBucket }
-
-// MaxLimit is the highest limit of a rule of the algorithm.
-func (a Algorithm) MaxLimit() int64 {
-	if a == SlidingLog {
-		return MaxLogLimit
-	}
-	return MaxLimit
-}
-
 // The ranges of a rule.
 const (
 	// MaxLimit and MaxWindowSeconds keep all numbers of the arithmetic below 2^53.
@@ -67,20 +41,11 @@ type Rule struct {
 // Window is the length of the window.
 func (r Rule) Window() time.Duration { return time.Duration(r.WindowSeconds) * time.Second }
 
+func (r Rule) millis() int64 { return r.WindowSeconds * 1000 }
+
 // Permits is the most permits that may be taken at once: the largest cost that can ever be
 // allowed.
-func (r Rule) Permits() int64 {
-	switch {
-	case r.Algorithm == LeakyBucket:
-		return r.Burst + 1
-	case r.Algorithm == TokenBucket && r.Burst > 0:
-		return r.Burst
-	case r.Algorithm == SlidingLog:
-		return min(r.Limit, MaxLogCost)
-	default:
-		return r.Limit
-	}
-}
+func (r Rule) Permits() int64 { return r.Algorithm.kind().permits(r) }
 
 // Quota is the most permits that a window can grant to a client who took none before: the
 // parameter q of RateLimit-Policy.
@@ -127,31 +92,12 @@ type Scale struct {
 func (r Rule) Scaled(s Scale) Rule {
 	scaled := func(n int64) int64 { return max(1, min(MaxLimit, (n*s.By+s.Of-1)/s.Of)) }
 	atOnce := func(n int64) int64 { return max(1, min(max(scaled(n), s.Least), s.Most, MaxLimit)) }
-	out := r
-	switch r.Algorithm {
-	case TokenBucket:
-		out.Limit, out.Burst = scaled(r.Limit), atOnce(r.Permits())
-	case LeakyBucket:
-		out.Limit, out.Burst = scaled(r.Limit), atOnce(r.Permits())-1
-	case SlidingLog:
-		out.Limit = min(atOnce(r.Limit), MaxLogLimit)
-	default:
-		out.Limit = atOnce(r.Limit)
-	}
-	return out
+	return r.Algorithm.kind().fitted(r, scaled, atOnce)
 }
 
 // Share returns the part of the rule that one of n servers grants, rounded down; at least one permit.
 // So n servers never grant more than the rule, if its limit and its permits are n or more.
 func (r Rule) Share(n int64) Rule {
-	out := r
-	out.Limit = max(1, r.Limit/n)
-	switch r.Algorithm {
-	case TokenBucket:
-		out.Burst = max(1, r.Permits()/n)
-	case LeakyBucket:
-		out.Burst = max(1, r.Permits()/n) - 1
-	default: // the others have no burst
-	}
-	return out
+	part := func(total int64) int64 { return max(1, total/n) }
+	return r.Algorithm.kind().fitted(r, part, part)
 }

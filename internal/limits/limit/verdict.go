@@ -20,8 +20,6 @@ type Request struct {
 	// Cost is how many permits the request takes of each rule: at least 1, at most the
 	// Permits of each rule.
 	Cost int64
-	// Look says that the request only asks what would be decided, and takes nothing.
-	Look bool
 }
 
 // Partitions is how many partitions the keys of a store have, by the part of the store that
@@ -55,30 +53,40 @@ type Verdict struct {
 
 // Decide decides one request under rules, at most MaxRules, and takes the cost from all of
 // them or from none. states are those of the key, one for each rule, in the same order. cost is 1
-// to the Permits of each rule. now is the store's clock in Unix milliseconds. look asks without
-// taking.
+// to the Permits of each rule. now is the store's clock in Unix milliseconds.
 //
 // A refusal leaves the states as they are, except that a state follows a clock that was set
 // back, whether the request is allowed or not.
-func Decide(rules []Rule, states []*State, now, cost int64, look bool) Verdict {
-	v := Verdict{Quotas: make([]Quota, len(rules))}
+func Decide(rules []Rule, states []*State, now, cost int64) Verdict {
+	verdict := Verdict{Quotas: make([]Quota, len(rules))}
+	var kinds [MaxRules]kind
 	var views [MaxRules]view
 	for i, r := range rules {
-		views[i] = r.advance(states[i], now)
-		v.RetryMillis = max(v.RetryMillis, r.wait(&views[i], now, cost))
+		kinds[i] = r.Algorithm.kind()
+		views[i] = kinds[i].advance(r, *states[i], now)
+		if short := kinds[i].short(r, views[i], cost); short > 0 {
+			verdict.RetryMillis = max(verdict.RetryMillis, short+views[i].moment-now)
+		}
 	}
-	v.Allowed = v.RetryMillis == 0
+	verdict.Allowed = verdict.RetryMillis == 0
 	for i, r := range rules {
-		takes := v.Allowed && !look
-		if takes {
-			v.DelayMillis = max(v.DelayMillis, r.take(&views[i], now, cost))
+		v := views[i]
+		if verdict.Allowed {
+			var delay int64
+			v, delay = kinds[i].take(r, v, now, cost)
+			verdict.DelayMillis = max(verdict.DelayMillis, delay)
 		}
-		if takes || views[i].mended {
-			r.keep(states[i], &views[i])
+		if verdict.Allowed || v.mended {
+			states[i].keep(v)
 		}
-		v.Quotas[i] = r.left(&views[i], now)
+		remaining, reset := kinds[i].left(r, v)
+		if reset > 0 {
+			reset += v.moment - now
+		}
+		// A lowered limit may leave less than nothing.
+		verdict.Quotas[i] = Quota{Remaining: max(0, remaining), ResetMillis: reset}
 	}
-	return v
+	return verdict
 }
 
 // Tightest is the index of the rule of which the least is left, as a share of its quota; the

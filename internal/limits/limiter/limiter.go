@@ -64,9 +64,6 @@ type Dependencies struct {
 	// Secret goes into the hash of keys, so that nobody who reads a store learns addresses.
 	// It must be the same on all servers. Its first 64 bytes count.
 	Secret []byte
-	// Others are the other secrets of a rotation, under which some servers still count, or count
-	// already: see Question.Once. As a rule there are none.
-	Others [][]byte
 	// Meter may be nil.
 	Meter Meter
 	// Logger defaults to one that discards.
@@ -85,12 +82,6 @@ type Question struct {
 	Tier string
 	// Cost is how many permits the request takes; 0 stands for 1.
 	Cost int64
-	// Look asks whether the request would be allowed, and takes nothing. The answer is
-	// counted among the outcomes all the same.
-	Look bool
-	// Once says that permits taken under one of Others count, too. It is for things to be had once, which a
-	// rotation of secrets must not give again. It costs one more call for each of Others.
-	Once bool
 	// Scale fits the policy's rules to what the question is about, such as a zone; nil
 	// leaves them as they are.
 	Scale *limit.Scale
@@ -276,31 +267,11 @@ func (c *check) end() Answer {
 	return c.Answer
 }
 
-// decide lets Store or Local decide, or the failure policy.
-func (c *check) decide(ctx context.Context) (err error) {
-	c.outcome = Allowed
-	if c.question.Once {
-		err = c.look(ctx)
+// decide lets Store or Local decide, or the failure policy. A refusal by Store is remembered.
+func (c *check) decide(ctx context.Context) error {
+	r := limit.Request{
+		Policy: c.policy.Name, Tier: c.tier.name, Subject: subject(c.deps.Secret, c.question.Key), Rules: c.tier.rules, Cost: c.question.Cost,
 	}
-	if err == nil && c.outcome.Allows() {
-		err = c.ask(ctx, c.subject(c.question.Key), c.question.Look)
-	}
-	return err
-}
-
-// look asks what would be decided for the key under the subjects that the other secrets give it.
-func (c *check) look(ctx context.Context) error {
-	for _, secret := range c.deps.Others {
-		if err := c.ask(ctx, subject(secret, c.question.Key), true); err != nil || !c.Allowed {
-			return err
-		}
-	}
-	return nil
-}
-
-// ask lets Store or Local decide about a subject, or the failure policy. A refusal is remembered.
-func (c *check) ask(ctx context.Context, subject string, look bool) error {
-	r := limit.Request{Policy: c.policy.Name, Tier: c.tier.name, Subject: subject, Rules: c.tier.rules, Cost: c.question.Cost, Look: look}
 	if c.policy.Scope == limit.ScopeServer {
 		return c.remember(c.take(ctx, SourceLocal, r))
 	}

@@ -80,44 +80,6 @@ func TestBadQuestionsAskNobody(t *testing.T) {
 	})
 }
 
-// TestOnceThroughARotation: a question with Once is allowed once on two servers, one of which still has the old secret
-// as its newest. Other questions are counted anew under another secret.
-func TestOnceThroughARotation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shared := newCounting(time.Now)
-		server := func(newest string, others ...[]byte) world {
-			w := world{shared: shared}
-			w.Limiter = New(Dependencies{Store: shared, Local: newCounting(time.Now), Secret: []byte(newest), Others: others})
-			w.Use(bookOf(limit.Policy{Name: "p", Rules: perMinute(1)}))
-			return w
-		}
-		before, after := server("old", []byte("new")), server("new", []byte("old"))
-		once := func(key string) Question { return Question{Policy: "p", Key: key, Once: true} }
-		for i, tt := range []struct {
-			on      world
-			ask     Question
-			allowed bool
-		}{
-			{after, Question{Policy: "p", Key: "a", Once: true, Look: true}, true},
-			{before, once("a"), true},
-			{after, Question{Policy: "p", Key: "a", Once: true, Look: true}, false},
-			{after, once("a"), false},
-			{after, once("b"), true},
-			{before, once("b"), false},
-			{before, Question{Policy: "p", Key: "c"}, true},
-			{after, Question{Policy: "p", Key: "c"}, true},
-		} {
-			if a := tt.on.ask(t, tt.ask); a.Allowed != tt.allowed {
-				t.Errorf("question %d: allowed %t", i, a.Allowed)
-			}
-		}
-		pass(time.Minute)
-		if a := after.ask(t, once("a")); !a.Allowed {
-			t.Error("refused when it is over")
-		}
-	})
-}
-
 func TestTiersCountForThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, limit.Policy{Name: "p", Rules: perMinute(1), Tiers: map[string][]limit.Rule{"pro": perMinute(2)}})

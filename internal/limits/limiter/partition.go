@@ -52,7 +52,7 @@ func (l *Limiter) partition(r limit.Request) *partition {
 func (l *Limiter) failed(at *partition, r limit.Request, err error) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	r.Rules, r.Cost, r.Look = probeRules, 1, false
+	r.Rules, r.Cost = probeRules, 1
 	at.failed, at.answered = r, 0
 	if at.failing.Load() {
 		return

@@ -65,7 +65,7 @@ func (s *counting) Allow(ctx context.Context, r limit.Request) (limit.Verdict, e
 			s.states[key] = append(s.states[key], &limit.State{})
 		}
 	}
-	return limit.Decide(r.Rules, s.states[key], s.now().UnixMilli(), r.Cost, r.Look), nil
+	return limit.Decide(r.Rules, s.states[key], s.now().UnixMilli(), r.Cost), nil
 }
 
 func (s *counting) set(err error) {

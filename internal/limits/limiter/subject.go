@@ -12,11 +12,8 @@ const (
 	subjectBytes = 16
 )
 
-// subject returns the name of a key in the stores.
-func (l *Limiter) subject(key string) string { return subject(l.deps.Secret, key) }
-
-// subject returns the beginning of the SHA-256 of the secret and the key. Without the secret,
-// nobody can find the key by trying keys.
+// subject returns the name of a key in the stores: the beginning of the SHA-256 of the secret and the
+// key. Without the secret, nobody can find the key by trying keys.
 func subject(secret []byte, key string) string {
 	var text [maxSecret + MaxKey]byte
 	n := copy(text[:], secret[:min(len(secret), maxSecret)])

@@ -205,7 +205,7 @@ func (m *model) change(limits, burst int64) {
 }
 
 // decide is what a store does.
-func decide(rules []*model, now, cost int64, look bool) limit.Verdict {
+func decide(rules []*model, now, cost int64) limit.Verdict {
 	var v limit.Verdict
 	for _, m := range rules {
 		m.mend(now)
@@ -213,7 +213,7 @@ func decide(rules []*model, now, cost int64, look bool) limit.Verdict {
 	}
 	v.Allowed = v.RetryMillis == 0
 	for _, m := range rules {
-		if v.Allowed && !look {
+		if v.Allowed {
 			v.DelayMillis = max(v.DelayMillis, m.take(now, cost))
 		}
 		v.Quotas = append(v.Quotas, m.quota(now))

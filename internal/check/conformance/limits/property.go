@@ -62,7 +62,6 @@ func Property(t *testing.T, open func(t conformance.TB, now func() time.Time) St
 			"take":   w.take,
 			"take a": w.take, // more often than the others
 			"take b": w.take,
-			"look":   w.look,
 			"drain":  w.drain,
 			"pass":   w.pass,
 			"leap":   w.leap,
@@ -100,14 +99,13 @@ type fixture struct {
 
 func (w *fixture) now() int64 { return w.clock.Now().UnixMilli() }
 
-func (w *fixture) ask(t *rapid.T, c *client, cost int64, look bool) limit.Verdict {
+func (w *fixture) ask(t *rapid.T, c *client, cost int64) limit.Verdict {
 	q := c.request(cost)
-	q.Look = look
 	got, err := w.store.Allow(t.Context(), q)
 	if err != nil {
 		t.Fatalf("take %d of %s: %v", cost, c.subject, err)
 	}
-	want := decide(c.rules, w.now(), cost, look)
+	want := decide(c.rules, w.now(), cost)
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("take %d of %s at %d under %+v:\ngot  %+v\nwant %+v",
 			cost, c.subject, w.now(), c.request(cost).Rules, got, want)
@@ -123,13 +121,7 @@ func (w *fixture) draw(t *rapid.T) (*client, int64) {
 
 func (w *fixture) take(t *rapid.T) {
 	c, cost := w.draw(t)
-	w.ask(t, c, cost, false)
-}
-
-// look asks without taking.
-func (w *fixture) look(t *rapid.T) {
-	c, cost := w.draw(t)
-	w.ask(t, c, cost, true)
+	w.ask(t, c, cost)
 }
 
 // soon is a retry that the clock can be set to, again and again, and still show a
@@ -141,7 +133,7 @@ const soon = 1 << 34
 func (w *fixture) drain(t *rapid.T) {
 	c, cost := w.draw(t)
 	for range 20 {
-		v := w.ask(t, c, cost, false)
+		v := w.ask(t, c, cost)
 		if v.Allowed {
 			continue
 		}
@@ -149,11 +141,11 @@ func (w *fixture) drain(t *rapid.T) {
 			return
 		}
 		w.clock.Add(time.Duration(v.RetryMillis-1) * time.Millisecond)
-		if early := w.ask(t, c, cost, false); early.Allowed || early.RetryMillis != 1 {
+		if early := w.ask(t, c, cost); early.Allowed || early.RetryMillis != 1 {
 			t.Fatalf("a millisecond before the retry of %+v: %+v", v, early)
 		}
 		w.clock.Add(time.Millisecond)
-		if due := w.ask(t, c, cost, false); !due.Allowed {
+		if due := w.ask(t, c, cost); !due.Allowed {
 			t.Fatalf("at the retry of %+v: %+v", v, due)
 		}
 		return

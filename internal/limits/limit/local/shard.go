@@ -67,9 +67,9 @@ func (s *shard) take(key id, q limit.Request) limit.Verdict {
 		}
 		refs[i], known[i] = &states[i], found
 	}
-	v := limit.Decide(q.Rules, refs[:len(q.Rules)], now, q.Cost, q.Look)
+	v := limit.Decide(q.Rules, refs[:len(q.Rules)], now, q.Cost)
 	for i, r := range q.Rules {
-		if v.Allowed && !q.Look || known[i] {
+		if v.Allowed || known[i] {
 			s.put(key.of(r), states[i], now+v.Quotas[i].ResetMillis+s.linger)
 		}
 	}

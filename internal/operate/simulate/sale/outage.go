@@ -73,4 +73,7 @@ func (away) HoldSweeps(context.Context, string, string, time.Duration) error { r
 func (away) Sample(context.Context, string, int) (s line.Sample, err error)  { return s, errAway }
 func (away) RestoreZone(context.Context, zone.Settings, line.Memory) error   { return errAway }
 func (away) Recall(context.Context, string, []line.Departure) error          { return errAway }
-func (away) Ping(context.Context) error                                      { return errAway }
+func (away) Spend(context.Context, string, string, time.Duration) (bool, error) {
+	return false, errAway
+}
+func (away) Ping(context.Context) error { return errAway }

@@ -5,6 +5,52 @@ import (
 	"sort"
 )
 
+// slidingLog keeps when each permit was taken, for one window.
+type slidingLog struct{}
+
+func (slidingLog) maxLimit() int64      { return MaxLogLimit }
+func (slidingLog) burst() bool          { return false }
+func (slidingLog) permits(r Rule) int64 { return min(r.Limit, MaxLogCost) }
+
+func (slidingLog) fitted(r Rule, _, atOnce func(int64) int64) Rule {
+	r.Limit = min(atOnce(r.Limit), MaxLogLimit)
+	return r
+}
+
+func (slidingLog) advance(r Rule, s State, now int64) view {
+	if s.log == nil {
+		return view{moment: now}
+	}
+	v, w := view{log: *s.log, at: s.at}, r.millis()
+	if v.at-now > w {
+		v.at, v.mended = now, true
+		v.log.fill(now)
+	}
+	v.moment = max(now, v.at)
+	v.log.drop(v.at, v.at-v.moment+w)
+	return v
+}
+
+func (slidingLog) short(r Rule, v view, cost int64) int64 {
+	if over := int64(v.log.permits) + cost - r.Limit; over > 0 {
+		return v.at - v.log.age(v.at, uint32(over-1)) + r.millis() - v.moment
+	}
+	return 0
+}
+
+func (slidingLog) take(_ Rule, v view, _, cost int64) (after view, delay int64) {
+	v.log.push(v.moment, uint32(cost))
+	v.at = v.moment
+	return v, 0
+}
+
+func (slidingLog) left(r Rule, v view) (remaining, reset int64) {
+	if v.log.permits > 0 {
+		reset = v.at + r.millis() - v.moment
+	}
+	return r.Limit - int64(v.log.permits), reset
+}
+
 // ring is a log: when permits were taken, the oldest first. Of each time it keeps the low 32
 // bits, in milliseconds, which wrap after 49 days. That is enough to tell how much older than
 // the newest a permit is, since the log reaches back at most a day.

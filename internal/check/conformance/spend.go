@@ -1,0 +1,103 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/store"
+)
+
+// use is one use of a key, by the model: a list that is looked through from the end.
+type use struct {
+	key, by   string
+	at, until time.Time
+	repeats   int
+}
+
+// Spends drives the stores and a plain list with the same random calls of Spend.
+func Spends(t *testing.T, open ...Open) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		clock := NewClock()
+		var stores []store.Spender
+		for _, o := range open {
+			stores = append(stores, o(t, clock.Now).Store)
+		}
+		var uses []*use
+		spend := func(t *rapid.T) {
+			key, by := rapid.SampledFrom([]string{"a", "b}c", "pass:1"}).Draw(t, "key"), rapid.SampledFrom([]string{"Ada", "Bob", ""}).Draw(t, "by")
+			life := rapid.SampledFrom([]time.Duration{0, time.Minute, time.Hour, store.MaxSpendLife, 2 * store.MaxSpendLife}).Draw(t, "life")
+			want := spends(&uses, clock.Now().Truncate(time.Millisecond), key, by, min(life, store.MaxSpendLife))
+			for i, s := range stores {
+				if first, err := s.Spend(t.Context(), key, by, life); err != nil || first != want {
+					t.Fatalf("store %d: %q by %q for %v: %t, %v; want %t", i, key, by, life, first, err, want)
+				}
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"spend": spend, "spend ": spend, "spend  ": spend,
+			"repeat": func(t *rapid.T) {
+				for range rapid.IntRange(1, store.SpendRepeats+2).Draw(t, "times") {
+					spend(t)
+				}
+			},
+			"time passes": func(t *rapid.T) {
+				clock.Add(rapid.OneOf(
+					rapid.SampledFrom([]time.Duration{time.Millisecond, -time.Second, store.SpendRepeatable, time.Minute, time.Hour, store.MaxSpendLife}),
+					rapid.Custom(func(t *rapid.T) time.Duration {
+						return time.Duration(rapid.Int64Range(0, 2*store.SpendRepeatable.Milliseconds()).Draw(t, "ms")) * time.Millisecond
+					})).Draw(t, "time"))
+			},
+		})
+	})
+}
+
+// spends is what Spend does.
+func spends(uses *[]*use, now time.Time, key, by string, life time.Duration) bool {
+	for _, u := range slices.Backward(*uses) {
+		if u.key != key {
+			continue
+		}
+		if !now.Before(u.until) {
+			break
+		}
+		if life == 0 || u.by != by || now.Sub(u.at) >= store.SpendRepeatable || u.repeats == store.SpendRepeats {
+			return false
+		}
+		u.repeats++
+		return true
+	}
+	if life > 0 {
+		*uses = append(*uses, &use{key: key, by: by, at: now, until: now.Add(life)})
+	}
+	return true
+}
+
+// SpendsOnce has many goroutines spend one key at once, as many spenders, and fails unless one of them is the first.
+func SpendsOnce(t *testing.T, s store.Spender) {
+	t.Helper()
+	const spenders = 64
+	answers := make(chan bool, spenders)
+	for i := range spenders {
+		go func() {
+			first, err := s.Spend(t.Context(), "key", fmt.Sprint(i), time.Minute)
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- first
+		}()
+	}
+	firsts := 0
+	for range spenders {
+		if <-answers {
+			firsts++
+		}
+	}
+	if firsts != 1 {
+		t.Errorf("%d of %d are the first", firsts, spenders)
+	}
+}

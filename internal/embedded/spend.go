@@ -1,0 +1,109 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/store"
+)
+
+// spends are the keys that are spent. Memory is given back when their lives are over, a minute's keys at a time.
+type spends struct {
+	mu  sync.Mutex
+	all map[store.SpendID]spent
+	// ends are the keys by the minute, since 1970, in which their lives end.
+	ends map[int64][]store.SpendID
+	// tidied is the minute in which keys were last forgotten.
+	tidied int64
+	// journal has a record of each key that was spent: key and spender in hexadecimal, when it was spent and when its
+	// life ends, both in milliseconds. Nil without a directory.
+	journal *journal
+}
+
+type spent struct {
+	by                    store.SpendID
+	atMillis, untilMillis int64
+	repeats               int
+}
+
+const minuteMillis = 60_000
+
+// Spend implements store.Spender.
+func (s *Store) Spend(_ context.Context, key, by string, life time.Duration) (bool, error) {
+	return s.spends.spend(s.now().UnixMilli(), store.SpendIDOf(key), store.SpendIDOf(by), min(life, store.MaxSpendLife)), nil
+}
+
+func (s *spends) spend(now int64, key, by store.SpendID, life time.Duration) (first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(now)
+	is, known := s.all[key]
+	switch {
+	case known && now < is.untilMillis:
+		if life <= 0 || is.by != by || now-is.atMillis >= store.SpendRepeatable.Milliseconds() || is.repeats == store.SpendRepeats {
+			return false
+		}
+		is.repeats++
+		s.all[key] = is
+	case life > 0:
+		is = spent{by: by, atMillis: now, untilMillis: now + life.Milliseconds()}
+		s.keep(key, is)
+		s.journal.add(fmt.Sprintf("%x %x %d %d", key, by, is.atMillis, is.untilMillis))
+	}
+	return true
+}
+
+// keep remembers a key. The caller holds mu.
+func (s *spends) keep(key store.SpendID, is spent) {
+	if s.all == nil {
+		s.all, s.ends = make(map[store.SpendID]spent), make(map[int64][]store.SpendID)
+	}
+	s.all[key] = is
+	minute := is.untilMillis / minuteMillis
+	s.ends[minute] = append(s.ends[minute], key)
+}
+
+// forget gives back the memory of keys whose lives are over. The caller holds mu.
+func (s *spends) forget(now int64) {
+	if s.tidied == now/minuteMillis {
+		return
+	}
+	s.tidied = now / minuteMillis
+	for minute, keys := range s.ends {
+		if minute >= s.tidied {
+			continue
+		}
+		delete(s.ends, minute)
+		for _, key := range keys {
+			if s.all[key].untilMillis <= now { // else it was spent again
+				delete(s.all, key)
+			}
+		}
+	}
+	if len(s.all) == 0 {
+		s.all, s.ends = nil, nil // maps do not shrink
+	}
+}
+
+// tidy does what is to be done now and then, whether anybody spends or not.
+func (s *spends) tidy(now time.Time) {
+	s.mu.Lock()
+	s.forget(now.UnixMilli())
+	s.mu.Unlock()
+	s.journal.rotate(store.MaxSpendLife)
+}
+
+// take brings in the journal's records.
+func (s *spends) take(records []string) {
+	for _, record := range records {
+		var key, by []byte
+		var is spent
+		_, err := fmt.Sscanf(record, "%x %x %d %d", &key, &by, &is.atMillis, &is.untilMillis)
+		if err == nil && len(key) == len(is.by) && len(by) == len(is.by) {
+			is.by = store.SpendID(by)
+			s.keep(store.SpendID(key), is)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+)
+
+// Spender remembers what can be used once: passes in links, tickets.
+type Spender interface {
+	// Spend reports whether a key is used for the first time. From then on the key is spent for life: 0 to
+	// MaxSpendLife, a longer one counts as MaxSpendLife. Meanwhile first is false for everybody but the spender by, who
+	// may repeat the call SpendRepeats times within SpendRepeatable, since the answer may have been lost.
+	// A life of 0 spends nothing: first then says whether the key could be spent.
+	//
+	// No operator can make a key good again. A key is forgotten when its life is over. The embedded store remembers
+	// keys through restarts. A Redis that loses its data forgets them.
+	// key and by may be of any length; a store keeps their SpendIDs alone. It never returns ErrZoneUnknown or
+	// ErrZoneDeleted.
+	Spend(ctx context.Context, key, by string, life time.Duration) (first bool, err error)
+}
+
+const (
+	// MaxSpendLife is an hour more than the longest life of a pass: clocks of servers differ.
+	MaxSpendLife = 25 * time.Hour
+	// SpendRepeatable is for how long a spender can repeat a call: several times the 5 s after which
+	// deploy/site/nginx.conf makes a browser come again.
+	SpendRepeatable = 30 * time.Second
+	// SpendRepeats is how often: more often than a gateway and a browser do in that time. Without a bound, one link would
+	// let in all browsers behind one address that are of the same kind, which look like one spender.
+	SpendRepeats = 10
+)
+
+// SpendID stands for a key or a spender in a store.
+type SpendID [16]byte
+
+// SpendIDOf returns the beginning of the text's SHA-256: nobody finds two texts with the same one.
+func SpendIDOf(text string) SpendID {
+	sum := sha256.Sum256([]byte(text))
+	return SpendID(sum[:len(SpendID{})])
+}
