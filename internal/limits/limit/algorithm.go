@@ -39,16 +39,19 @@ type kind interface {
 	left(r Rule, v view) (remaining, reset int64)
 }
 
-var kinds = map[Algorithm]kind{
-	SlidingLog: slidingLog{}, SlidingCounter: slidingCounter{}, TokenBucket: tokenBucket{}, LeakyBucket: leakyBucket{},
-	FixedWindow: fixedWindow{},
-}
-
 // kind returns that of a fixed window for an algorithm that there is not, so that a rule can be looked at before it is
 // validated.
 func (a Algorithm) kind() kind {
-	if k, found := kinds[a]; found {
-		return k
+	switch a {
+	case SlidingLog:
+		return slidingLog{}
+	case SlidingCounter:
+		return slidingCounter{}
+	case TokenBucket:
+		return tokenBucket{}
+	case LeakyBucket:
+		return leakyBucket{}
+	case FixedWindow:
 	}
 	return fixedWindow{}
 }
