@@ -87,6 +87,7 @@ format: ## fail if a file is not formatted
 .PHONY: lint
 lint: ## run the linters of .golangci.yml; govet is all of go vet
 	"$$(scripts/go-tool.sh $(GOLANGCI))" run
+	cd e2e && "$$(../scripts/go-tool.sh $(GOLANGCI))" run
 
 .PHONY: lint-lua
 lint-lua: ## run luacheck on the scripts, as Redis gets them

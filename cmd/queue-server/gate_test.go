@@ -115,22 +115,6 @@ func TestLimitsListener(t *testing.T) {
 	}
 }
 
-// TestLimitsListenerDrains: it answers until the balancer has looked.
-func TestLimitsListenerDrains(t *testing.T) {
-	s := start(t, map[string]string{
-		"QUEUE_CONFIG": config(t, apiPolicy), "QUEUE_LIMITS_ADDR": "127.0.0.1:0", "QUEUE_DRAIN_DELAY": "2s",
-	})
-	s.stop()
-	s.log.await(t, "draining")
-	if got := request(t, "GET", s.limits+"/readyz", ""); got.status != http.StatusServiceUnavailable {
-		t.Errorf("ready: %d", got.status)
-	}
-	if got := request(t, "POST", s.limits+"/limits/api/check", `{"key":"a"}`); got.status != http.StatusOK {
-		t.Errorf("check: %d %v", got.status, got.header)
-	}
-	s.log.await(t, "drained")
-}
-
 // TestWarnings: what an operator may not have meant is said at the start.
 func TestWarnings(t *testing.T) {
 	s := start(t, map[string]string{"QUEUE_LIMITS_ADDR": "127.0.0.1:0", "QUEUE_LIMITS_API_KEYS": "any"})

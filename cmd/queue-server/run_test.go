@@ -200,3 +200,10 @@ func (l *logReader) await(t *testing.T, message string) map[string]any {
 		l.more.Wait()
 	}
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -195,9 +195,12 @@ func TestServe(t *testing.T) {
 }
 
 func TestDrainAnswersUntilTheBalancerHasLooked(t *testing.T) {
-	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, oneSlot), "QUEUE_DRAIN_DELAY": "2s"})
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, oneSlot), "QUEUE_LIMITS_ADDR": "127.0.0.1:0", "QUEUE_DRAIN_DELAY": "5s"})
 	s.stop()
 	s.log.await(t, "draining")
+	if got := request(t, "GET", s.limits+"/readyz", ""); got.status != http.StatusServiceUnavailable {
+		t.Errorf("/readyz of the limits' listener while draining: %+v", got)
+	}
 	if got := request(t, "GET", s.public+"/readyz", ""); got.status != http.StatusServiceUnavailable ||
 		!strings.Contains(got.header.Get("Content-Type"), "problem+json") {
 		t.Errorf("/readyz while draining: %+v", got)

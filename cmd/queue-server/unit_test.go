@@ -76,35 +76,6 @@ func TestTheUnitWaitsAsLongAsADrainTakes(t *testing.T) {
 	}
 }
 
-func TestTheUnitKeepsItsPromises(t *testing.T) {
-	tests := []struct {
-		name, want, why string
-	}{
-		{"Type", "notify", "who starts it waits until it listens"},
-		{"Restart", "on-failure", "a stop by hand is a stop"},
-		{"User", "queue-server", "never root"},
-		{"NoNewPrivileges", "yes", ""},
-		{"CapabilityBoundingSet", "", "root's powers are not needed"},
-		{"ProtectSystem", "strict", "nothing is written but the state directory"},
-		{"StateDirectory", "queue-server", "the secret is kept there"},
-		{"StateDirectoryMode", "0700", "the secret is kept there"},
-		{"UMask", "0077", "the secret is kept there"},
-		{"LimitNOFILE", "1048576", "a visitor's connection is a file"},
-		{"MemoryMax", "75%", "a crowd must not end the other services of the machine"},
-		{"Environment", "QUEUE_DATA_DIR=/var/lib/queue-server", "the only folder that it may write to"},
-		{"EnvironmentFile", "/etc/queue-server/environment", "without it, it must not start"},
-	}
-	for _, tt := range tests {
-		if got := unitOptions(t, "Service", tt.name); !slices.Equal(got, []string{tt.want}) {
-			t.Errorf("%s is %q, want %q: %s", tt.name, got, tt.want, tt.why)
-		}
-	}
-	// Go takes the length of the listen queue from /proc/sys, and 128 where that is hidden.
-	if got := unitOptions(t, "Service", "ProcSubset"); got != nil {
-		t.Errorf("ProcSubset is %q: the listen queue would be 128 long", got)
-	}
-}
-
 func TestTheEnvironmentFileHasEverySettingAndSetsNone(t *testing.T) {
 	defaults := settingDefaults()
 	// What stands in the file where there is no default to show, or another one.

@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -62,9 +63,7 @@ func settings(redisURL string, more map[string]string) map[string]string {
 	if redisURL != "" {
 		env["QUEUE_STORE"], env["QUEUE_REDIS_URL"] = "redis", redisURL
 	}
-	for name, value := range more {
-		env[name] = value
-	}
+	maps.Copy(env, more)
 	return env
 }
 
@@ -198,12 +197,17 @@ func (s *experiment) noneReady() bool {
 // happens: where one node of three is away, two thirds of the zones are served.
 func (s *experiment) staysReady(t *testing.T, happens func()) {
 	t.Helper()
-	ctx, over := context.WithCancel(t.Context())
+	over := make(chan struct{})
 	var watching sync.WaitGroup
 	var asked, refused atomic.Int64
 	for _, server := range s.servers {
 		watching.Go(func() {
-			for pause(ctx, 50*time.Millisecond) {
+			for tick := time.Tick(50 * time.Millisecond); ; {
+				select {
+				case <-over:
+					return
+				case <-tick:
+				}
 				asked.Add(1)
 				if !server.Ready() {
 					refused.Add(1)
@@ -212,7 +216,7 @@ func (s *experiment) staysReady(t *testing.T, happens func()) {
 		})
 	}
 	happens()
-	over()
+	close(over)
 	watching.Wait()
 	if n := refused.Load(); n > 0 && slack() < refusalTime {
 		t.Errorf("of %d times, the servers were not ready %d times; %s", asked.Load(), n, room.Machine())

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,41 +35,6 @@ type source struct {
 
 func (s source) path() string { return path.Join(s.pkg, s.file) }
 func (s source) isTest() bool { return strings.HasSuffix(s.file, "_test.go") }
-
-// importName is the name that importPath has in the file, "" where it is not
-// imported. last is the package's own name.
-func (s source) importName(importPath, last string) string {
-	for _, spec := range s.syntax.Imports {
-		if spec.Path.Value != strconv.Quote(importPath) {
-			continue
-		}
-		if spec.Name != nil {
-			return spec.Name.Name
-		}
-		return last
-	}
-	return ""
-}
-
-// uses returns the lines that name something of another package; the last
-// element of importPath is the package's own name.
-func (s source) uses(importPath string, names ...string) (lines []int) {
-	pkg := s.importName(importPath, path.Base(importPath))
-	if pkg == "" {
-		return nil
-	}
-	ast.Inspect(s.syntax, func(n ast.Node) bool {
-		sel, ok := n.(*ast.SelectorExpr)
-		if !ok || !slices.Contains(names, sel.Sel.Name) {
-			return true
-		}
-		if x, ok := sel.X.(*ast.Ident); ok && x.Name == pkg {
-			lines = append(lines, s.fset.Position(sel.Pos()).Line)
-		}
-		return true
-	})
-	return lines
-}
 
 // load reads the project once for all tests; the test binary's working folder
 // is this package's, three below the root.
