@@ -9,8 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// The shapes of the contract, as a handler would write them down that does
-// nothing else.
+// The shapes of the contract, as a handler would write them down that does nothing else.
 type (
 	bareRequest struct {
 		ZoneID      string `json:"zoneId"`
@@ -37,18 +36,8 @@ type (
 // bareToken is as long as one of the waiting room's.
 var bareToken = strings.Repeat("A", tokenSize)
 
-// bareAnswerTo is what a visitor in the middle of a long line gets.
-func bareAnswerTo(zoneID, token string) bareAnswer {
-	return bareAnswer{ZoneID: zoneID, Token: token, Waiting: bareWaiting{
-		Position: 512_345, Total: 1_000_000, EstimatedWait: 86_400_000, PollingPeriod: 20_000,
-		ArrivedAtMicros: 1_795_223_373_123_456,
-	}}
-}
-
-// serveBare is the baseline for HTTP: echo as it comes, without a store, a
-// signature, a check, a metric or a time limit. It reads the request and gives
-// the answer that a visitor in the middle of a long line gets, byte for byte
-// as long. Of a visitor who is inside it says so without a look.
+// serveBare is the baseline for HTTP: echo as it comes, without a store, a signature, a check, a metric or a time limit. It
+// reads the request and gives the answer that a visitor in the middle of a long line gets, byte for byte as long.
 func serveBare(ctx context.Context, addr string) error {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
@@ -57,7 +46,10 @@ func serveBare(ctx context.Context, addr string) error {
 		if err := c.Bind(&in); err != nil {
 			return err
 		}
-		out := bareAnswerTo(in.ZoneID, in.Token)
+		out := bareAnswer{ZoneID: in.ZoneID, Token: in.Token, Waiting: bareWaiting{
+			Position: 512_345, Total: 1_000_000, EstimatedWait: 86_400_000, PollingPeriod: 20_000,
+			ArrivedAtMicros: 1_795_223_373_123_456,
+		}}
 		if out.Token == "" { // a join
 			out.Token = bareToken
 		}
@@ -65,7 +57,6 @@ func serveBare(ctx context.Context, addr string) error {
 	}
 	e.POST("/traffic/wait", answer)
 	e.POST("/traffic/entry", answer)
-	e.GET("/site/:zoneId", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 	e.GET("/readyz", func(c echo.Context) error { return c.String(http.StatusOK, "ready\n") })
 	defer context.AfterFunc(ctx, func() { _ = e.Close() })() // there is nothing to lose
 	if err := e.Start(addr); !errors.Is(err, http.ErrServerClosed) {

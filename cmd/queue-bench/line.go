@@ -4,143 +4,115 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/openqueue/waitingroom/internal/check/baseline"
-	"github.com/openqueue/waitingroom/lua"
 )
 
 const (
-	// longCall is from when on a script call is looked at.
-	longCall = 200 * time.Microsecond
-	// settleAfter is when Redis has been told of all polls that a server answered by itself:
-	// it is told within 2 s.
+	// settleAfter is when Redis has been told of all polls that a server answered by itself: it is told within 2 s.
 	settleAfter = 2200 * time.Millisecond
-	// nearest are those whose polls Redis answers, each by itself; see position.lua.
-	nearest = 51_200
-	// frontSize is how many keep the edge where it is: far more than are let in
-	// during a run, at one in ten seconds.
+	// frontSize is how many keep the edge where it is: far more than are let in during a run, at one in ten seconds.
 	frontSize = 200
 	// frontEvery is how often each of them polls: before it would be late.
 	frontEvery = 2 * time.Second
+	// pollers ask the store at once: enough that there always are that many for the next call.
+	pollers = 1024
+	// mostRefused is the share of requests up to which refusals leave a figure its meaning.
+	mostRefused = 0.001
+	// overloaded is how many times its peak is offered to a server.
+	overloaded = 3
+	// overloadWarm is left out: as many connections as that need it to open.
+	overloadWarm = 2 * time.Second
 )
 
-// warmUp has every server, and every connection, see each kind of request.
-func (b *bench) warmUp(ctx context.Context) (err error) {
-	for _, c := range b.contenders {
-		var met crowd
-		l := b.load(c, joins(warmZone, &met))
-		l.budget = 20 * int64(l.conns)
-		if _, err := l.run(ctx); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		if _, err := b.load(c, polls(warmZone, &met)).run(ctx); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-	}
-	b.empty, err = b.memory(ctx)
-	return err
+// errRefused: too much was refused for a figure to mean anything.
+var errRefused = errors.New("more than a thousandth of the requests was refused")
+
+// load has the connections of the plan ask a contender for a slice.
+func (b *bench) load(c *contender, q question) load {
+	return load{question: q, addr: c.addr, conns: b.plan.conns, warm: b.plan.warm, span: b.plan.span}
 }
 
-// step measures polls with n waiting, and what those hold.
-func (b *bench) step(ctx context.Context, n int) error {
-	s := step{Waiting: n, Bytes: make(map[string]float64)}
-	full, err := b.memory(ctx)
+// contest gives each contender a turn in each round, to and fro, so that a machine that becomes slower or faster favours
+// none.
+func (b *bench) contest(ctx context.Context, take func(context.Context, *contender) (sample, error)) (series, error) {
+	out := make(series)
+	for round := range b.plan.rounds {
+		for i := range b.contenders {
+			if round%2 == 1 {
+				i = len(b.contenders) - 1 - i
+			}
+			c := b.contenders[i]
+			runtime.GC() // nobody pays for the generator's own garbage
+			s, err := take(ctx, c)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.name, err)
+			}
+			out[c.name] = append(out[c.name], s)
+		}
+	}
+	return out, nil
+}
+
+// observe runs a load on one contender and takes its sample.
+func (b *bench) observe(ctx context.Context, c *contender, l load) (s sample, err error) {
+	var t tally
+	server, own := c.cpu(), ownCPU()
+	redis, err := rises(ctx, b.redis.cpu, func() (err error) {
+		if t, err = l.run(ctx); err == nil && c.name == onRedis && l.noted {
+			err = pause(ctx, settleAfter)
+		}
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	requests := float64(t.sent)
+	if t.done == 0 || float64(t.refused) > mostRefused*requests {
+		return s, fmt.Errorf("%w: %d of %d", errRefused, t.refused, t.sent)
+	}
+	s = sample{perSecond: float64(t.done) / t.took.Seconds(), server: micros(c.cpu()-server) / requests, own: micros(ownCPU()-own) / requests}
+	if c.name == onRedis {
+		s.redis = micros(redis) / requests
+	}
+	return s, nil
+}
+
+// mostHeld is the longest that a script call may hold the store.
+const mostHeld = 10 * time.Millisecond
+
+// compare has the contenders take turns in what is asked, and adds the figures to the table: ratios that are wanted to be
+// at least those bounds, and the processor time of Redis.
+func (b *bench) compare(ctx context.Context, asked string, toEcho, toEmbedded, mostRedis float64, take func(context.Context, *contender) (sample, error)) error {
+	var s series
+	calls, err := b.redis.longestCalls(ctx, func() (err error) {
+		s, err = b.contest(ctx, take)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	for name, bytes := range full {
-		s.Bytes[name] = float64(bytes-b.empty[name]) / float64(n)
+	for _, c := range b.contenders {
+		b.table.add(asked+", "+c.name+": a second", s.median(c.name, perSecond), "")
+		b.table.add(asked+", "+c.name+": server CPU", s.median(c.name, func(s sample) float64 { return s.server }), "µs")
 	}
-	err = b.watched(ctx, "polls", func() (err error) {
-		s.Polls, err = b.measurePolls(ctx, b.contenders...)
-		return err
-	})
-	b.out.Steps = append(b.out.Steps, s)
-	return err
+	b.table.atMost(asked+", Redis: Redis CPU", s.median(onRedis, func(s sample) float64 { return s.redis }), "µs", mostRedis)
+	b.table.atLeast(asked+", embedded / bare echo", s.ratio(onEmbedded, bareEcho, perSecond), toEcho)
+	b.table.add(asked+", embedded / bare echo, by processor time", s.ratio(bareEcho, onEmbedded, allMicros), "")
+	b.table.atLeast(asked+", Redis / embedded", s.ratio(onRedis, onEmbedded, perSecond), toEmbedded)
+	b.table.add(asked+", Redis / embedded, by processor time", s.ratio(onEmbedded, onRedis, allMicros), "")
+	b.table.addCalls(asked, calls)
+	return nil
 }
 
-// watched does something, and keeps the longest call that each script made meanwhile. Those
-// that poll.lua makes are of what was done.
-func (b *bench) watched(ctx context.Context, what string, do func() error) error {
-	if err := errors.Join(b.redis.WatchCalls(ctx, longCall), do()); err != nil {
-		return err
-	}
-	calls, err := b.redis.ScriptCalls(ctx)
-	b.out.Longest = longest(b.out.Longest, what, calls)
-	return err
-}
-
-// longest adds calls to the longest of each kind.
-func longest(known []longestCall, polls string, calls []baseline.ScriptCall) []longestCall {
-	kinds := map[string]string{"poll": polls, "touch": "notes of polls", "sweep": "sweeps"}
-	for _, c := range calls {
-		kind, ours := kinds[lua.ScriptNamed(c.SHA)]
-		i := slices.IndexFunc(known, func(k longestCall) bool { return k.Name == kind })
-		switch {
-		case !ours:
-		case i < 0:
-			known = append(known, longestCall{kind, c.Took})
-		default:
-			known[i].Took = max(known[i].Took, c.Took)
-		}
-	}
-	return known
-}
-
-// times are how long calls took.
-func times(calls []baseline.ScriptCall) (all []time.Duration) {
-	for _, c := range calls {
-		all = append(all, c.Took)
-	}
-	return all
-}
-
-// nearPolls measures polls of those at the front of the largest crowd.
-func (b *bench) nearPolls(ctx context.Context) (err error) {
-	b.last().Near, err = b.contestLoads(ctx, b.contenders, func(c *contender) (load, error) {
-		// Tokens are in the order of the joins, but for the few that were asked at once.
-		front := crowd{c.crowd.tokens[:min(nearest, c.crowd.len())*tokenSize]}
-		return b.polls(c, &front)
-	})
-	return err
-}
-
-// last is the step that is measured.
-func (b *bench) last() *step { return &b.out.Steps[len(b.out.Steps)-1] }
-
-// latency measures polls at half the rate that each has shown.
-func (b *bench) latency(ctx context.Context) (err error) {
-	b.last().Latency, err = b.contestLoads(ctx, b.those(bareEcho, onEmbedded, onRedis), func(c *contender) (load, error) {
-		l, err := b.polls(c, &c.crowd)
-		l.every = time.Duration(float64(l.conns) * 2 / b.last().Polls.Of(c.name).PerSecond * float64(time.Second))
-		return l, err
-	})
-	return err
-}
-
-// appendOnly measures polls while Redis writes a log to disk.
-func (b *bench) appendOnly(ctx context.Context) error {
-	if err := b.redis.SetAppendOnly(ctx, true); err != nil {
-		return err
-	}
-	var err error
-	b.out.AppendOnly, err = b.measurePolls(ctx, b.those(bareEcho, onRedis)...)
-	return errors.Join(err, b.redis.SetAppendOnly(ctx, false))
-}
-
-// measurePolls measures polls as fast as they go.
-func (b *bench) measurePolls(ctx context.Context, of ...*contender) (results, error) {
-	return b.contestLoads(ctx, of, func(c *contender) (load, error) { return b.polls(c, &c.crowd) })
-}
-
-// contestLoads puts load on contenders, in rounds, each by the load that is made for it.
-func (b *bench) contestLoads(ctx context.Context, of []*contender, loadOf func(*contender) (load, error)) (results, error) {
-	return b.contest(ctx, of, func(ctx context.Context, c *contender) (sample, error) {
-		l, err := loadOf(c)
+// polls measures polls as fast as they go.
+func (b *bench) polls(ctx context.Context) error {
+	return b.compare(ctx, "polls", 1, 0.9, 0.6, func(ctx context.Context, c *contender) (sample, error) {
+		l, err := b.pollLoad(c)
 		if err != nil {
 			return sample{}, err
 		}
@@ -148,49 +120,69 @@ func (b *bench) contestLoads(ctx context.Context, of []*contender, loadOf func(*
 	})
 }
 
-// polls are of some of those who wait at a contender, all of whom are due.
-func (b *bench) polls(c *contender, of *crowd) (load, error) {
-	l := b.load(c, polls(benchZone, of))
+// joins measures joins with the crowd waiting. Those who join stay.
+func (b *bench) joins(ctx context.Context) error {
+	return b.compare(ctx, "joins", 1, 0.85, 3, func(ctx context.Context, c *contender) (sample, error) { return b.join(ctx, c, 0) })
+}
+
+// pollLoad are polls of those who wait at a contender, all of whom are due.
+func (b *bench) pollLoad(c *contender) (load, error) {
+	l := b.load(c, polls(&c.crowd))
 	if c.lineless() {
 		return l, nil
 	}
-	return l, of.renew(b.keys)
+	return l, c.crowd.renew(b.keys)
 }
 
-// firstCrowd lines up the first n at each, and has those at the front of each line poll
-// in time from then on, as visitors do, while the others are measured: where nobody at
-// the front is there, the edge runs through the line to find somebody, and Redis answers all
-// whom it passed.
-func (b *bench) firstCrowd(ctx context.Context, n int) error {
-	ctx, cancel := context.WithCancel(ctx)
+// join has n line up as fast as it goes; or, if n is 0, as many as do in a slice. At the baseline they always do for a
+// slice, and nobody stays.
+func (b *bench) join(ctx context.Context, c *contender, n int) (sample, error) {
+	var newcomers crowd
+	l := b.load(c, joins(&newcomers))
+	if !c.lineless() {
+		l.budget = int64(n)
+	}
+	s, err := b.observe(ctx, c, l)
+	if err == nil && !c.lineless() {
+		c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
+	}
+	return s, err
+}
+
+// fill lines the crowd up at each server, and has those at the front of each line poll in time from then on, as visitors
+// do, while the others are measured: where nobody at the front is there, the edge runs through the line to find somebody,
+// and Redis answers all whom it passed.
+func (b *bench) fill(ctx context.Context) error {
+	keeping, cancel := context.WithCancel(ctx)
 	var front errgroup.Group
 	b.stopFront = func() error {
 		cancel()
 		return front.Wait()
 	}
+	b.table.add("waiting at each server", float64(b.plan.waiting), "")
 	for _, c := range b.contenders {
 		if c.lineless() {
 			continue
 		}
-		if _, err := b.join(ctx, c, joins, min(frontSize, n/2)); err != nil {
+		if _, err := b.join(ctx, c, min(frontSize, b.plan.waiting/2)); err != nil {
 			return err
 		}
 		first := crowd{slices.Clone(c.crowd.tokens)}
 		front.Go(func() error {
-			if err := b.keepFront(ctx, c, first); ctx.Err() == nil {
+			if err := b.keepFront(keeping, c, first); keeping.Err() == nil {
 				return err
 			}
 			return nil
 		})
-		if _, err := b.join(ctx, c, joins, n-c.crowd.len()); err != nil {
+		if _, err := b.join(ctx, c, b.plan.waiting-c.crowd.len()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keepFront has those who were the first in line poll in time, until the context ends. On Redis they ask it by
-// themselves, so that they get through when the server is offered more than it can answer.
+// keepFront has those who were the first in line poll in time, until the context ends. On Redis they ask it by themselves,
+// so that they get through when the server is offered more than it can answer.
 func (b *bench) keepFront(ctx context.Context, c *contender, first crowd) error {
 	if c.name != onRedis {
 		l := b.load(c, inTurn("/traffic/entry", &first))
@@ -208,71 +200,78 @@ func (b *bench) keepFront(ctx context.Context, c *contender, first crowd) error 
 	return err
 }
 
-// join has n line up as fast as it goes; or, if n is 0, as many as do in a slice. At the
-// baselines they always do for a slice, and nobody stays. ask is how they join.
-func (b *bench) join(ctx context.Context, c *contender, ask func(zoneID string, into *crowd) question, n int) (sample, error) {
-	var newcomers crowd
-	l := b.load(c, ask(benchZone, &newcomers))
-	if !c.lineless() {
-		l.budget = int64(n)
-	}
-	s, err := b.observe(ctx, c, l)
-	if err != nil || c.lineless() {
-		return s, err
-	}
-	c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
-	return s, nil
-}
-
-// grow lines up newcomers, until the next size waits at each server, in rounds.
-func (b *bench) grow(ctx context.Context) (err error) {
-	n, left := b.plan.sizes[len(b.out.Steps)], make(map[*contender]int)
-	b.last().Joins, err = b.contest(ctx, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
-		if left[c] == 0 {
-			left[c] = b.plan.Rounds
+// overload offers each server its peak, which is what it answers to as many connections as elsewhere, and then three times
+// of that from thousands of connections, which ask at fixed times whether answers come or not.
+func (b *bench) overload(ctx context.Context) error {
+	for _, asked := range []string{"polls", "joins"} {
+		s, err := b.contest(ctx, func(ctx context.Context, c *contender) (sample, error) {
+			return b.peakAndOverload(ctx, c, asked)
+		})
+		if err != nil {
+			return fmt.Errorf("overload: %w", err)
 		}
-		some := (n - c.crowd.len()) / left[c]
-		left[c]--
-		return b.join(ctx, c, joins, some)
-	})
-	return err
-}
-
-// joinsAtEnd measures joins with the largest crowd waiting, without a clientId and with one.
-func (b *bench) joinsAtEnd(ctx context.Context) error {
-	one := func(ask func(string, *crowd) question, into *results) func() error {
-		return func() (err error) {
-			*into, err = b.contest(ctx, b.contenders, func(ctx context.Context, c *contender) (sample, error) {
-				return b.join(ctx, c, ask, 0)
-			})
-			return errors.Join(err, b.leaveAgain(ctx))
-		}
-	}
-	return errors.Join(
-		b.watched(ctx, "joins", one(joins, &b.last().Joins)),
-		b.watched(ctx, "joins", one(joinsByName, &b.last().Named)),
-	)
-}
-
-// leaveAgain has those leave who came after the largest crowd.
-func (b *bench) leaveAgain(ctx context.Context) error {
-	for _, c := range b.contenders {
-		if c.lineless() || c.crowd.len() <= b.plan.largest() {
-			continue
-		}
-		newcomers := c.crowd.cut(b.plan.largest())
-		l := b.load(c, inTurn("/traffic/leave", &newcomers))
-		l.budget = int64(newcomers.len())
-		if _, err := l.run(ctx); err != nil {
-			return fmt.Errorf("%s: leave: %w", c.name, err)
+		for _, c := range b.contenders {
+			at := asked + " at three times the peak, " + c.name
+			ratio := s.median(c.name, func(s sample) float64 { return s.perSecond / s.peak })
+			if c.lineless() {
+				b.table.add(at+": answered / peak", ratio, "")
+			} else {
+				b.table.atLeast(at+": answered / peak", ratio, 0.95)
+			}
+			b.table.add(at+": refused", 100*s.median(c.name, func(s sample) float64 { return s.refused }), "%")
+			b.table.add(at+": no answer within 10 s", 100*s.median(c.name, func(s sample) float64 { return s.unanswered }), "%")
 		}
 	}
 	return nil
 }
 
-// memory is what each store holds, in bytes.
-func (b *bench) memory(ctx context.Context) (map[string]int64, error) {
-	used, err := b.redis.UsedMemory(ctx)
-	heap, failed := b.named(onEmbedded).heap(ctx)
-	return map[string]int64{onRedis: used, onEmbedded: heap}, errors.Join(err, failed)
+// peakAndOverload is one round: a slice at the peak, and one above it.
+func (b *bench) peakAndOverload(ctx context.Context, c *contender, asked string) (s sample, err error) {
+	var newcomers crowd
+	ask := func() (load, error) {
+		if asked == "joins" {
+			return b.load(c, joins(&newcomers)), nil
+		}
+		return b.pollLoad(c)
+	}
+	l, err := ask()
+	if err != nil {
+		return s, err
+	}
+	t, err := l.run(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.peak = float64(t.done) / t.took.Seconds()
+	if l, err = ask(); err != nil {
+		return s, err
+	}
+	l.conns, l.warm = b.plan.overloadConns, overloadWarm
+	l.every = time.Duration(float64(l.conns) / (overloaded * s.peak) * float64(time.Second))
+	if t, err = l.run(ctx); err != nil {
+		return s, err
+	}
+	if !c.lineless() {
+		c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
+	}
+	sent := float64(max(1, t.sent))
+	s.perSecond, s.refused, s.unanswered = float64(t.done)/t.took.Seconds(), float64(t.refused-t.unanswered)/sent, float64(t.unanswered)/sent
+	return s, nil
+}
+
+// each calls do for 0 to n-1, in their order as far as they are called at once, by so many goroutines.
+func each(ctx context.Context, workers, n int, do func(context.Context, int) error) error {
+	var next atomic.Int64
+	all, working := errgroup.WithContext(ctx)
+	for range workers {
+		all.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < n && working.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := do(working, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return errors.Join(all.Wait(), ctx.Err())
 }

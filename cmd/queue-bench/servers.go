@@ -4,60 +4,55 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
-	"github.com/openqueue/waitingroom/internal/check/baseline"
-	started "github.com/openqueue/waitingroom/internal/check/process"
+	"github.com/prometheus/procfs"
+
+	"github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/lua"
 )
 
 // The contenders.
 const (
 	bareEcho   = "bare echo"
-	constant   = "nginx"
 	onEmbedded = "embedded"
 	onRedis    = "Redis"
 )
 
-// contender is a server under load, and who waits there.
+// contender is a server under load, a child of this process, and who waits there.
 type contender struct {
-	*process
+	process.Process
 
-	name  string
-	crowd crowd
+	name, addr string
+	crowd      crowd
 }
 
 // lineless: it answers everybody the same, and nobody waits there.
-func (c *contender) lineless() bool { return c.name == bareEcho || c.name == constant }
+func (c *contender) lineless() bool { return c.name == bareEcho }
 
 // servers are all that is started.
 type servers struct {
-	redis *baseline.Server
+	redis *redisServer
+	// store asks Redis by itself, without a server.
+	store *lua.Store
 	// contenders begin with the baseline.
 	contenders []*contender
 	keys       *token.Keys
 	dir        string
 }
 
-// zoneFor is a zone whose line stays as it is while it is measured: one is let
-// in every 10 s, and nobody is idle for an hour.
-func zoneFor(zoneID string) zone.Settings {
-	z := zone.Defaults(zoneID)
-	z.PerMinute = 6
-	z.IdleTimeoutSeconds = zone.MaxIdleTimeoutSeconds
-	z.PassTTLSeconds = zone.MaxPassTTLSeconds
-	return z
-}
-
-// startServers starts all of them.
-func startServers(ctx context.Context, o measureOptions) (s *servers, err error) {
+// startServers starts all of them; program is the queue-server.
+func startServers(ctx context.Context, program string) (s *servers, err error) {
 	s = &servers{}
 	defer func() {
 		if err != nil {
@@ -67,13 +62,10 @@ func startServers(ctx context.Context, o measureOptions) (s *servers, err error)
 	if s.dir, err = os.MkdirTemp("", "queue-bench"); err != nil {
 		return s, err
 	}
-	if o.server == "" {
-		o.server = filepath.Join(s.dir, "queue-server")
-		if err = build(ctx, o.server); err != nil {
-			return s, err
-		}
+	if s.redis, err = startRedis(ctx); err != nil {
+		return s, err
 	}
-	if s.redis, err = baseline.Start(ctx, "redis-server"); err != nil {
+	if s.store, err = lua.Open(ctx, lua.Options{URL: s.redis.URL()}); err != nil {
 		return s, err
 	}
 	secret := make([]byte, token.MinSecretBytes)
@@ -81,89 +73,57 @@ func startServers(ctx context.Context, o measureOptions) (s *servers, err error)
 	if s.keys, err = token.NewKeys(secret); err != nil {
 		return s, err
 	}
-	for _, name := range []string{bareEcho, constant, onEmbedded, onRedis} {
-		c := &contender{name: name}
-		switch name {
-		case bareEcho:
-			c.process, err = startBare(ctx)
-		case constant:
-			c.process, err = startConstant(ctx, s.dir)
-		default:
-			c.process, err = s.startOn(ctx, o.server, strings.ToLower(name), secret)
-		}
+	for _, name := range []string{bareEcho, onEmbedded, onRedis} {
+		c, err := s.prepare(ctx, program, name, secret)
 		if err != nil {
 			return s, err
 		}
-		if c.lineless() { // its crowd is a token that it answers like any other
-			c.crowd.tokens = []byte(bareToken)
+		if err := c.StartUntil(ctx, func() bool { return ready(ctx, c.addr) }); err != nil {
+			return s, err
 		}
 		s.contenders = append(s.contenders, c)
 	}
 	return s, nil
 }
 
-// startOn starts the queue-server on a store.
-func (s *servers) startOn(ctx context.Context, program, store string, secret []byte) (*process, error) {
-	config := []byte("zones:\n")
-	for _, id := range []string{benchZone, warmZone} {
-		z := zoneFor(id)
-		config = fmt.Appendf(config, "  - {zoneId: %s, perMinute: %d, idleTimeoutSeconds: %d, passTtlSeconds: %d}\n",
-			z.ZoneID, z.PerMinute, z.IdleTimeoutSeconds, z.PassTTLSeconds)
-	}
-	dir := filepath.Join(s.dir, store)
-	if err := os.Mkdir(dir, 0o700); err != nil {
+// prepare makes a contender: this program, or a queue-server with a zone whose line stays as it is while it is measured: one
+// is let in every 10 s, and nobody is idle for an hour. Of the environment it gets no settings but the operators' token, for
+// whoever wants to look at profiles. Its sweeper sleeps: a sweep would fall on one slice and not on another.
+func (s *servers) prepare(ctx context.Context, program, name string, secret []byte) (c *contender, err error) {
+	c = &contender{Process: process.Process{Name: program, Args: []string{"serve"}, Log: os.Stderr}, name: name}
+	if c.addr, err = process.FreeAddr(ctx); err != nil {
 		return nil, err
 	}
-	// Its sweeper sleeps: sweeps are measured by themselves, and would fall on one slice
-	// and not on another.
-	return startServer(ctx, program, dir, append(config, limitsFile()...), "QUEUE_SECRET="+base64.StdEncoding.EncodeToString(secret),
-		"QUEUE_STORE="+store, "QUEUE_REDIS_URL="+s.redis.URL(), "QUEUE_SWEEP_EVERY=1h", "QUEUE_DOOR_LIMITS=off")
+	if c.lineless() {
+		c.crowd.tokens = []byte(bareToken) // which it answers like any other
+		c.Args = []string{"bare", c.addr}
+		c.Name, err = os.Executable()
+		return c, err
+	}
+	dir := filepath.Join(s.dir, name)
+	file := filepath.Join(dir, "zones.yaml")
+	config := fmt.Appendf(nil, "zones:\n  - {zoneId: %s, perMinute: 6, idleTimeoutSeconds: %d, passTtlSeconds: %d}\n",
+		benchZone, zone.MaxIdleTimeoutSeconds, zone.MaxPassTTLSeconds)
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(file, config, 0o600)); err != nil {
+		return nil, err
+	}
+	admin, err := process.FreeAddr(ctx)
+	c.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool {
+		return strings.HasPrefix(e, "QUEUE_") && !strings.HasPrefix(e, "QUEUE_ADMIN_TOKEN=")
+	}), "QUEUE_ADDR="+c.addr, "QUEUE_ADMIN_ADDR="+admin, "QUEUE_CONFIG="+file, "QUEUE_DATA_DIR="+dir,
+		"QUEUE_STORE="+strings.ToLower(name), "QUEUE_REDIS_URL="+s.redis.URL(), "QUEUE_SECRET="+base64.StdEncoding.EncodeToString(secret),
+		"QUEUE_SWEEP_EVERY=1h", "QUEUE_DOOR_LIMITS=off", "QUEUE_DRAIN_DELAY=0s", "QUEUE_LOG_LEVEL=error")
+	return c, err
 }
 
-// startBare starts this program as the baseline.
-func startBare(ctx context.Context) (*process, error) {
-	self, err := os.Executable()
+// ready reports whether a server says that it is.
+func ready(ctx context.Context, addr string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/readyz", http.NoBody)
 	if err != nil {
-		return nil, err
+		return false
 	}
-	addr, err := started.FreeAddr(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &process{addr: addr}
-	return p, p.start(ctx, os.Environ(), self, "bare", addr)
-}
-
-// startConstant starts an nginx of one process that answers everybody what bare echo does, as the other
-// baseline: the most that a server of one core can answer.
-func startConstant(ctx context.Context, dir string) (*process, error) {
-	text, err := json.Marshal(bareAnswerTo(benchZone, bareToken))
-	if err != nil {
-		return nil, err
-	}
-	file := filepath.Join(dir, "constant.conf")
-	const site = "server { listen 80; default_type application/json; keepalive_requests 1000000000; location / { return 200 '%s'; } }"
-	if err := os.WriteFile(file, fmt.Appendf(nil, site, text), 0o600); err != nil {
-		return nil, err
-	}
-	nginx, err := started.NewNginx(ctx, dir, file, nil, "")
-	if err != nil {
-		return nil, err
-	}
-	nginx.Log = os.Stderr
-	return &process{Process: nginx.Process, addr: nginx.Addr}, nginx.Start(ctx)
-}
-
-// named returns the contender of that name, and those the contenders of some.
-func (s *servers) named(name string) *contender {
-	return s.contenders[slices.IndexFunc(s.contenders, func(c *contender) bool { return c.name == name })]
-}
-
-func (s *servers) those(names ...string) (all []*contender) {
-	for _, name := range names {
-		all = append(all, s.named(name))
-	}
-	return all
+	res, err := http.DefaultClient.Do(req)
+	return err == nil && res.Body.Close() == nil && res.StatusCode == http.StatusOK
 }
 
 // stop ends all that were started, the last first.
@@ -172,8 +132,55 @@ func (s *servers) stop() error {
 	for _, c := range slices.Backward(s.contenders) {
 		errs = append(errs, c.Stop())
 	}
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+	}
 	if s.redis != nil {
 		errs = append(errs, s.redis.Stop())
 	}
 	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
+}
+
+// cpu is the processor time that the process has used so far, 0 where the system does not say.
+func (c *contender) cpu() time.Duration {
+	proc, err := procfs.NewProc(c.Pid())
+	if err != nil {
+		return 0
+	}
+	stat, err := proc.Stat()
+	if err != nil {
+		return 0
+	}
+	return time.Duration(stat.CPUTime() * float64(time.Second))
+}
+
+// ownCPU is the processor time that this process has used so far.
+func ownCPU() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// rises returns by how much what read reads has risen when something was done.
+func rises[T ~int64](ctx context.Context, read func(context.Context) (T, error), do func() error) (T, error) {
+	before, err := read(ctx)
+	if err == nil {
+		err = do()
+	}
+	if err != nil {
+		return 0, err
+	}
+	after, err := read(ctx)
+	return after - before, err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }

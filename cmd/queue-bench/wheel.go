@@ -21,9 +21,6 @@ type wheel struct {
 	slots [wheelSlots][]int32
 }
 
-// start has the slots that have passed since began be behind the wheel. For before the first add.
-func (w *wheel) start() { w.at = int64(time.Since(w.began) / wheelTick) }
-
 // add has one come in so much time.
 func (w *wheel) add(i int32, in time.Duration) {
 	slot := int64((time.Since(w.began) + in) / wheelTick)
@@ -33,14 +30,14 @@ func (w *wheel) add(i int32, in time.Duration) {
 	w.slots[slot] = append(w.slots[slot], i)
 }
 
-// due returns those of the next slot, if its time has come, and how long ago that was.
-func (w *wheel) due() (all []int32, behind time.Duration, come bool) {
+// due returns those of the next slot, if its time has come.
+func (w *wheel) due() (all []int32, come bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if behind = time.Since(w.began) - time.Duration(w.at)*wheelTick; behind < 0 {
-		return nil, 0, false
+	if time.Since(w.began) < time.Duration(w.at)*wheelTick {
+		return nil, false
 	}
 	slot := &w.slots[w.at%wheelSlots]
 	all, *slot, w.at = *slot, nil, w.at+1
-	return all, behind, true
+	return all, true
 }

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+)
+
+// table is what was found.
+type table []row
+
+// row is one figure and, where it has one, the most or the least that it should be.
+type row struct {
+	what        string
+	value       float64
+	unit        string
+	bound       float64
+	most, least bool
+}
+
+func (t *table) add(what string, value float64, unit string) {
+	*t = append(*t, row{what: what, value: value, unit: unit})
+}
+
+func (t *table) atMost(what string, value float64, unit string, bound float64) {
+	*t = append(*t, row{what: what, value: value, unit: unit, bound: bound, most: true})
+}
+
+func (t *table) atLeast(what string, value, bound float64) {
+	*t = append(*t, row{what: what, value: value, bound: bound, least: true})
+}
+
+// write writes the table in columns.
+func (t table) write(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	for _, r := range t {
+		wanted := ""
+		switch {
+		case r.most:
+			wanted = "at most " + figure(r.bound, r.unit) + kept(r.value <= r.bound)
+		case r.least:
+			wanted = "at least " + figure(r.bound, r.unit) + kept(r.value >= r.bound)
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r.what, figure(r.value, r.unit), wanted) // Flush tells
+	}
+	return w.Flush()
+}
+
+func kept(is bool) string {
+	if is {
+		return ""
+	}
+	return ": NO"
+}
+
+// figure writes a value with as many digits as mean something.
+func figure(v float64, unit string) string {
+	digits := 2
+	switch {
+	case v == math.Trunc(v) || v >= 100:
+		digits = 0
+	case v >= 10:
+		digits = 1
+	}
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	if unit == "" {
+		return text
+	}
+	return text + " " + unit
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// sample is what one contender showed in one slice.
+type sample struct {
+	perSecond float64
+	// server, redis and own are microseconds of processor time a request: of the server's process, of Redis, and of
+	// this one.
+	server, redis, own float64
+	// peak is what the rate is compared with under overload. Of the requests then, refused is the share of those that were
+	// answered with another status than 200, unanswered that of those that got no answer in time.
+	peak, refused, unanswered float64
+}
+
+// The figures of a sample by which contenders are compared.
+func perSecond(s sample) float64 { return s.perSecond }
+func allMicros(s sample) float64 { return s.server + s.redis + s.own }
+
+// series are the samples of each contender, one a round. In a round all take their turn within a few seconds, so that a
+// round's ratio holds even where the machine is slower in the next.
+type series map[string][]sample
+
+// median is that of one figure over the rounds.
+func (s series) median(name string, of func(sample) float64) float64 {
+	var values []float64
+	for _, one := range s[name] {
+		values = append(values, of(one))
+	}
+	return median(values)
+}
+
+// ratio is the median over the rounds of one's figure by the other's.
+func (s series) ratio(name, to string, of func(sample) float64) float64 {
+	var values []float64
+	for round := range min(len(s[name]), len(s[to])) {
+		if by := of(s[to][round]); by > 0 {
+			values = append(values, of(s[name][round])/by)
+		}
+	}
+	return median(values)
+}
+
+// median of the values, 0 if there are none. The values are sorted.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
+
+// addCalls adds how long the longest call of each script held Redis while something was asked.
+func (t *table) addCalls(asked string, calls map[string]time.Duration) {
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		t.atMost(asked+": longest call of "+name, millis(calls[name]), "ms", millis(mostHeld))
+	}
+}
