@@ -106,35 +106,26 @@ pictures: ## take the pictures of console and waiting page anew, into docs/img (
 ##@ Measure it
 
 .PHONY: bench
-bench: ## measure beside baselines, into docs/performance.json and .md (QUICK=1: a short look, writes nothing; ONLY=line, million, limits, site)
-	@scripts/install-debian.sh redis-server nginx
+bench: build ## measure beside a bare echo handler, and ten million on one Redis; prints a table (QUICK=1 for a short look; ONLY=line, million)
+	@scripts/install-debian.sh redis-server
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
-	@exec bin/queue-bench $(if $(QUICK),--quick,--docs docs) $(addprefix --only=,$(ONLY))
-
-.PHONY: pgo
-pgo: ## take anew the profile that the compiler optimises with
-	@scripts/install-debian.sh redis-server nginx
-	@scripts/pgo.sh
-
-.PHONY: scaling
-scaling: ## write the pages made of docs/performance.json: performance.md and scaling.md
-	@$(GO) run ./cmd/queue-bench scaling --docs docs
+	@exec bin/queue-bench $(if $(QUICK),--quick) $(addprefix --only=,$(ONLY))
 
 .PHONY: microbench
-microbench: ## run the Go benchmarks (QUICK=1 for a short look, BENCH=Poll for some)
+microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Poll for some)
 	@scripts/bench.sh '$(BENCH)'
 
-.PHONY: loadtest
-loadtest: ## six crowds on both stores, judged, into docs/performance.json and .md (ONLY=burst STORE=redis SIZE=2 SERIAL=1)
-	@scripts/install-debian.sh redis-server nginx
-	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
-	$(GO) test -count=1 -tags bench ./cmd/queue-bench # that it convicts a room that is wrong
-	@exec bin/queue-bench loadtest --k6 "$$(scripts/go-tool.sh $(K6))" $(addprefix --only=,$(ONLY)) $(addprefix --store=,$(STORE)) \
-		$(addprefix --size=,$(SIZE)) $(if $(SERIAL),--serial) $(if $(ONLY)$(STORE)$(SIZE)$(SERIAL),,--docs docs)
+.PHONY: pgo
+pgo: build ## take anew the profile that the compiler optimises with
+	@scripts/install-debian.sh redis-server
+	@scripts/pgo.sh
 
-.PHONY: k6
-k6: ## the burst alone, judged, on both stores (STAGE1_TARGET=... etc.)
-	@$(MAKE) --no-print-directory loadtest ONLY=burst
+.PHONY: loadtest
+loadtest: ## six crowds on both stores, judged (ONLY=burst STORE=redis SIZE=2 SERIAL=1; ONLY=event; STORY="files" judges what k6 wrote elsewhere)
+	@scripts/install-debian.sh redis-server
+	@cd e2e && LOADTEST_ONLY="$(or $(ONLY),burst,surge,leavers,tunnel,impatient,fault)" LOADTEST_STORE="$(STORE)" LOADTEST_SIZE="$(SIZE)" \
+		LOADTEST_SERIAL="$(SERIAL)" LOADTEST_STORY="$(abspath $(STORY))" \
+		$(GO) test -count=1 -v -timeout 60m -run '$(if $(STORY),TestStory,TestCrowds)' ./loadtest
 
 ##@ Ship it
 

@@ -9,7 +9,7 @@
 //	fault     breaks Redis, servers and connections under a crowd; Prometheus looks on
 //	snippet   runs the programs that documents show
 //	client    the JavaScript client, in node
-//	loadtest  the visitors of loadtest/k6, in k6
+//	loadtest  the crowds of a load test in k6, judged
 //	release   what is shipped: the Debian package, the bill of materials, the image
 //
 // Waits for something real are bounded by minutes. Where a test fails that judges real time, it says

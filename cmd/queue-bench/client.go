@@ -10,9 +10,8 @@ import (
 	"strconv"
 )
 
-// client is one keep-alive connection of HTTP/1.1 that asks one thing at a
-// time. It does the least that a client can, and allocates nothing: what it
-// costs is missing from the ratios.
+// client is one keep-alive connection of HTTP/1.1 that asks one thing at a time. It does the least that a client can, and
+// allocates nothing: what it costs is missing from the ratios.
 type client struct {
 	conn net.Conn
 	read *bufio.Reader
@@ -25,8 +24,7 @@ var errAnswer = errors.New("unreadable answer")
 
 var contentLength = []byte("Content-Length: ")
 
-// do sends the request and returns the answer's status and body. The body is
-// valid until the next call.
+// do sends the request and returns the answer's status and body. The body is valid until the next call.
 func (c *client) do() (status int, body []byte, err error) {
 	if _, err := c.conn.Write(c.request); err != nil {
 		return 0, nil, err

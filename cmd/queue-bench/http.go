@@ -36,8 +36,8 @@ type (
 // bareToken is as long as one of the waiting room's.
 var bareToken = strings.Repeat("A", tokenSize)
 
-// serveBare is the baseline for HTTP: echo as it comes, without a store, a signature, a check, a metric or a time limit. It
-// reads the request and gives the answer that a visitor in the middle of a long line gets, byte for byte as long.
+// serveBare is the baseline for HTTP: echo as it comes, without a store, a signature, a check, a metric or a time limit.
+// It reads the request and gives the answer that a visitor in the middle of a long line gets, byte for byte as long.
 func serveBare(ctx context.Context, addr string) error {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true

@@ -32,6 +32,56 @@ const (
 // errRefused: too much was refused for a figure to mean anything.
 var errRefused = errors.New("more than a thousandth of the requests was refused")
 
+// line measures the servers, program being the queue-server.
+func (b *bench) line(ctx context.Context, program string) (err error) {
+	b.says.Print("starting the servers")
+	if b.servers, err = startServers(ctx, program); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.stop()) }()
+	keeping, cancel := context.WithCancel(ctx)
+	var front errgroup.Group
+	defer func() {
+		cancel()
+		err = errors.Join(err, front.Wait())
+	}()
+	b.says.Printf("%d join", b.plan.waiting)
+	b.table.add("waiting at each server", float64(b.plan.waiting), "")
+	for _, c := range b.contenders[1:] {
+		if err := b.fill(ctx, keeping, c, &front); err != nil {
+			return err
+		}
+	}
+	b.says.Print("polls")
+	if err := b.polls(ctx); err != nil {
+		return err
+	}
+	b.says.Print("joins")
+	if err := b.joins(ctx); err != nil {
+		return err
+	}
+	b.says.Print("three times the peak")
+	return b.overload(ctx)
+}
+
+// fill lines the crowd up at a server, and has those at the front poll in time from then on, as visitors do, while the
+// others are measured: where nobody at the front is there, the edge runs through the line to find somebody, and Redis
+// answers all whom it passed.
+func (b *bench) fill(ctx, keeping context.Context, c *contender, front *errgroup.Group) error {
+	if _, err := b.join(ctx, c, min(frontSize, b.plan.waiting/2)); err != nil {
+		return err
+	}
+	first := crowd{slices.Clone(c.crowd.tokens)}
+	front.Go(func() error {
+		if err := b.keepFront(keeping, c, first); keeping.Err() == nil {
+			return err
+		}
+		return nil
+	})
+	_, err := b.join(ctx, c, b.plan.waiting-c.crowd.len())
+	return err
+}
+
 // load has the connections of the plan ask a contender for a slice.
 func (b *bench) load(c *contender, q question) load {
 	return load{question: q, addr: c.addr, conns: b.plan.conns, warm: b.plan.warm, span: b.plan.span}
@@ -63,7 +113,7 @@ func (b *bench) observe(ctx context.Context, c *contender, l load) (s sample, er
 	var t tally
 	server, own := c.cpu(), ownCPU()
 	redis, err := rises(ctx, b.redis.cpu, func() (err error) {
-		if t, err = l.run(ctx); err == nil && c.name == onRedis && l.noted {
+		if t, err = l.run(ctx); err == nil && c.name == onRedis {
 			err = pause(ctx, settleAfter)
 		}
 		return err
@@ -149,40 +199,8 @@ func (b *bench) join(ctx context.Context, c *contender, n int) (sample, error) {
 	return s, err
 }
 
-// fill lines the crowd up at each server, and has those at the front of each line poll in time from then on, as visitors
-// do, while the others are measured: where nobody at the front is there, the edge runs through the line to find somebody,
-// and Redis answers all whom it passed.
-func (b *bench) fill(ctx context.Context) error {
-	keeping, cancel := context.WithCancel(ctx)
-	var front errgroup.Group
-	b.stopFront = func() error {
-		cancel()
-		return front.Wait()
-	}
-	b.table.add("waiting at each server", float64(b.plan.waiting), "")
-	for _, c := range b.contenders {
-		if c.lineless() {
-			continue
-		}
-		if _, err := b.join(ctx, c, min(frontSize, b.plan.waiting/2)); err != nil {
-			return err
-		}
-		first := crowd{slices.Clone(c.crowd.tokens)}
-		front.Go(func() error {
-			if err := b.keepFront(keeping, c, first); keeping.Err() == nil {
-				return err
-			}
-			return nil
-		})
-		if _, err := b.join(ctx, c, b.plan.waiting-c.crowd.len()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// keepFront has those who were the first in line poll in time, until the context ends. On Redis they ask it by themselves,
-// so that they get through when the server is offered more than it can answer.
+// keepFront has those who were the first in line poll in time, until the context ends. On Redis they ask it by
+// themselves, so that they get through when the server is offered more than it can answer.
 func (b *bench) keepFront(ctx context.Context, c *contender, first crowd) error {
 	if c.name != onRedis {
 		l := b.load(c, inTurn("/traffic/entry", &first))
@@ -200,8 +218,8 @@ func (b *bench) keepFront(ctx context.Context, c *contender, first crowd) error 
 	return err
 }
 
-// overload offers each server its peak, which is what it answers to as many connections as elsewhere, and then three times
-// of that from thousands of connections, which ask at fixed times whether answers come or not.
+// overload offers each server its peak, which is what it answers to as many connections as elsewhere, and then three
+// times of that from thousands of connections, which ask at fixed times whether answers come or not.
 func (b *bench) overload(ctx context.Context) error {
 	for _, asked := range []string{"polls", "joins"} {
 		s, err := b.contest(ctx, func(ctx context.Context, c *contender) (sample, error) {
@@ -218,8 +236,7 @@ func (b *bench) overload(ctx context.Context) error {
 			} else {
 				b.table.atLeast(at+": answered / peak", ratio, 0.95)
 			}
-			b.table.add(at+": refused", 100*s.median(c.name, func(s sample) float64 { return s.refused }), "%")
-			b.table.add(at+": no answer within 10 s", 100*s.median(c.name, func(s sample) float64 { return s.unanswered }), "%")
+			b.table.add(at+": refused, or not answered within 10 s", 100*s.median(c.name, func(s sample) float64 { return s.refused }), "%")
 		}
 	}
 	return nil
@@ -254,8 +271,7 @@ func (b *bench) peakAndOverload(ctx context.Context, c *contender, asked string)
 	if !c.lineless() {
 		c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
 	}
-	sent := float64(max(1, t.sent))
-	s.perSecond, s.refused, s.unanswered = float64(t.done)/t.took.Seconds(), float64(t.refused-t.unanswered)/sent, float64(t.unanswered)/sent
+	s.perSecond, s.refused = float64(t.done)/t.took.Seconds(), float64(t.refused)/float64(max(1, t.sent))
 	return s, nil
 }
 

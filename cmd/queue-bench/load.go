@@ -22,24 +22,21 @@ type load struct {
 
 	addr  string
 	conns int
-	// The load takes span after warm, which does not count; or, with a budget, as
-	// long as so many requests take.
+	// The load takes span after warm, which does not count; or, with a budget, as long as so many requests take.
 	warm, span time.Duration
 	budget     int64
-	// every is the time between two requests of one connection, whether answers come
-	// or not; 0: each sends as soon as it is answered. A connection that has no answer yet
-	// when its next request is due sends it late.
+	// every is the time between two requests of one connection, whether answers come or not; 0: each sends as soon as it
+	// is answered. A connection that has no answer yet when its next request is due sends it late.
 	every time.Duration
 }
 
 // tally is what a load did.
 type tally struct {
-	// done is how many were answered with 200 or 204 in the time that counts, and
-	// took is that time.
+	// done is how many were answered with 200 or 204 in the time that counts, and took is that time.
 	done int64
 	took time.Duration
-	// refused is how many answers had another status or did not come within patience, unanswered how many of them did
-	// not come, of all that were sent.
+	// refused is how many answers had another status or did not come within patience, unanswered how many of them did not
+	// come, of all that were sent.
 	refused, unanswered, sent int64
 }
 

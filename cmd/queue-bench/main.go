@@ -1,10 +1,10 @@
-// Command queue-bench measures the waiting room beside a baseline, in one run and on one machine, and prints one
-// table: queue-server on both stores beside a bare echo handler, what is left of their peak when three times as much is
-// asked, and what one zone of one Redis does with ten million who wait.
+// Command queue-bench measures the waiting room beside a baseline, in one run and on one machine, and prints one table:
+// queue-server on both stores beside a bare echo handler, what is left of their peak when three times as much is asked,
+// and what one zone of one Redis does with ten million who wait.
 //
 // It starts all that it measures itself, on free ports of this machine, and ends it. Absolute figures depend on the
-// machine, and on what else it does; the ratios are between slices of a few seconds that took turns. What the stores
-// cost by themselves, their benchmarks tell: see scripts/bench.sh.
+// machine, and on what else it does; the ratios are between slices of a few seconds that took turns. What the stores cost
+// by themselves, their benchmarks tell: see scripts/bench.sh.
 package main
 
 import (

@@ -24,8 +24,8 @@ import (
 const (
 	// millionPerMinute are let in a minute.
 	millionPerMinute = 60_000
-	// millionLeave is the share of visitors who fall silent while they wait, each at some moment of the time that it would
-	// have to.
+	// millionLeave is the share of visitors who fall silent while they wait, each at some moment of the time that it
+	// would have to.
 	millionLeave = 0.35
 	// millionIdle is the idle timeout in seconds: with it those far away come once a minute.
 	millionIdle = 180
@@ -87,6 +87,7 @@ func (m *million) put(ctx context.Context, perMinute, idleSeconds int64) error {
 // millions measures the very large crowd, on a Redis of its own.
 func (b *bench) millions(ctx context.Context) (err error) {
 	n := b.plan.million
+	b.says.Printf("%d waiting on one Redis", n)
 	m := &million{wheel: &wheel{began: time.Now()}, arrived: make([]int64, n), position: make([]uint32, n), came: make([]uint32, n)}
 	if m.redis, err = startRedis(ctx); err != nil {
 		return err
@@ -273,8 +274,8 @@ func (m *million) near(i int32) bool {
 	return i < 2*nearest
 }
 
-// drive has all poll when they were told to, until the context ends. Those who are near wait for Redis, and do not hold up
-// the others. far has those who are due and far: where the generator is too slow, they come later.
+// drive has all poll when they were told to, until the context ends. Those who are near wait for Redis, and do not hold
+// up the others. far has those who are due and far: where the generator is too slow, they come later.
 func (m *million) drive(ctx context.Context, far chan []int32) error {
 	m.at = int64(time.Since(m.began) / wheelTick) // nobody comes in what has passed
 	for i := range m.arrived {

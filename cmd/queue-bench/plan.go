@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"time"
 )
 
@@ -37,68 +39,28 @@ var (
 type bench struct {
 	*servers
 
-	plan plan
-	// stopFront ends those who poll at the front of the lines.
-	stopFront func() error
-	table     table
+	plan  plan
+	table table
+	// says gets what is being done.
+	says *log.Logger
 }
 
-// part is a part of a run.
-type part struct {
-	section, says string
-	run           func(context.Context) error
-}
-
-// run measures, and prints the table.
-func (o options) run(ctx context.Context, to, says io.Writer) error {
-	p := fullPlan
+// run measures, and prints the table: after an error, with what was found until then.
+func (o options) run(ctx context.Context, to, says io.Writer) (err error) {
+	b := &bench{plan: fullPlan, says: log.New(says, "", log.Ltime)}
 	if o.quick {
-		p = quickPlan
+		b.plan = quickPlan
 	}
-	if o.million > 0 {
-		p.million = o.million
+	b.plan.million = cmp.Or(o.million, b.plan.million)
+	switch o.only {
+	case "all":
+		err = errors.Join(b.line(ctx, o.server), b.millions(ctx))
+	case "line":
+		err = b.line(ctx, o.server)
+	case "million":
+		err = b.millions(ctx)
+	default:
+		err = fmt.Errorf("there is no section %s", o.only)
 	}
-	found, err := measureAll(ctx, o, p, says)
-	return errors.Join(err, found.write(to))
-}
-
-// measureAll runs the plan. With an error the table has what was found until then.
-func measureAll(ctx context.Context, o options, p plan, says io.Writer) (found table, err error) {
-	b := &bench{plan: p, stopFront: func() error { return nil }}
-	var chosen []part
-	for _, one := range []part{
-		{"line", "building and starting the servers", func(ctx context.Context) error {
-			started, err := startServers(ctx, o.server)
-			if err == nil {
-				b.servers = started
-			}
-			return err
-		}},
-		{"line", fmt.Sprintf("%d join", p.waiting), b.fill},
-		{"line", "polls", b.polls},
-		{"line", "joins", b.joins},
-		{"line", "three times the peak", b.overload},
-		{"million", fmt.Sprintf("%d waiting on one Redis", p.million), b.millions},
-	} {
-		if o.only == "all" || o.only == one.section {
-			chosen = append(chosen, one)
-		}
-	}
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("there is no section %s", o.only)
-	}
-	defer func() {
-		err = errors.Join(err, b.stopFront())
-		if b.servers != nil {
-			err = errors.Join(err, b.stop())
-		}
-	}()
-	began := time.Now()
-	for i, one := range chosen {
-		fmt.Fprintf(says, "[%v] %d/%d %s\n", time.Since(began).Round(time.Second), i+1, len(chosen), one.says)
-		if err := one.run(ctx); err != nil {
-			return b.table, err
-		}
-	}
-	return b.table, nil
+	return errors.Join(err, b.table.write(to))
 }

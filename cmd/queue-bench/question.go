@@ -58,8 +58,6 @@ type question struct {
 	next    func(part []byte)
 	// seen takes in an answer that was not refused.
 	seen func(body []byte) error
-	// noted: a server on Redis tells Redis of it later.
-	noted bool
 }
 
 // withToken asks for whom pick picks.
@@ -73,9 +71,7 @@ func withToken(path string, pick func() []byte) question {
 
 // polls are of somebody of the crowd, at random.
 func polls(of *crowd) question {
-	q := withToken("/traffic/entry", func() []byte { return of.token(rand.IntN(of.len())) })
-	q.noted = true
-	return q
+	return withToken("/traffic/entry", func() []byte { return of.token(rand.IntN(of.len())) })
 }
 
 // inTurn asks for all of the crowd, one after the other, again and again.

@@ -15,9 +15,9 @@ import (
 	"github.com/openqueue/waitingroom/lua"
 )
 
-// redisServer is a redis-server that runs for measuring: on a free port of this machine, without persistence, in a
-// folder of its own. It is asked here, and not by package lua, for what no server of ours asks: processor time, memory,
-// the slow log.
+// redisServer is a redis-server that runs for measuring: on a free port of this machine, without persistence, in a folder
+// of its own. It is asked here, and not by package lua, for what no server of ours asks: processor time, memory, the slow
+// log.
 type redisServer struct {
 	*process.Redis
 

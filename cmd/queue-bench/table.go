@@ -80,12 +80,12 @@ func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisec
 // sample is what one contender showed in one slice.
 type sample struct {
 	perSecond float64
-	// server, redis and own are microseconds of processor time a request: of the server's process, of Redis, and of
-	// this one.
+	// server, redis and own are microseconds of processor time a request: of the server's process, of Redis, and of this
+	// one.
 	server, redis, own float64
-	// peak is what the rate is compared with under overload. Of the requests then, refused is the share of those that were
-	// answered with another status than 200, unanswered that of those that got no answer in time.
-	peak, refused, unanswered float64
+	// peak is what the rate is compared with under overload, refused the share of the requests that then were not
+	// answered with 200 in time.
+	peak, refused float64
 }
 
 // The figures of a sample by which contenders are compared.

@@ -110,7 +110,7 @@ var layers = []layer{
 		"it wires all that serves; what is for tests stays out of it",
 	},
 	{
-		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy", "loadtest"},
+		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy"},
 		[]string{
 			"events", "words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables", "tools",
 		}, false,

@@ -7,7 +7,7 @@
 // account.
 //
 // Environment: see crowd/settings.js, and
-//   PER_MINUTE   the zone's limit, 1000 at SIZE 1 as in zones.yaml
+//   PER_MINUTE   the zone's limit, 1000 at SIZE 1
 import { counters } from './crowd/room.js';
 import { begin, crowdOf, everyone, promises, summaryTrendStats, thresholds } from './crowd/settings.js';
 import { summarise } from './crowd/summary.js';

@@ -1,4 +1,4 @@
-package acceptance
+package loadtest
 
 import (
 	"cmp"
@@ -37,72 +37,36 @@ type Finding struct {
 	Exact bool
 }
 
-// Figures are those of a verdict that are kept. What was overtaken is in windows' worth, errors
-// and capacity are shares.
-type Figures struct {
-	// Came is how many asked, In how many of them were let in.
-	Came        int           `json:"came"`
-	In          int           `json:"in"`
-	Limit       int64         `json:"limit"`
-	MostWindow  int           `json:"mostWindow"`
-	PerMinute   int64         `json:"perMinute"`
-	MostMinute  int           `json:"mostMinute"`
-	LongestWait time.Duration `json:"longestWaitNanos"`
-	// Lost is how many lost the place.
-	Lost          int     `json:"lost"`
-	OvertakenP99  float64 `json:"overtakenP99"`
-	OvertakenMost float64 `json:"overtakenMost"`
-	EstimateError float64 `json:"estimateError"`
-	// Capacity is -1 if there never were two windows' worth for a window's time.
-	Capacity float64 `json:"capacity"`
-	// Requests were sent. Latencies are of those answered.
-	Requests int           `json:"requests"`
-	P50      time.Duration `json:"p50Nanos"`
-	P99      time.Duration `json:"p99Nanos"`
-}
-
-// Verdict is what the crowd's story shows.
+// Verdict is what the crowd's story shows. What was overtaken is in windows' worth, errors and capacity are shares.
 type Verdict struct {
-	Figures
+	measure.Verdict
 
 	Findings []Finding
-
-	// Each who came and is not in has left, waited to the end or lost the place.
-	Left, Waiting int
-	// MostSecond is the most that entered in a second while there was a line, SecondLimit
-	// what it may be.
-	MostSecond  int
-	SecondLimit int64
-	MedianWait  time.Duration
-	// Punctual is how many polled when told to, and so were looked at for order.
-	Punctual int
-	// Dark is how many were silent on purpose; BackMost is by how many later
-	// arrivals one of them was overtaken once back.
-	Dark     int
-	BackMost float64
-	// Rose counts positions that rose.
-	Rose int
-	// Early were let in before the opening of an event, FirstWindows is the share of
-	// capacity used in the two windows after it.
+	// Came is how many asked, In how many of them were let in and know it. The others have Left, Waited to the end or Lost the place.
+	Came, In, Left, Waited, Lost int
+	LongestWait                  time.Duration
+	OvertakenP99, OvertakenMost  float64
+	// Dark is how many were silent on purpose, BackMost by how much one of them was overtaken once back.
+	Dark          int
+	BackMost      float64
+	EstimateError float64
+	// Capacity is -1 if there never were two windows' worth for a window's time.
+	Capacity float64
+	// Early were let in before the opening of an event, FirstWindows is the share of capacity used in the two windows after it.
 	Early        int
 	FirstWindows float64
-	// Of the requests NoAnswers got none, TooMany were refused for coming too often,
-	// Unavailable were told that the store is away, Odd have a status that the contract has not.
-	NoAnswers, TooMany, Unavailable, Odd int
-	// Strained is the share of requests that were sent, or answered, more than half
-	// a second late.
+	// Requests were sent. Latencies are of those answered. NoAnswers got none, Unavailable were told that the store is away, Odd
+	// have a status that the contract has not.
+	Requests, NoAnswers, Unavailable, Odd int
+	P50, P99                              time.Duration
+	// Strained is the share of requests that were sent, or answered, more than half a second late.
 	Strained float64
-	// Span is from the first request to the last answer.
-	Span time.Duration
 }
 
 // Kept reports whether every promise was.
 func (v *Verdict) Kept() bool {
 	return !slices.ContainsFunc(v.Findings, func(f Finding) bool { return !f.Kept })
 }
-
-// OvertakenVisitors is how many later arrivals passed one who polled when told to, at most.
-func (v *Verdict) OvertakenVisitors() int { return int(math.Round(v.OvertakenMost * float64(v.Limit))) }
 
 // Busy reports whether the machine was too busy to play the crowd: what was broken,
 // if anything, is broken only of what a crowd on time would have shown. Another
@@ -116,30 +80,29 @@ func (v *Verdict) Busy() bool {
 // looked at if they are nil.
 func Judge(s *Story, settings zone.Settings, counts *Counts) *Verdict {
 	rates := window.RatesOf(settings)
-	v := &Verdict{Figures: Figures{Came: len(s.Visitors), Limit: rates.Limit, PerMinute: settings.PerMinute}}
-	v.people(s)
-	seen := measure.Judge(s.crowd(), rates)
-	times := seen.Times
-	for i := range times {
-		times[i] -= s.Began
+	v := &Verdict{Verdict: measure.Judge(s.crowd(), rates), Came: len(s.Visitors)}
+	for i := range v.Times {
+		v.Times[i] -= s.Began
 	}
-	v.MostWindow, v.MostMinute, v.MostSecond, v.SecondLimit = seen.MostWindow, seen.MostMinute, seen.MostSecond, rates.PerSecond
-	v.Punctual, v.OvertakenP99, v.OvertakenMost = len(seen.Overtaken), measure.Percentile(seen.Overtaken, 99), measure.Percentile(seen.Overtaken, 100)
+	v.OvertakenP99, v.OvertakenMost = measure.Percentile(v.Overtaken, 99), measure.Percentile(v.Overtaken, 100)
+	v.people(s)
 	v.requests(s)
 	v.back(s, float64(rates.Limit))
 	v.EstimateError = estimateError(s, rates.WindowMillis)
-	v.opening(s, times, rates)
+	v.Early, _ = slices.BinarySearch(v.Times, s.Opens)
+	upto, _ := slices.BinarySearch(v.Times, s.Opens+2*rates.WindowMillis)
+	v.FirstWindows = float64(upto-v.Early) / math.Max(1, math.Min(float64(2*rates.Limit), float64(len(v.Times)-v.Early)))
 	since := int64(0)
 	if s.Opens > 0 {
 		since = s.Opens + rates.WindowMillis // from then on a window can be full
 	}
-	v.Capacity = measure.Capacity(s.changes(since), times, rates)
-	v.find(s, counts)
+	v.Capacity = measure.Capacity(s.changes(since), v.Times, rates)
+	v.find(s, rates, counts)
 	return v
 }
 
 // find holds the figures against the promises.
-func (v *Verdict) find(s *Story, counts *Counts) {
+func (v *Verdict) find(s *Story, rates window.Rates, counts *Counts) {
 	p := s.Promises
 	add := func(promise string, kept bool, measured, wanted string) {
 		v.Findings = append(v.Findings, Finding{Promise: promise, Measured: measured, Wanted: wanted, Kept: kept})
@@ -148,12 +111,12 @@ func (v *Verdict) find(s *Story, counts *Counts) {
 		v.Findings = append(v.Findings, Finding{promise, measured, wanted, kept, true})
 	}
 	atMost := func(promise string, n int, limit int64) {
-		exact(promise, int64(n) <= limit, count(n), "at most "+count(limit))
+		exact(promise, int64(n) <= limit, fmt.Sprint(n), fmt.Sprint("at most ", limit))
 	}
-	exact("somebody was let in", v.In > 0, count(v.In), "at least 1")
-	atMost("never over the limit of a window", v.MostWindow, v.Limit)
-	atMost("never over the limit of a minute", v.MostMinute, v.PerMinute)
-	atMost("an even flow: never over the limit of a second while there is a line", v.MostSecond, v.SecondLimit)
+	exact("somebody was let in", v.In > 0, fmt.Sprint(v.In), "at least 1")
+	atMost("never over the limit of a window", v.MostWindow, rates.Limit)
+	atMost("never over the limit of a minute", v.MostMinute, rates.PerMinute)
+	atMost("an even flow: never over the limit of a second while there is a line", v.MostSecond, rates.PerSecond)
 	atMost("nobody lost the place", v.Lost, 0)
 	if s.Opens > 0 {
 		atMost("nobody was let in before the opening", v.Early, 0)
@@ -161,14 +124,14 @@ func (v *Verdict) find(s *Story, counts *Counts) {
 			exactly(v.FirstWindows), "at least "+exactly(p.FirstWindows))
 	}
 	if p.EverybodyIn {
-		add("nobody was left waiting", v.Waiting == 0, count(v.Waiting), "at most 0")
+		add("nobody was left waiting", v.Waited == 0, fmt.Sprint(v.Waited), "at most 0")
 	}
 	atMost("no place belongs to two", twins(s), 0)
 	if counts != nil {
 		exact("the server counts the places that visitors were told of", counts.Joined == int64(v.Came),
-			count(counts.Joined), count(v.Came))
+			fmt.Sprint(counts.Joined), fmt.Sprint(v.Came))
 		exact("the server counts the admissions that visitors were told of", counts.Admitted == int64(v.In),
-			count(counts.Admitted), count(v.In))
+			fmt.Sprint(counts.Admitted), fmt.Sprint(v.In))
 	}
 	atMost("no answer but the contract's", v.Odd, 0)
 	none := float64(v.NoAnswers+v.Unavailable) / math.Max(1, float64(v.Requests))
@@ -191,13 +154,6 @@ func (v *Verdict) find(s *Story, counts *Counts) {
 	}
 }
 
-// opening looks at the two windows from the opening on; times are since the story began.
-func (v *Verdict) opening(s *Story, times []int64, rates window.Rates) {
-	v.Early, _ = slices.BinarySearch(times, s.Opens)
-	upto, _ := slices.BinarySearch(times, s.Opens+2*rates.WindowMillis)
-	v.FirstWindows = float64(upto-v.Early) / math.Max(1, math.Min(float64(2*rates.Limit), float64(len(times)-v.Early)))
-}
-
 // people counts who came to what end, and how long it took.
 func (v *Verdict) people(s *Story) {
 	var waits []int64
@@ -213,13 +169,13 @@ func (v *Verdict) people(s *Story) {
 		case o.End == endLeft:
 			v.Left++
 		case o.End == endWaiting:
-			v.Waiting++
+			v.Waited++
 		default: // lost, and whatever this package does not know
 			v.Lost++
 		}
 	}
 	slices.Sort(waits)
-	v.MedianWait, v.LongestWait = millis(measure.Percentile(waits, 50)), millis(measure.Percentile(waits, 100))
+	v.LongestWait = millis(measure.Percentile(waits, 100))
 }
 
 // heard is when the visitor was first told that it is in: the first answer from
@@ -263,17 +219,6 @@ func (o *Visitor) place() int64 {
 // waited reports whether the visitor was told of a place in the line, and did not go straight in.
 func (o *Visitor) waited() bool {
 	return slices.ContainsFunc(o.Asked, func(r Request) bool { return r.Position > 0 })
-}
-
-// admissions are the times at which visitors were let in, since the story began, sorted.
-func (s *Story) admissions() (times []int64) {
-	for i := range s.Visitors {
-		if o := &s.Visitors[i]; o.Admitted > 0 {
-			times = append(times, o.Admitted-s.Began)
-		}
-	}
-	slices.Sort(times)
-	return times
 }
 
 // twins counts visitors who hold a place that another holds too.
@@ -324,22 +269,18 @@ func (v *Verdict) back(s *Story, limit float64) {
 func (v *Verdict) requests(s *Story) {
 	var took []int64
 	strained := 0
-	first, last := int64(math.MaxInt64), int64(0)
 	for i := range s.Visitors {
 		// Copies that were sent at once may be answered in any order: each is held
 		// against what was known when they were sent.
 		var sent, before, position int64
 		for _, r := range s.Visitors[i].Asked {
 			v.Requests++
-			first, last = min(first, r.Sent), max(last, r.told())
 			switch r.Status {
 			case 0:
 				v.NoAnswers++
-			case http.StatusTooManyRequests:
-				v.TooMany++
 			case http.StatusServiceUnavailable:
 				v.Unavailable++
-			case http.StatusOK:
+			case http.StatusOK, http.StatusTooManyRequests:
 			default:
 				v.Odd++
 			}
@@ -363,42 +304,31 @@ func (v *Verdict) requests(s *Story) {
 	v.Strained = float64(strained) / math.Max(1, float64(v.Requests))
 	slices.Sort(took)
 	v.P50, v.P99 = millis(measure.Percentile(took, 50)), millis(measure.Percentile(took, 99))
-	v.Span = millis(max(0, last-first))
 }
 
 func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// estimateError is the median of |told - real| / real over all answers that were
-// at least a window away from the admission; -1 if there were none. Visitors who
-// were dark have kept themselves waiting, and do not count.
+// estimateError is the median of |told - real| / real over all answers that were at least a window away from the
+// admission; -1 if there were none. Visitors who were dark have kept themselves waiting, and do not count.
 func estimateError(s *Story, windowMillis int64) float64 {
 	var errs []float64
-	s.estimates(windowMillis, func(_ int64, e float64) { errs = append(errs, e) })
-	if len(errs) == 0 {
-		return -1
-	}
-	slices.Sort(errs)
-	return measure.Percentile(errs, 50)
-}
-
-// estimates calls f for each answer that told an estimate, with its time and
-// its error.
-func (s *Story) estimates(windowMillis int64, f func(at int64, err float64)) {
 	for i := range s.Visitors {
 		o := &s.Visitors[i]
 		if o.Admitted == 0 || o.Dark != nil {
 			continue
 		}
 		for _, r := range o.Asked {
-			if r.Position == 0 {
-				continue
-			}
 			told := estimate.Told{AtMicros: 1000 * r.told(), Millis: r.Estimate}
-			if j, ok := told.Judge(1000*(o.Admitted-s.Began), windowMillis); ok {
-				f(r.told(), j.Error())
+			if j, ok := told.Judge(1000*(o.Admitted-s.Began), windowMillis); ok && r.Position > 0 {
+				errs = append(errs, j.Error())
 			}
 		}
 	}
+	if len(errs) == 0 {
+		return -1
+	}
+	slices.Sort(errs)
+	return measure.Percentile(errs, 50)
 }
 
 // changes are those of the number who wait and are there, from a time on: who is dark is not.
@@ -421,3 +351,6 @@ func (s *Story) changes(since int64) []measure.Change {
 	slices.SortFunc(all, func(a, b measure.Change) int { return cmp.Compare(a.AtMillis, b.AtMillis) })
 	return all
 }
+
+// exactly writes a share to a tenth of a percent, as what is held against a bound must be.
+func exactly(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

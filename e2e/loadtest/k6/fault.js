@@ -3,7 +3,7 @@
 // again after 1 s, then 2, 4, 8 and 16, as the README's app does, and must be told
 // of one place and one admission.
 //
-// The cutting is a proxy's, not this script's: queue-bench loadtest starts one
+// The cutting is a proxy's, not this script's: make loadtest starts one
 // before the server, and BASE_URL names it. Without one, the run fails.
 //
 // Environment: see crowd/settings.js.

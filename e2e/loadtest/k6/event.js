@@ -7,7 +7,7 @@
 // the judge holds the order of all against it. Nobody may be in before the opening.
 //
 // Environment: see crowd/settings.js. The zone must have an event with a draw that is
-// announced, and gives everybody time to come: queue-bench loadtest --only=event makes one.
+// announced, and gives everybody time to come: make loadtest ONLY=event makes one.
 import crypto from 'k6/crypto';
 import encoding from 'k6/encoding';
 import exec from 'k6/execution';

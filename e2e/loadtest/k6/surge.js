@@ -15,7 +15,7 @@ import { summarise } from './crowd/summary.js';
 import { Visitor } from './crowd/visitor.js';
 
 const zoneId = __ENV.ZONE_ID || 'LOAD_SURGE';
-// The rates are of arrivals a second, of which zones.yaml lets 30 in.
+// The rates are of arrivals a second, of which the zone lets 30 in.
 const startRate = crowdOf(10);
 const stages = [
   { duration: '5s', target: crowdOf(10) },

@@ -3,9 +3,9 @@
 //
 // Environment
 //   BASE_URL   public listener, http://127.0.0.1:8080
-//   ZONE_ID    zone to join; each scenario has one of its own in zones.yaml
+//   ZONE_ID    zone to join; each scenario has one of its own, LOAD_ and its name
 //   SPEED      1    how many times as short as told pauses are, for a rehearsal
-//   SIZE       1    the crowd, and the limits of zones.yaml with it, so many
+//   SIZE       1    the crowd, and the limit of its zone with it, so many
 //                   times larger
 import http from 'k6/http';
 import exec from 'k6/execution';

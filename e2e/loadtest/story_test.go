@@ -1,4 +1,4 @@
-package acceptance
+package loadtest
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 )
 
 // ErrStory is wrapped by the error for a story that cannot be judged.
-var ErrStory = errors.New("acceptance: no story")
+var ErrStory = errors.New("no story")
 
 // Promises are the bounds of a scenario that no visitor can check alone.
 type Promises struct {
