@@ -24,7 +24,7 @@ printf 'header = "Authorization: Bearer %s"\n' "$QUEUE_ADMIN_TOKEN" >"$work/curl
 go build -o bin/queue-bench ./cmd/queue-bench
 bin/queue-bench --only line >"$work/table" 2>"$work/progress" &
 bench=$!
-until grep -q " polls$" "$work/progress"; do
+until grep -q "^polls$" "$work/progress"; do
 	kill -0 "$bench" || { cat "$work/progress" >&2; exit 1; }
 	sleep 0.2
 done

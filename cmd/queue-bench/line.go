@@ -34,7 +34,7 @@ var errRefused = errors.New("more than a thousandth of the requests was refused"
 
 // line measures the servers, program being the queue-server.
 func (b *bench) line(ctx context.Context, program string) (err error) {
-	b.says.Print("starting the servers")
+	fmt.Fprintln(b.says, "starting the servers")
 	if b.servers, err = startServers(ctx, program); err != nil {
 		return err
 	}
@@ -45,22 +45,22 @@ func (b *bench) line(ctx context.Context, program string) (err error) {
 		cancel()
 		err = errors.Join(err, front.Wait())
 	}()
-	b.says.Printf("%d join", b.plan.waiting)
+	fmt.Fprintf(b.says, "%d join\n", b.plan.waiting)
 	b.table.add("waiting at each server", float64(b.plan.waiting), "")
 	for _, c := range b.contenders[1:] {
 		if err := b.fill(ctx, keeping, c, &front); err != nil {
 			return err
 		}
 	}
-	b.says.Print("polls")
+	fmt.Fprintln(b.says, "polls")
 	if err := b.polls(ctx); err != nil {
 		return err
 	}
-	b.says.Print("joins")
+	fmt.Fprintln(b.says, "joins")
 	if err := b.joins(ctx); err != nil {
 		return err
 	}
-	b.says.Print("three times the peak")
+	fmt.Fprintln(b.says, "three times the peak")
 	return b.overload(ctx)
 }
 

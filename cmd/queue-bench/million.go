@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -87,7 +88,7 @@ func (m *million) put(ctx context.Context, perMinute, idleSeconds int64) error {
 // millions measures the very large crowd, on a Redis of its own.
 func (b *bench) millions(ctx context.Context) (err error) {
 	n := b.plan.million
-	b.says.Printf("%d waiting on one Redis", n)
+	fmt.Fprintf(b.says, "%d waiting on one Redis\n", n)
 	m := &million{wheel: &wheel{began: time.Now()}, arrived: make([]int64, n), position: make([]uint32, n), came: make([]uint32, n)}
 	if m.redis, err = startRedis(ctx); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"time"
 )
 
@@ -42,12 +41,12 @@ type bench struct {
 	plan  plan
 	table table
 	// says gets what is being done.
-	says *log.Logger
+	says io.Writer
 }
 
 // run measures, and prints the table: after an error, with what was found until then.
 func (o options) run(ctx context.Context, to, says io.Writer) (err error) {
-	b := &bench{plan: fullPlan, says: log.New(says, "", log.Ltime)}
+	b := &bench{plan: fullPlan, says: says}
 	if o.quick {
 		b.plan = quickPlan
 	}

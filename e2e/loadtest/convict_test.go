@@ -101,6 +101,7 @@ func (o *offender) answer(w http.ResponseWriter, zoneID, token string, n int) {
 }
 
 func TestScriptsConvict(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		offence, script string
 		// want begins one of the lines that tell what failed; "" when nothing may.
@@ -127,14 +128,11 @@ func TestScriptsConvict(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.script+": "+tt.offence, func(t *testing.T) {
+			t.Parallel()
 			room := httptest.NewServer(&offender{offence: tt.offence, asked: map[string]int{}, tokens: map[string]string{}})
 			defer room.Close()
-			for name, value := range map[string]string{
-				"STAGE1_DURATION": "1s", "STAGE2_DURATION": "1s", "STAGE3_DURATION": "3s", "STAGE4_DURATION": "1s",
-			} {
-				t.Setenv(name, value)
-			}
-			_, crossed := scenario{name: tt.script, size: 0.01}.runK6(t, room.URL)
+			_, crossed := scenario{name: tt.script, size: 0.01}.runK6(t, room.URL,
+				"STAGE1_DURATION=1s", "STAGE2_DURATION=1s", "STAGE3_DURATION=3s", "STAGE4_DURATION=1s")
 			found := slices.ContainsFunc(crossed, func(line string) bool { return strings.HasPrefix(line, tt.want) })
 			if tt.want == "" && len(crossed) > 0 || tt.want != "" && !found {
 				t.Errorf("k6 found %q, want %q", crossed, tt.want)

@@ -229,15 +229,15 @@ func countsOf(t *testing.T, server *room.Server, zoneID string) Counts {
 // scriptError begins what k6 says of an exception.
 var scriptError = regexp.MustCompile(`^(\w*Error): `)
 
-// runK6 runs the scenario against a public listener; crossed are the lines in which its summary says what failed.
-func (s scenario) runK6(t *testing.T, url string) (story *Story, crossed []string) {
+// runK6 runs the scenario, with some variables, against a public listener; crossed are the lines in which its summary says what failed.
+func (s scenario) runK6(t *testing.T, url string, env ...string) (story *Story, crossed []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "story.ndjson")
 	cmd := exec.CommandContext(t.Context(), program(t), "run", "--no-usage-report", "--quiet", "--log-format", "raw",
 		// Without an address k6 listens for nobody: two at once would want the same.
 		"--address", "", "--console-output", file, filepath.Join(scripts, s.name+".js"))
 	z := s.zone()
-	cmd.Env = append(os.Environ(), "BASE_URL="+url, "ZONE_ID="+z.ZoneID,
+	cmd.Env = append(append(os.Environ(), env...), "BASE_URL="+url, "ZONE_ID="+z.ZoneID,
 		"PER_MINUTE="+strconv.FormatInt(z.PerMinute, 10), "SIZE="+strconv.FormatFloat(s.size, 'g', -1, 64))
 	said, err := cmd.CombinedOutput()
 	for l := range strings.Lines(string(said)) {

@@ -74,7 +74,7 @@ func Judge(visitors []Visitor, rates window.Rates) Verdict {
 	slices.Sort(straight)
 	v.Times = slices.Sorted(slices.Values(slices.Concat(line, straight)))
 	v.Admitted = len(v.Times)
-	inWindows, inMinutes := 0, 0
+	var inWindows, inMinutes int
 	inWindows, v.MostWindow = Over(v.Times, rates.WindowMillis, rates.Limit)
 	inMinutes, v.MostMinute = Over(v.Times, window.MinuteMillis, rates.PerMinute)
 	v.Over = inWindows + inMinutes

@@ -8,9 +8,10 @@
 //	client.Transport = openapitest.Public.Transport(t, rt)  // behind a client
 //	err := openapitest.Public.Check(ctx, exchange)          // after the fact
 //
-// An answer fails the test if its status, its code, one of its headers, its
-// media type or a field of its body is not described, or not as described; and
-// if a request that the server accepted is not one that the document allows.
+// An answer fails the test if its status, its code, its media type or a field of
+// its body is not described, or not as described, or if a header is missing or not
+// as described; and if a request that the server accepted is not one that the
+// document allows.
 //
 // And the reverse: the rooms' tests end with Document.Main, which wants every
 // answer that is described to have been got.

@@ -2,28 +2,14 @@ package openapitest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/iotest"
-
-	"github.com/getkin/kin-openapi/openapi3filter"
 )
-
-// authenticated wants a request to carry what its security scheme asks for;
-// whether it is the right one, the server judges.
-func authenticated(_ context.Context, in *openapi3filter.AuthenticationInput) error {
-	scheme, shown, _ := strings.Cut(in.RequestValidationInput.Request.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, in.SecurityScheme.Scheme) || shown == "" {
-		return in.NewError(nil)
-	}
-	return nil
-}
 
 // Handler returns h with every exchange checked. What is wrong fails the test.
 // A benchmark gets h as it is: it measures h alone.

@@ -1,6 +1,7 @@
 package openapitest
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -19,15 +20,16 @@ func answer(method, path, status, code string) string {
 }
 
 // note notes an exchange that is as described.
-func (d *Document) note(in found, x Exchange) {
-	if !in.described || x.Request.Method == http.MethodHead {
+func (d *Document) note(doc *described, x Exchange) {
+	route, _, err := doc.router.FindRoute(x.Request)
+	if err != nil || x.Request.Method == http.MethodHead {
 		return
 	}
 	var p Problem
-	if in.answer.Content[problemType] != nil {
-		p, _ = problemOf(x) // it was found good
+	if ref := route.Operation.Responses.Value(strconv.Itoa(x.Status)); ref != nil && ref.Value.Content[problemType] != nil {
+		_ = json.Unmarshal(x.Body, &p) // it was found good
 	}
-	d.seen.Store(answer(x.Request.Method, in.route.Path, strconv.Itoa(x.Status), p.Code), true)
+	d.seen.Store(answer(x.Request.Method, route.Path, strconv.Itoa(x.Status), p.Code), true)
 }
 
 // Unseen returns the answers of these paths that the document describes and
@@ -53,7 +55,8 @@ func (d *Document) Unseen(paths ...string) ([]string, error) {
 					codes = slices.Collect(maps.Keys(media.Examples))
 				}
 				for _, code := range codes {
-					if a := answer(method, path, status, code); !d.got(a) {
+					a := answer(method, path, status, code)
+					if _, got := d.seen.Load(a); !got {
 						unseen = append(unseen, a)
 					}
 				}
@@ -62,11 +65,6 @@ func (d *Document) Unseen(paths ...string) ([]string, error) {
 	}
 	slices.Sort(unseen)
 	return unseen, nil
-}
-
-func (d *Document) got(answer string) bool {
-	_, got := d.seen.Load(answer)
-	return got
 }
 
 // Main runs a package's tests, and fails if they have not seen every answer
