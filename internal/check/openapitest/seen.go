@@ -26,8 +26,9 @@ func (d *Document) note(doc *described, x Exchange) {
 		return
 	}
 	var p Problem
-	if ref := route.Operation.Responses.Value(strconv.Itoa(x.Status)); ref != nil && ref.Value.Content[problemType] != nil {
-		_ = json.Unmarshal(x.Body, &p) // it was found good
+	ref := route.Operation.Responses.Value(strconv.Itoa(x.Status))
+	if ref != nil && ref.Value.Content[problemType] != nil && json.Unmarshal(x.Body, &p) != nil {
+		return // it was found good, so that it is one
 	}
 	d.seen.Store(answer(x.Request.Method, route.Path, strconv.Itoa(x.Status), p.Code), true)
 }
