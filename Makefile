@@ -152,6 +152,10 @@ image: ## build the container image, queue-server (needs Docker)
 
 ##@ Upkeep
 
+.PHONY: generate
+generate: ## write what is made from tables: parts of API descriptions, pages and a script (tests see what is stale)
+	$(GO) test -p 1 -count=1 -vet=off -run Generated ./internal/serve/openapi ./internal/serve/problem -args -write
+
 .PHONY: fmt
 fmt: ## format all files
 	"$$(scripts/go-tool.sh $(GOLANGCI))" fmt

@@ -116,13 +116,39 @@ export interface Admission {
   expiresAt: number;
 }
 
+/** What a refusal says to a program: see problem/README.md. Others may be added. */
+export type ProblemCode =
+  // {{codes}}
+  | 'too_many_requests'
+  | 'invalid_request'
+  | 'token_invalid'
+  | 'token_expired'
+  | 'sold_out'
+  | 'cross_origin'
+  | 'not_found'
+  | 'zone_unknown'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'precondition_failed'
+  | 'ticket_missing'
+  | 'ticket_invalid'
+  | 'ticket_used'
+  | 'body_too_large'
+  | 'zone_closed'
+  | 'line_full'
+  | 'service_unavailable'
+  | 'store_unavailable'
+  | 'internal_error'
+  // {{end}}
+  | (string & {});
+
 /**
  * A wait that ended without a pass. `code` is the problem's, as in /openapi.yaml: `token_expired` (the place is gone: call
  * `wait` again if the person wants to), `sold_out` (nobody need wait any more: `message` says why), `ticket_missing`,
  * `ticket_invalid` and `ticket_used` (only who is invited may join), `zone_closed`, `zone_unknown`, `cross_origin`, `invalid_request` ...
  */
 export class WaitError extends Error {
-  code: string;
+  code: ProblemCode;
   status: number;
   token: string;
 }

@@ -23,8 +23,10 @@ type Total struct {
 	At   func(*Totals) *int64
 	// Words and Note say on the command line what the total counts.
 	Words, Note string
-	// Help is the help text of its metric; "" if it has no metric.
+	// Help is the text of its metric and of the API's description.
 	Help string
+	// Metric says that it is one: queue_zone_<name>_total.
+	Metric bool
 }
 
 // Snake returns the name in a zone's hash in Redis, and in metrics: queue_zone_<name>_total.
@@ -42,21 +44,27 @@ func (x Total) Snake() string {
 // TotalTable has all totals, in the order of the Redis store's replies (TOTALS in its zone.lua), which is also the order
 // in which they are shown.
 var TotalTable = []Total{
-	{Name: "joined", At: func(t *Totals) *int64 { return &t.Joined }, Words: "joined"},
+	{Name: "joined", At: func(t *Totals) *int64 { return &t.Joined }, Words: "joined", Help: "Places taken."},
 	{
-		Name: "admitted", At: func(t *Totals) *int64 { return &t.Admitted }, Words: "let in",
+		Name: "admitted", At: func(t *Totals) *int64 { return &t.Admitted }, Words: "let in", Metric: true,
 		Help: "Visitors let in, as the store counts them; the same on every server.",
 	},
 	{
-		Name: "left", At: func(t *Totals) *int64 { return &t.Left }, Words: "left",
+		Name: "left", At: func(t *Totals) *int64 { return &t.Left }, Words: "left", Metric: true,
 		Help: "Visitors who gave their place up, as the store counts them.",
 	},
 	{
-		Name: "swept", At: func(t *Totals) *int64 { return &t.Swept }, Words: "swept",
+		Name: "swept", At: func(t *Totals) *int64 { return &t.Swept }, Words: "swept", Metric: true,
 		Help: "Visitors removed because they were silent, as the store counts them.",
 	},
-	{Name: "restored", At: func(t *Totals) *int64 { return &t.Restored }, Words: "restored", Note: "put back after a loss"},
-	{Name: "polls", At: func(t *Totals) *int64 { return &t.Polls }, Words: "polls"},
+	{
+		Name: "restored", At: func(t *Totals) *int64 { return &t.Restored }, Words: "restored", Note: "put back after a loss",
+		Help: "Places that the store had lost and has back.",
+	},
+	{
+		Name: "polls", At: func(t *Totals) *int64 { return &t.Polls }, Words: "polls",
+		Help: "Polls that found a place: still waiting, or let in.",
+	},
 }
 
 // Plus returns t plus what happened between the readings was and now. If a total fell between them, the store began

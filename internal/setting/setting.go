@@ -40,6 +40,8 @@ type Setting[T any] struct {
 	// subject; "" for one that may be. It may be nil.
 	Fault func(T) string
 
+	// Choose says how an operator chooses the value, as Markdown for the documentation. Where it is "", Hint does.
+	Choose string
 	// Label and Hint tell a person what it is, in a form.
 	Label, Hint string
 	// Time says that a text is a time as RFC 3339 has it, or empty.

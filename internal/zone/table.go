@@ -35,6 +35,7 @@ var Table = setting.Table[Settings]{
 			return "most admissions in any 60 s"
 		},
 		Column: "PER MINUTE",
+		Choose: "80 % of what the service bore in the load test. 0 holds everybody",
 	},
 	{
 		Name: "mode", At: func(s *Settings) any { return (*string)(&s.Mode) },
@@ -44,6 +45,7 @@ var Table = setting.Table[Settings]{
 			{Value: string(ModeClosed), Label: "closed to newcomers", Means: "no newcomers; those who wait go on"},
 		},
 		Label: "Mode", Hint: "Queue lines people up; open lets all in; closed takes no newcomers.",
+		Choose: "`open` lets everybody in, and counts them; `closed` takes no newcomers",
 	},
 	{
 		Name: "windowSeconds", At: func(s *Settings) any { return &s.WindowSeconds },
@@ -53,6 +55,9 @@ var Table = setting.Table[Settings]{
 			return fmt.Sprintf("most in any %s: %s", setting.Span(s.Window()), setting.Count((s.PerMinute*s.WindowSeconds+59)/60))
 		},
 		Column: "WINDOW",
+		Choose: "up to `ceil(perMinute * windowSeconds / 60)` may come in one moment while nobody waits. Shorter if the service " +
+			"minds such a clump; not below 6 without need: after a loss of data the order is less exact, and appointments are " +
+			"harder to keep. 1-60",
 	},
 	{
 		Name: "burst", At: func(s *Settings) any { return &s.Burst },
@@ -60,6 +65,8 @@ var Table = setting.Table[Settings]{
 		Label: "Burst", Hint: "Extra admissions in one window while nobody waits. The minute's limit holds.",
 		Means:  func(Settings) string { return "more in a window, while nobody waits" },
 		Column: "BURST", Spare: 3,
+		Choose: "extra admissions in one window *while nobody waits*, so that ten who come together on a quiet day do not become " +
+			"a line. What the service takes at once, less the window's limit. The limit of the minute holds",
 	},
 	{
 		Name: "idleTimeoutSeconds", At: func(s *Settings) any { return &s.IdleTimeoutSeconds },
@@ -67,6 +74,11 @@ var Table = setting.Table[Settings]{
 		Label: "Idle timeout", Hint: "Seconds without a poll after which a place is given up, 5 to 3600.",
 		Means:  func(Settings) string { return "who is silent for longer loses the place" },
 		Column: "IDLE", Spare: 2,
+		Choose: "how long a phone may sleep. More (120-300) for apps that poll only in the foreground. But a visitor who has left " +
+			"holds the place for as long, counted from when the next poll was due (up to 20 s after the last poll, 60 s far " +
+			"away), and for a period of the sweep more. **180 for crowds of millions**: those with 200,000 ahead then poll " +
+			"once a minute, and cost a third ([0030](decisions/0030-far-visitors-come-once-a-minute.md)). Shortened, it holds " +
+			"for each from the next poll on. 5-3600",
 	},
 	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },
@@ -74,6 +86,7 @@ var Table = setting.Table[Settings]{
 		Label: "Life of a pass", Hint: "Seconds in which one who was admitted may enter the service, 10 to 86400.",
 		Means:  func(s Settings) string { return "how long a pass is good for: " + setting.Span(s.PassTTL()) },
 		Column: "PASS", Spare: 4,
+		Choose: "from being let in to the first request to the service; the log of admissions is kept as long. 10-86400",
 	},
 	{
 		Name: "maxWaiting", At: func(s *Settings) any { return &s.MaxWaiting },
@@ -86,6 +99,8 @@ var Table = setting.Table[Settings]{
 			return "newcomers get 429 at so many waiting"
 		},
 		Column: "MAX WAITING", Spare: 1,
+		Choose: "newcomers get 429 at this many. Set it above what you expect, at what you could still serve today: (hours left) " +
+			"x 60 x `perMinute`. 0 sets no bound",
 	},
 	{
 		Name: "onStoreFailure", At: func(s *Settings) any { return (*string)(&s.OnStoreFailure) },
@@ -96,54 +111,75 @@ var Table = setting.Table[Settings]{
 		Label:  "When the store is away",
 		Hint:   "Hold keeps all places and lets nobody in; admit lets each server admit at its share of the limit.",
 		Column: "OUTAGE", Spare: 5,
+		Choose: "`hold`: while Redis is away nobody enters, and nobody loses anything. `admit`: each server lets in its share, " +
+			"for outages longer than a few windows: it begins after 3 s and a window. The share is the limit over " +
+			"`QUEUE_SERVERS`; a limit below that number is held ([decision 0004](decisions/0004-failure-policy.md))",
 	},
 	{
 		Name: "maxPerSecond", At: func(s *Settings) any { return &s.MaxPerSecond },
 		Default: PerSecondAuto, Fault: Settings.perSecondFault,
 		Label: "Most in a second", Hint: "Most admissions in any second while there is a line: a number, none, or auto, 1.25 times the mean.",
 		Say: Settings.sayPerSecond, Means: Settings.meanPerSecond,
+		Choose: "most that enter in any second *while there is a line*, so that a window that filled at once does not come back " +
+			"as a clump every window. `auto` is 1.25 times the mean, rounded up: nothing to set, unless the load test says " +
+			"that the service bears less (a number, 1-100000) or a clump does no harm (`none`). A number below the mean slows " +
+			"the line down to it ([decision 0034](decisions/0034-an-even-flow.md))",
 	},
 	{
 		Name: "sites", At: func(s *Settings) any { return &s.Sites },
 		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "the page's own origin", Fault: Settings.siteFault,
 		Label: "Sites", Hint: "Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.",
+		Choose: "origins that the [waiting page](../README.md) may lead to, as `https://shop.example`; a path leads to the first. " +
+			"Without one, the page leads to its own origin only",
 	},
 	{
 		Name: "pageTitle", At: func(s *Settings) any { return &s.PageTitle },
 		Default: "", MaxLength: MaxTitleLength,
 		Label: "Page title", Hint: "Stands above the waiting page: the name of the shop or of the event.",
+		Choose: "the name above the waiting page, at most 120 bytes",
 	},
 	{
 		Name: "pageColor", At: func(s *Settings) any { return &s.PageColor },
 		Default: "", MaxLength: len("#rrggbb"), None: "the page's own", Fault: Settings.colourFault,
 		Label: "Page colour", Hint: "Of the waiting page's buttons and bar, such as #1d4ed8. Text on it is white or black.",
+		Choose: "of the page's bar and buttons, `#rrggbb`. Text on it is white or black, whichever can be read. The console says " +
+			"where it is hard to see: below 3:1 against the page, in light or in dark",
 	},
 	{
 		Name: "pageLogo", At: func(s *Settings) any { return &s.PageLogo },
 		Default: "", MaxLength: MaxLogoLength, Fault: Settings.logoFault, Say: Settings.sayLogo,
 		Label: "Page logo", Hint: "A data: URL of a png, jpeg, webp or svg+xml image in base64, of at most 16 KB.",
 		Means: func(Settings) string { return "stands above the waiting page" },
+		Choose: "an image as a `data:` URL in base64 (png, jpeg, webp, svg+xml), at most 16 KB. Every page carries it, and the " +
+			"record keeps it with each change: 4 KB are better",
 	},
 	{
 		Name: "message", At: func(s *Settings) any { return &s.Message },
 		Default: Texts{}, MaxLength: MaxMessageLength,
 		Label: "Message", Hint: "To all who wait. They see it when they poll next. In other languages: a line each, such as de: Text.",
+		Choose: "a line to all who wait, at most 1,000 bytes. Everybody sees it when polling next: `queue-server zones set SALE " +
+			"message=\"The doors open at 12:10.\"`; empty takes it away. In several languages: see " +
+			"[below](#texts-in-several-languages)",
 	},
 	{
 		Name: "soldOut", At: func(s *Settings) any { return &s.SoldOut },
 		Default: Texts{}, MaxLength: MaxMessageLength, None: "no",
 		Label: "Sold out", Hint: "Why nobody need wait any more: it ends the wait of all who wait or come. Empty: it goes on.",
+		Choose: "why nobody need wait any more, in one language or several: see [Sold out](#sold-out)",
 	},
 	{
 		Name: "invitation", At: func(s *Settings) any { return &s.Invitation },
 		Default: "", MaxLength: MaxInvitationLength,
 		Label: "By invitation", Hint: "What tickets must be for, such as spring-sale: only who shows one may join. Empty: anybody may.",
+		Choose: "what tickets must be for: only visitors who show one may join. See [By invitation](#by-invitation)",
 	},
 	{
 		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds },
 		Default: int64(DefaultSessionSeconds), Least: MinSessionSeconds, Most: MaxSessionSeconds, Unit: "s",
 		Label: "Session", Hint: "Seconds in which one who was let into the site comes and goes without queueing again, 60 to 86400.",
 		Means: func(s Settings) string { return "who was let in is not queued again for " + setting.Span(s.Session()) },
+		Choose: "[before a site](site.md): for how long a visitor who was let in comes and goes without queueing again. Longer " +
+			"than a purchase takes. 60-86400",
 	},
 	{
 		Name: "sessionRenewal", At: func(s *Settings) any { return (*string)(&s.SessionRenewal) },
@@ -152,21 +188,26 @@ var Table = setting.Table[Settings]{
 			{Value: string(RenewalOff), Label: "never", Means: "a session ends when its time is over"},
 		},
 		Label: "Renewal of sessions", Hint: "By use: who comes again when half the session is over gets a new one.",
+		Choose: "`use`: active visitors stay in; `off`: everybody queues again when the session is over",
 	},
 	{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
 		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback. A * is any text.",
+		Choose: "paths of the site that are never queued: `/assets/*`, `/healthz`, `/payment/callback`. A `*` is any text",
 	},
 	{
 		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
 		Label: "User agents never queued", Hint: "Parts of the User-Agent, such as Googlebot. Anybody can write one.",
+		Choose: "parts of User-Agents that are never queued: `Googlebot`. Anybody can write one: for search engines, not as a key",
 	},
 	{
-		Name: "events", At: func(s *Settings) any { return &s.Events }, Of: "a list of events",
+		Name: "events", At: func(s *Settings) any { return &s.Events }, Of: "a list of events", Most: event.MaxEvents,
 		Default: []event.Event{}, Fault: func(s Settings) string { return event.Fault(s.Events) }, Say: Settings.sayEvents,
 		Label: "Events", Hint: "Sales that have a time: when people gather, when it opens, closes and ends.",
+		Choose: "sales that have a time, up to 20: when people gather, when it opens, closes and ends: see " +
+			"[events.md](events.md). `eventState`, beside it, is how far they are; the servers set it",
 	},
 	{
 		Name: "eventState", At: func(s *Settings) any { return &s.EventState }, Of: "how far the events are", Own: true,

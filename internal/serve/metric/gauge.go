@@ -74,7 +74,7 @@ func zoneGauges() []gauge {
 	}
 	all = append(all, eventGauges()...)
 	for _, x := range line.TotalTable {
-		if x.Help != "" {
+		if x.Metric {
 			all = append(all, total("queue_zone_"+x.Snake()+"_total", x.Help, x.At))
 		}
 	}

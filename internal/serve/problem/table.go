@@ -22,6 +22,16 @@ import (
 	"github.com/openqueue/waitingroom/internal/wait"
 )
 
+// readers are those who write clients: a section each of internal/problem/README.md.
+type readers string
+
+const (
+	visitors  readers = "visitors"
+	limits    readers = "limits"
+	operators readers = "operators"
+	both      readers = "both"
+)
+
 // kind is what all problems with one code have in common.
 type kind struct {
 	// errs are the errors that become this problem. If an error is in two rows, the first one counts.
@@ -36,6 +46,11 @@ type kind struct {
 	retryMin, retryMax int
 	// challenge is the header WWW-Authenticate, which a 401 must have.
 	challenge string
+	// page is what internal/problem/README.md says of it, for its readers, after the status and Retry-After: what it means,
+	// and what a client does. It is "" in the further rows of a code.
+	page string
+	// readers are whose clients get it.
+	readers readers
 	// ordered says that an operator asked for such refusals, so alerts do not count them.
 	ordered bool
 	// ofStatus says that the row also stands for errors of echo and its middlewares, which
@@ -54,12 +69,20 @@ var table = []kind{
 		detail:   "Wait as long as Retry-After says.",
 		retryMin: 5, retryMax: 10,
 		ofStatus: true,
+		page: ", with the `Retry-After` of what was asked too often: for a join, when the limit of its `clientId` or of its " +
+			"address has room again, and up to 3 s more for an address, which many may share; for a poll before its time, " +
+			"what is left of the period; for a forecast while another is made, 5-10 s. Nothing was done, and every place is " +
+			"kept.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{serve.ErrInvalid},
 		status: http.StatusBadRequest, code: "invalid_request",
 		title:    "The request is not valid",
 		ofStatus: true,
+		page: "The body is no JSON object, or a field is missing, of the wrong type, malformed or too long. `detail` names the " +
+			"field. On the operators' listener `errors` lists all faults.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{token.ErrInvalid},
@@ -67,12 +90,17 @@ var table = []kind{
 		title:     "The token is not valid",
 		detail:    "The token was not made for this zone by this waiting room. Join the line to get one.",
 		challenge: `Bearer realm="waiting room", error="invalid_token"`,
+		page:      "The token was not made for this zone by this waiting room: join to get one. The store was not asked.",
+		readers:   visitors,
 	},
 	{
 		errs:   []error{entry.ErrGone},
 		status: http.StatusGone, code: "token_expired",
 		title:  "The place is no more",
 		detail: "It was given up or not polled for too long, or its admission has expired. Join the line again.",
+		page: "The place was given up, or not polled for longer than the zone's idle timeout, or its admission has expired: " +
+			"join again.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{answer.ErrSoldOut},
@@ -80,6 +108,10 @@ var table = []kind{
 		title:   "There is nothing left to wait for",
 		detail:  "The organiser has ended the line.",
 		ordered: true,
+		page: ", for polls and joins. There is nothing left to wait for, and `detail` says why, in the operator's words and in " +
+			"the language that `Accept-Language` names, where there are several. Stop asking. Who was let in before keeps the " +
+			"pass.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{operator.ErrUnauthorized},
@@ -87,6 +119,8 @@ var table = []kind{
 		title:     "The operators' token is missing or wrong",
 		detail:    "Send it as Authorization: Bearer <token>.",
 		challenge: `Bearer realm="operators"`,
+		page:      "`Authorization: Bearer` with the operators' token is missing or wrong.",
+		readers:   operators,
 	},
 	{
 		errs:   []error{operator.ErrGuessing},
@@ -94,48 +128,69 @@ var table = []kind{
 		title:    "Too many wrong operators' tokens",
 		detail:   "The token is wrong, as many from this address were. The right one is taken at any time.",
 		retryMin: 2, retryMax: 4,
+		page: "The token is wrong, as five from this address were just before. The right one is taken at any time: nobody is " +
+			"locked out by what others try.",
+		readers: operators,
 	},
 	{
 		errs:   []error{operator.ErrHost},
 		status: http.StatusMisdirectedRequest, code: "host_unknown",
 		title:  "The request is for another host",
 		detail: "The operators' listener answers as localhost and 127.0.0.1, and as what QUEUE_ADMIN_HOSTS names.",
+		page: "The `Host` of the request is none of the operators' listener's own: a page of the internet may have had its name " +
+			"lead to this machine. `QUEUE_ADMIN_HOSTS` names those of proxies in front.",
+		readers: operators,
 	},
 	{
 		errs:   []error{operator.ErrCrossOrigin, cors.ErrCrossOrigin},
 		status: http.StatusForbidden, code: "cross_origin",
 		title:  "The request comes from another site",
 		detail: "A browser may send this for pages of this server's own site, or of one that the operator allows.",
+		page: "A browser sent it for a page of another site: join, poll and leave work for pages of the server's own site, and " +
+			"of those in `QUEUE_ALLOWED_ORIGINS`; changes by operators for the server's own pages alone. If the page is of " +
+			"the same site, a proxy in between does not pass `Host` on, and the browser is too old to send `Sec-Fetch-Site`.",
+		readers: visitors,
 	},
 	{
 		status: http.StatusNotFound, code: "not_found",
 		title:    "There is nothing at this path",
 		detail:   "Check the path of the request.",
 		ofStatus: true,
+		page:     "There is nothing at this path.",
+		readers:  both,
 	},
 	{
 		errs:   []error{line.ErrZoneUnknown, line.ErrZoneDeleted},
 		status: http.StatusNotFound, code: "zone_unknown",
-		title:  "There is no such zone",
-		detail: "Check the zoneId; names of zones are case-sensitive.",
+		title:   "There is no such zone",
+		detail:  "Check the zoneId; names of zones are case-sensitive.",
+		page:    "There is no zone of this name, or it was deleted.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{limiter.ErrPolicyUnknown, policyset.ErrUnknown},
 		status: http.StatusNotFound, code: "policy_unknown",
-		title:  "There is no such policy",
-		detail: "Check the name; names of policies are case-sensitive.",
+		title:   "There is no such policy",
+		detail:  "Check the name; names of policies are case-sensitive.",
+		page:    "No policy of this name is in force on this server.",
+		readers: limits,
 	},
 	{
 		errs:   []error{schedule.ErrNoDraw},
 		status: http.StatusNotFound, code: "draw_unknown",
 		title:  "There is no such draw",
 		detail: "The zone has had no draw under that name lately, or its list has no such part; the list is there when the draw has closed.",
+		page: "The zone has had no draw under this name in the last week, or the list of the draw has no such part. A list is " +
+			"there from a few seconds after the draw has closed.",
+		readers: limits,
 	},
 	{
 		status: http.StatusMethodNotAllowed, code: "method_not_allowed",
 		title:    "The path does not take this method",
 		detail:   "The header Allow lists the methods that it takes.",
 		ofStatus: true,
+		page:     "The path does not take this method; `Allow` lists those that it takes.",
+		readers:  both,
 	},
 	{
 		errs:   []error{serve.ErrTooSlow},
@@ -143,6 +198,8 @@ var table = []kind{
 		title:    "The body did not arrive in time",
 		detail:   "Nothing was done. Send the same request again when Retry-After has passed.",
 		retryMin: 1, retryMax: 3,
+		page:    "The rest of the body did not come in time: a network that went away in the middle.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{operator.ErrConflict, limit.ErrPoliciesChanged, line.ErrZoneChanged},
@@ -150,35 +207,51 @@ var table = []kind{
 		title:    "Others are changing it",
 		detail:   "Nothing was changed. Look at what it is now, and send the change again.",
 		retryMin: 1, retryMax: 3,
+		page:    "Others changed the zone, or the policies of limits, each time this change was about to be made; it was not.",
+		readers: operators,
 	},
 	{
 		errs:   []error{operator.ErrFixed},
 		status: http.StatusConflict, code: "event_fixed",
 		title: "The event is fixed",
+		page: "A list of `events` would change or drop an event that is [fixed](../../docs/events.md#what-is-fixed). `detail` " +
+			"says which command does what was wanted. Nothing was changed.",
+		readers: operators,
 	},
 	{
 		errs:   []error{operator.ErrPrecondition, policyset.ErrPrecondition},
 		status: http.StatusPreconditionFailed, code: "precondition_failed",
 		title:  "It is not as you have seen it",
 		detail: "Nothing was changed. Look at what it is now, and decide anew.",
+		page: "The request had `If-Match`, and the zone or policy is no more the one that had this `ETag`; or `If-None-Match: " +
+			"*`, and there is one of that name. Nothing was changed.",
+		readers: both,
 	},
 	{
 		errs:   []error{ticket.ErrMissing},
 		status: http.StatusForbidden, code: "ticket_missing",
-		title:  "Only who is invited may join",
-		detail: "Join with the ticket of the invitation.",
+		title:   "Only who is invited may join",
+		detail:  "Join with the ticket of the invitation.",
+		page:    "The zone takes who is invited: join with the ticket, as `ticket`.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{ticket.ErrInvalid},
 		status: http.StatusForbidden, code: "ticket_invalid",
 		title:  "The ticket is not for this",
 		detail: "It was not signed by who invites.",
+		page: "The ticket was not signed by who invites, has expired, or is for another zone or another event: `detail` says " +
+			"what. No place was taken.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{ticket.ErrUsed},
 		status: http.StatusForbidden, code: "ticket_used",
 		title:  "The ticket was used",
 		detail: "Who had it was let in before. It is good for one admission.",
+		page: "The ticket's visitor was let in before, and the pass has expired. While that is good, a join with the ticket " +
+			"gets it again.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{serve.ErrTooLarge},
@@ -186,6 +259,8 @@ var table = []kind{
 		title:    "The body is too large",
 		detail:   "A body may have 4096 bytes, an operator's 131072.",
 		ofStatus: true,
+		page:     "The body has more than 4096 bytes.",
+		readers:  visitors,
 	},
 	{
 		errs:   []error{wait.ErrClosed},
@@ -193,6 +268,8 @@ var table = []kind{
 		title:   "The zone takes no newcomers",
 		detail:  "The operator has closed it. Those who wait keep their places.",
 		ordered: true,
+		page:    "The operator closed the zone to newcomers. Those who wait keep their places.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{wait.ErrFull},
@@ -200,6 +277,8 @@ var table = []kind{
 		title:    "The line is full",
 		detail:   "No place was taken. Try again when Retry-After has passed.",
 		retryMin: 5, retryMax: 10,
+		page:    "As many wait as the operator allows (`maxWaiting`). No place was taken.",
+		readers: visitors,
 	},
 	{
 		status: http.StatusServiceUnavailable, code: "service_unavailable",
@@ -207,12 +286,18 @@ var table = []kind{
 		detail:   "Send the same request again when Retry-After has passed.",
 		retryMin: 1, retryMax: 3,
 		ofStatus: true,
+		page:     "The server cannot take the request now.",
+		readers:  visitors,
 	},
 	{
 		errs:   []error{line.ErrFormat},
 		status: http.StatusServiceUnavailable, code: "store_unavailable", title: "The waiting room cannot look",
 		detail:   "What is kept was written by a newer version of the server. Places are kept; newer servers answer.",
 		retryMin: 1, retryMax: 3,
+		page: ", `Retry-After` 1-60 s, seldom above 20: soon for who is next, later for those far back, and the later the more " +
+			"newcomers there are. The store did not answer in time. Every place is kept: send the same request again, with " +
+			"the same token or `clientId`.",
+		readers: visitors,
 	},
 	{
 		errs:   []error{line.ErrSecrets},
@@ -232,8 +317,10 @@ var table = []kind{
 // internalError is the problem for every error that is not in the table.
 var internalError = kind{
 	status: http.StatusInternalServerError, code: "internal_error",
-	title:  "Something went wrong",
-	detail: "It has been logged. The request can be sent again.",
+	title:   "Something went wrong",
+	detail:  "It has been logged. The request can be sent again.",
+	page:    "Something that should not happen. The server's log has it.",
+	readers: visitors,
 }
 
 // Codes returns the codes of all problems, in the order of the alphabet.

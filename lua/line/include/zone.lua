@@ -7,7 +7,9 @@
 local FORMAT, NEWER = 1, 4
 
 -- TOTALS count what happened, as line.TotalTable has them, in its order.
+-- {{totals}}
 local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls' }
+-- {{end}}
 
 -- Settings, then state, then totals: integers, in milliseconds or counts, but the *_micros are
 -- in microseconds. An absent field is 0. WORDS, which are texts, follow them.
