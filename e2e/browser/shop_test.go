@@ -2,11 +2,8 @@ package browser
 
 import (
 	"bytes"
-	"context"
-	"crypto/rand"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"html"
@@ -15,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,18 +21,15 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
+	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/internal/token"
-
-	"github.com/openqueue/waitingroom/e2e/room"
 )
 
-// shop is a site behind Debian's nginx, by TLS, with the example of deploy/site, the gate, and
-// a Redis that can be killed.
+// shop is a site behind Debian's nginx, by TLS, with the example of deploy/site, and the gate.
 type shop struct {
 	*room.Server
 	t       *testing.T
-	redis   *process.Redis
 	backend string // host:port
 	keys    *token.Keys
 	// certificate is nginx's, with its key.
@@ -51,7 +44,7 @@ type shop struct {
 var shopZones = func() string {
 	all := "zones:\n"
 	for zoneID, perMinute := range map[string]int{
-		"QUIET": 6000, "OTHER": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "COPY": 6000, "SHUT": 6000, "HELD": 0,
+		"QUIET": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000,
 	} {
 		all += fmt.Sprintf("  - {zoneId: %s, perMinute: %d, windowSeconds: 1, idleTimeoutSeconds: 3600, passTtlSeconds: 3600, sessionSeconds: 7200}\n",
 			zoneID, perMinute)
@@ -68,8 +61,6 @@ func openShop(t *testing.T) *shop {
 	must(t, err)
 	s := &shop{t: t, keys: keys}
 	dir := t.TempDir()
-	s.redis = room.StartRedis(t, "--appendonly", "yes",
-		"--appendfsync", "no") // what is written is in the file at once, also while the disk is slow
 	site := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate, which is of 127.0.0.1
 	certificate := site.TLS.Certificates[0]
 	site.Close()
@@ -79,8 +70,7 @@ func openShop(t *testing.T) *shop {
 	must(t, os.WriteFile(s.certificate, append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...), 0o600))
 	s.Server = room.Start(t, map[string]string{
-		"QUEUE_CONFIG": room.Config(t, shopZones), "QUEUE_STORE": "redis", "QUEUE_REDIS_URL": s.redis.URL(),
-		"QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off",
+		"QUEUE_CONFIG": room.Config(t, shopZones), "QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off",
 		"QUEUE_SECRET": base64.StdEncoding.EncodeToString(shopSecret),
 	})
 	backend := httptest.NewServer(http.HandlerFunc(s.serve))
@@ -124,39 +114,15 @@ func (s *shop) before(t *testing.T, zoneID string) (url string) {
 		"http://queue_gate/site/SHOP;": "http://queue_gate/site/" + zoneID + ";",
 	}, s.certificate)
 	must(t, err)
-	must(t, g.Start(context.Background()))
-	t.Cleanup(func() {
-		g.Kill()
-		if t.Failed() {
-			t.Logf("nginx said:\n%s", g.Output())
-		}
-	})
+	room.Adopt(t, g.Process)
+	room.Launch(t, g)
 	return "https://" + g.Addr
-}
-
-// again makes a request again as long as its answer is that the store is slow.
-func again(do func() room.Reply) (r room.Reply) {
-	for late := time.Now().Add(room.Patience); ; <-time.After(100 * time.Millisecond) {
-		if r = do(); r.Status != http.StatusServiceUnavailable || time.Now().After(late) {
-			return r
-		}
-	}
 }
 
 // set changes a zone.
 func (s *shop) set(t *testing.T, zoneID, change string) {
 	t.Helper()
-	r := again(func() room.Reply { return s.Admin(t, "PATCH", "/admin/zones/"+zoneID, change) })
-	if r.Status != http.StatusOK {
-		t.Fatalf("%s %s: %d %s", zoneID, change, r.Status, r.Body)
-	}
-}
-
-// join joins through the API, and returns the answer.
-func (s *shop) join(t *testing.T, zoneID string) room.Reply {
-	t.Helper()
-	body := fmt.Sprintf(`{"zoneId":%q,"clientId":%q}`, zoneID, rand.Text())
-	return again(func() room.Reply { return room.Request(t, "POST", s.Public+"/traffic/wait", body) })
+	s.Operate(t, http.MethodPatch, "/admin/zones/"+zoneID, change)
 }
 
 // customer is somebody with a browser of an own.
@@ -194,39 +160,11 @@ func (c *customer) at() string {
 	return value[string](c.t, c.browser, `location.pathname + location.search + location.hash`)
 }
 
-// place is the number that the waiting page shows.
-func (c *customer) place() int {
-	c.t.Helper()
-	n, err := strconv.Atoi(c.text(c.t, "#place"))
-	must(c.t, err)
-	return n
-}
-
-// pays sends the form, and waits for a heading. Where the gate is slow it says so, and its
-// visitor goes back and sends the form again.
+// pays sends the form, and waits for a heading.
 func (c *customer) pays(heading string) {
 	c.t.Helper()
-	const form = "GET /checkout?step=2"
-	at := func(headings ...string) string {
-		text, err := json.Marshal(headings)
-		must(c.t, err)
-		return fmt.Sprintf(`%s.includes(document.querySelector("h1")?.textContent)`, text)
-	}
-	for {
-		c.do(c.t, "pay", chromedp.Evaluate[chromedp.Void]("window.sent = true"), chromedp.Click(css("#pay")))
-		c.until(c.t, "another page", "!window.sent")
-		c.until(c.t, heading, at(heading, form)+` || !!document.body?.innerText.includes("go back")`)
-		if value[bool](c.t, c.browser, at(heading)) {
-			return
-		}
-		if !value[bool](c.t, c.browser, at(form)) {
-			c.do(c.t, "go back", chromedp.Evaluate[chromedp.Void]("void setTimeout(() => history.back())"))
-		}
-		c.until(c.t, "the form, or "+heading, at(heading, form))
-		if value[bool](c.t, c.browser, at(heading)) {
-			return
-		}
-	}
+	c.do(c.t, "pay", chromedp.Click(css("#pay")))
+	c.sees(heading)
 }
 
 // cookie is the value of one of the browser's, also of one that scripts do not see.
@@ -266,40 +204,30 @@ func TestAShopInBrowsers(t *testing.T) {
 	s := openShop(t)
 	b := openBrowser(t, chromedp.IgnoreCertErrors)
 	b.start(t, "about:blank")
-	t.Run("at once", func(t *testing.T) {
-		for name, step := range map[string]func(*testing.T, *browser){
-			"a normal day": s.aNormalDay, "a deep link, and the way back": s.aDeepLink, "without JavaScript": s.withoutJavaScript,
-			"copies": s.copies, "in mid-checkout": s.inMidCheckout, "closed, and unknown": s.closed,
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				step(t, b)
-			})
-		}
-	})
-	t.Run("Redis is killed", func(t *testing.T) { s.redisIsKilled(t, b) })
+	for name, step := range map[string]func(*testing.T, *browser){
+		"a normal day": s.aNormalDay, "a deep link, and the way back": s.aDeepLink, "without JavaScript": s.withoutJavaScript,
+		"in mid-checkout": s.inMidCheckout,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			step(t, b)
+		})
+	}
 }
 
 // aNormalDay: one request, no page, and a session that scripts do not see.
 func (s *shop) aNormalDay(t *testing.T, b *browser) {
 	t.Helper()
 	site := s.before(t, "QUIET")
-	late := time.Now().Add(room.Patience)
-	for {
-		c := s.customer(t, b, site)
-		c.opens("/cart?item=7#reviews")
-		c.sees("GET /cart?item=7")
-		hops := value[int](t, c.browser, `performance.getEntriesByType("navigation")[0].redirectCount`)
-		if hops != 0 && time.Now().Before(late) {
-			continue // a store that was slow is no normal day
-		}
-		held := c.cookie("__Host-waitingroom-QUIET")
-		if hops != 0 || c.at() != "/cart?item=7#reviews" || !held.HTTPOnly || !held.Secure || held.SameSite != network.CookieSameSiteLax {
-			t.Errorf("%d redirects to %s, the session %+v", hops, c.at(), held)
-		}
-		c.until(t, "the page's own request", `fetch("/api", {method: "PUT"}).then((r) => r.status === 200 && document.cookie === "")`)
-		return
+	c := s.customer(t, b, site)
+	c.opens("/cart?item=7#reviews")
+	c.sees("GET /cart?item=7")
+	hops := value[int](t, c.browser, `performance.getEntriesByType("navigation")[0].redirectCount`)
+	held := c.cookie("__Host-waitingroom-QUIET")
+	if hops != 0 || c.at() != "/cart?item=7#reviews" || !held.HTTPOnly || !held.Secure || held.SameSite != network.CookieSameSiteLax {
+		t.Errorf("%d redirects to %s, the session %+v", hops, c.at(), held)
 	}
+	c.until(t, "the page's own request", `fetch("/api", {method: "PUT"}).then((r) => r.status === 200 && document.cookie === "")`)
 }
 
 // aDeepLink: whoever waited is where the link led, and the way back leads over no waiting page.
@@ -344,43 +272,6 @@ func (s *shop) withoutJavaScript(t *testing.T, b *browser) {
 	}
 }
 
-// copies: a link with a pass is good once, another zone's never; a session is good wherever
-// it is copied to, as docs/decisions/0029-sessions.md says.
-func (s *shop) copies(t *testing.T, b *browser) {
-	t.Helper()
-	site := s.before(t, "COPY")
-	passOf := func(zoneID string) string {
-		pass, _ := s.join(t, zoneID).Value(t, "admission", "pass").(string)
-		return pass
-	}
-	var pass string
-	var first *customer
-	for late, seen := time.Now().Add(room.Patience), ""; seen != "GET /cart?item=7" && time.Now().Before(late); seen = first.text(t, "h1") {
-		// Again where the gate was slow for longer than an exchange can be repeated.
-		s.set(t, "COPY", `{"perMinute":6000}`)
-		pass = passOf("COPY")
-		s.set(t, "COPY", `{"perMinute":0}`)
-		first = s.customer(t, b, site)
-		first.opens("/cart?waiting_room_pass=" + pass + "&item=7")
-		first.until(t, "an answer", `["GET /cart?item=7", "The line is paused"].includes(document.querySelector("h1")?.textContent)`)
-	}
-	first.sees("GET /cart?item=7")
-	for name, link := range map[string]string{"used": "/cart?item=7&waiting_room_pass=" + pass, "another zone's": "/?waiting_room_pass=" + passOf("OTHER")} {
-		c := s.customer(t, b, site)
-		_, err := chromedp.Call(c.ctx, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: "another browser, " + name})
-		must(t, err)
-		c.opens(link)
-		c.sees("The line is paused")
-		if strings.Contains(c.at(), "pass") {
-			t.Errorf("%s: led to %s", name, c.at())
-		}
-	}
-	thief := s.customer(t, b, site)
-	thief.take("COPY", first.cookie("__Host-waitingroom-COPY").Value)
-	thief.opens("/cart")
-	thief.sees("GET /cart")
-}
-
 // inMidCheckout: the session ends while a form is filled in.
 func (s *shop) inMidCheckout(t *testing.T, b *browser) {
 	t.Helper()
@@ -415,65 +306,5 @@ func (s *shop) inMidCheckout(t *testing.T, b *browser) {
 	other.sees("GET /checkout?step=2")
 	if s.saw("POST /pay") || s.saw("GET /pay") {
 		t.Errorf("what was sent without a session reached the site: %q", s.asked)
-	}
-}
-
-// closed: newcomers see it, those inside do not. A zone that is not there stops nobody.
-func (s *shop) closed(t *testing.T, b *browser) {
-	t.Helper()
-	site := s.before(t, "SHUT")
-	inside := s.customer(t, b, site)
-	inside.opens("/")
-	inside.sees("GET /")
-	s.set(t, "SHUT", `{"mode":"closed"}`)
-	c := s.customer(t, b, site)
-	c.opens("/cart")
-	c.sees("The line is closed")
-	inside.do(t, "go on", chromedp.Click(css("#next")))
-	inside.sees("GET /checkout?step=2")
-	// One that was made without an answer finds no zone when it is made again.
-	if r := again(func() room.Reply { return s.Admin(t, "DELETE", "/admin/zones/SHUT", "") }); r.Status != http.StatusNoContent && r.Status != http.StatusNotFound {
-		t.Fatalf("%d %s", r.Status, r.Body)
-	}
-	c.opens("/wait/SHUT?to=%2Fcart")
-	c.sees("There is nothing to wait for here")
-	c.opens("/cart")
-	c.sees("GET /cart")
-}
-
-// redisIsKilled: those in the shop notice nothing, those on the page keep their places.
-func (s *shop) redisIsKilled(t *testing.T, b *browser) {
-	t.Helper()
-	site := s.before(t, "HELD")
-	inside, waits := s.customer(t, b, site), s.customer(t, b, site)
-	inside.take("HELD", s.keys.SignSession("HELD", token.Session{Begun: time.Now(), Issued: time.Now(), Length: time.Hour}))
-	inside.opens("/")
-	inside.sees("GET /")
-	s.join(t, "HELD")
-	waits.opens("/cart?item=7")
-	waits.sees("The line is paused")
-	// Where the store was slow, a place of the same visitor is before it.
-	had := waits.place()
-	if had < 2 {
-		t.Fatalf("the place is %d", had)
-	}
-	s.redis.Kill()
-	inside.do(t, "go on", chromedp.Click(css("#next")))
-	inside.sees("GET /checkout?step=2")
-	waits.do(t, "load again", chromedp.Reload())
-	waits.sees("One moment, please")
-	c := s.customer(t, b, site)
-	c.opens("/cart")
-	c.sees("One moment, please")
-	inside.opens("/cart")
-	inside.sees("GET /cart")
-	must(t, s.redis.Start(context.Background()))
-	waits.sees("The line is paused")
-	if at := waits.place(); at != had {
-		t.Errorf("who had place %d has %d", had, at)
-	}
-	c.sees("The line is paused")
-	if at := c.place(); at <= had {
-		t.Errorf("who came meanwhile has place %d", at)
 	}
 }
