@@ -3,7 +3,6 @@ package lua
 import (
 	"context"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,18 +34,6 @@ func openForLimits(t conformance.TB, now func() time.Time) limits.Store {
 func TestLimitsModel(t *testing.T) {
 	t.Parallel()
 	limits.Property(t, openForLimits)
-}
-
-func TestAttacks(t *testing.T) {
-	t.Parallel()
-	table := limits.Attacks(t, openForLimits)
-	text, err := os.ReadFile("../docs/limits.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, was, _ := limits.Cut(t, string(text)); was != table {
-		t.Errorf("docs/limits.md has another table:\n%s", was)
-	}
 }
 
 func question(subject string, cost int64, rules ...limit.Rule) limit.Request {

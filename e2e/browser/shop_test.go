@@ -107,7 +107,7 @@ func (s *shop) saw(what string) bool {
 // before starts an nginx that asks about a zone, and returns where it is.
 func (s *shop) before(t *testing.T, zoneID string) (url string) {
 	t.Helper()
-	g, err := process.NewNginx(t.Context(), t.TempDir(), "../../deploy/site/nginx.conf", process.Others{
+	g, err := room.NewNginx(t.Context(), t.TempDir(), "../../deploy/site/nginx.conf", room.Others{
 		"server 127.0.0.1:8083;":       "server " + strings.TrimPrefix(s.Site, "http://") + ";",
 		"server 127.0.0.1:8080;":       "server " + strings.TrimPrefix(s.Public, "http://") + ";",
 		"server 127.0.0.1:8000;":       "server " + s.backend + ";",

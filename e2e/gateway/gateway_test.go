@@ -12,27 +12,26 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/e2e/room"
-	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 // clientTimeout is what a client bears of a gateway.
 const clientTimeout = 10 * time.Second
 
 // startNginx starts nginx with an example of deploy, in which these texts are others, and returns where it listens.
-func startNginx(t *testing.T, example string, others process.Others) string {
+func startNginx(t *testing.T, example string, others room.Others) string {
 	t.Helper()
-	g, err := process.NewNginx(t.Context(), t.TempDir(), "../../deploy/"+example, others, "")
+	g, err := room.NewNginx(t.Context(), t.TempDir(), "../../deploy/"+example, others, "")
 	return start(t, g, err)
 }
 
 // startCaddy does the same with Caddy.
-func startCaddy(t *testing.T, example string, others process.Others) string {
+func startCaddy(t *testing.T, example string, others room.Others) string {
 	t.Helper()
-	g, err := process.NewCaddy(t.Context(), room.Tool(t, "CADDY"), t.TempDir(), "../../deploy/"+example, others)
+	g, err := room.NewCaddy(t.Context(), room.Tool(t, "CADDY"), t.TempDir(), "../../deploy/"+example, others)
 	return start(t, g, err)
 }
 
-func start(t *testing.T, g *process.Gateway, err error) string {
+func start(t *testing.T, g *room.Gateway, err error) string {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -19,21 +19,21 @@ import (
 
 // gateways are those whose examples run here.
 var gateways = map[string]struct {
-	starts func(t *testing.T, gate, room, shop string) (url string)
+	starts func(t *testing.T, gate, pages, shop string) (url string)
 	// withoutServer is what visitors get while queue-server is away.
 	withoutServer int
 }{
-	"nginx": {func(t *testing.T, gate, room, shop string) string {
+	"nginx": {func(t *testing.T, gate, pages, shop string) string {
 		t.Helper()
-		return startNginx(t, "site/nginx.conf", process.Others{
-			"server 127.0.0.1:8083;": "server " + gate + ";", "server 127.0.0.1:8080;": "server " + room + ";",
+		return startNginx(t, "site/nginx.conf", room.Others{
+			"server 127.0.0.1:8083;": "server " + gate + ";", "server 127.0.0.1:8080;": "server " + pages + ";",
 			"server 127.0.0.1:8000;": "server " + shop + ";",
 		})
 	}, http.StatusOK},
-	"Caddy": {func(t *testing.T, gate, room, shop string) string {
+	"Caddy": {func(t *testing.T, gate, pages, shop string) string {
 		t.Helper()
-		return startCaddy(t, "site/Caddyfile", process.Others{
-			"reverse_proxy 127.0.0.1:8083 ": "reverse_proxy " + gate + " ", "reverse_proxy 127.0.0.1:8080": "reverse_proxy " + room,
+		return startCaddy(t, "site/Caddyfile", room.Others{
+			"reverse_proxy 127.0.0.1:8083 ": "reverse_proxy " + gate + " ", "reverse_proxy 127.0.0.1:8080": "reverse_proxy " + pages,
 			"reverse_proxy 127.0.0.1:8000": "reverse_proxy " + shop,
 		})
 	}, http.StatusBadGateway},

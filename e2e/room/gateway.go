@@ -1,4 +1,4 @@
-package process
+package room
 
 import (
 	"context"
@@ -8,11 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/openqueue/waitingroom/internal/check/process"
 )
 
 // Gateway is nginx or Caddy before a site, with one of the examples that users copy.
 type Gateway struct {
-	*Process
+	*process.Process
 	// Addr is where it listens, host:port.
 	Addr string
 }
@@ -48,7 +50,7 @@ func NewNginx(ctx context.Context, dir, example string, others Others, certifica
 	if err != nil {
 		return nil, fmt.Errorf("there is no nginx, scripts/install-debian.sh nginx: %w", err)
 	}
-	addr, err := FreeAddr(ctx)
+	addr, err := process.FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +68,12 @@ func NewNginx(ctx context.Context, dir, example string, others Others, certifica
 		}
 	}
 	args := []string{"-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf")}
-	return &Gateway{&Process{Name: program, Args: args, Dir: dir}, addr}, nil
+	return &Gateway{&process.Process{Name: program, Args: args, Dir: dir}, addr}, nil
 }
 
 // NewCaddy prepares a program that is Caddy with an example, which keeps its files in dir.
 func NewCaddy(ctx context.Context, program, dir, example string, others Others) (*Gateway, error) {
-	addr, err := FreeAddr(ctx)
+	addr, err := process.FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +86,7 @@ func NewCaddy(ctx context.Context, program, dir, example string, others Others) 
 	if err := os.WriteFile(file, []byte("{\n\tadmin off\n\tpersist_config off\n}\n"+site), 0o600); err != nil {
 		return nil, err
 	}
-	return &Gateway{&Process{
+	return &Gateway{&process.Process{
 		Name: program, Args: []string{"run", "--config", file, "--adapter", "caddyfile"}, Dir: dir,
 		Env: append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir),
 	}, addr}, nil
