@@ -2,10 +2,10 @@ package checkapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -14,19 +14,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 	"github.com/openqueue/waitingroom/internal/serve"
-)
-
-// buffer holds an answer of the usual length: that of a policy with four rules.
-type buffer [512]byte
-
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
-
-// Values of header fields, shared by all answers. Their capacity is their length, so an
-// append by a middleware copies them.
-var (
-	jsonType    = []string{echo.MIMEApplicationJSON}
-	problemType = []string{ratelimit.ContentType}
-	noStore     = []string{"no-store"}
 )
 
 // Limits decides questions. *limiter.Limiter implements it.
@@ -88,30 +75,25 @@ func (h *HTTP) ask(c echo.Context, q limiter.Question, describe bool) error {
 // send answers with the verdict. A refusal is not returned as an error, since there can be
 // a flood of refusals.
 func send(c echo.Context, a *limiter.Answer, describe bool) error {
-	res := c.Response()
-	h := res.Header()
+	h := c.Response().Header()
 	ratelimit.SetFields(h, a)
-	h[echo.HeaderCacheControl] = noStore
-	buf, ok := buffers.Get().(*buffer)
-	if !ok {
-		buf = new(buffer)
-	}
-	defer buffers.Put(buf)
-	body, status := buf[:0], http.StatusOK
+	h.Set(echo.HeaderCacheControl, "no-store")
+	status, kind, body := http.StatusOK, echo.MIMEApplicationJSON, []byte(nil)
 	switch {
 	case !a.Allowed:
-		status = http.StatusTooManyRequests
-		h[echo.HeaderContentType] = problemType
-		body = ratelimit.AppendRefusal(body, a)
+		status, kind, body = http.StatusTooManyRequests, ratelimit.ContentType, ratelimit.AppendRefusal(nil, a)
 	case describe:
-		h[echo.HeaderContentType] = jsonType
-		body = appendAnswer(body, a)
+		text, err := json.Marshal(permitOf(a))
+		if err != nil {
+			return fmt.Errorf("checkapi: %w", err)
+		}
+		body = text
+	default:
+		return c.NoContent(status)
 	}
-	// net/http writes Content-Length itself if the body fits its buffer.
-	res.WriteHeader(status)
-	if len(body) == 0 || c.Request().Method == http.MethodHead {
-		return nil
+	if c.Request().Method == http.MethodHead {
+		h.Set(echo.HeaderContentType, kind)
+		return c.NoContent(status)
 	}
-	_, err := res.Write(body)
-	return err
+	return c.Blob(status, kind, body)
 }

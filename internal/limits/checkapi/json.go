@@ -3,7 +3,6 @@ package checkapi
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -50,26 +49,27 @@ func readQuestion(policy string, body []byte) (limiter.Question, error) {
 	return limiter.Question{Policy: policy, Key: q.Key, Tier: q.Tier, Cost: q.Cost}, nil
 }
 
-// appendAnswer appends the body of a permit. Names of policies and tiers need no escaping.
-func appendAnswer(b []byte, a *limiter.Answer) []byte {
-	text := func(name, value string) {
-		b = append(append(append(b, name...), value...), '"')
-	}
-	number := func(name string, value int64) { b = strconv.AppendInt(append(b, name...), value, 10) }
-	text(`{"allowed":true,"policy":"`, a.Policy)
-	text(`,"tier":"`, a.Tier)
-	text(`,"source":"`, string(a.Source))
-	number(`,"delayMillis":`, a.DelayMillis)
-	b = append(b, `,"rules":[`...)
+// permit is the body of a permit.
+type permit struct {
+	Allowed     bool   `json:"allowed"`
+	Policy      string `json:"policy"`
+	Tier        string `json:"tier"`
+	Source      string `json:"source"`
+	DelayMillis int64  `json:"delayMillis"`
+	Rules       []rule `json:"rules"`
+}
+
+type rule struct {
+	Quota         int64 `json:"quota"`
+	WindowSeconds int64 `json:"windowSeconds"`
+	Remaining     int64 `json:"remaining"`
+	ResetMillis   int64 `json:"resetMillis"`
+}
+
+func permitOf(a *limiter.Answer) permit {
+	p := permit{true, a.Policy, a.Tier, string(a.Source), a.DelayMillis, []rule{}}
 	for i, q := range a.Quotas {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		number(`{"quota":`, a.Rules[i].Quota())
-		number(`,"windowSeconds":`, a.Rules[i].WindowSeconds)
-		number(`,"remaining":`, q.Remaining)
-		number(`,"resetMillis":`, q.ResetMillis)
-		b = append(b, '}')
+		p.Rules = append(p.Rules, rule{a.Rules[i].Quota(), a.Rules[i].WindowSeconds, q.Remaining, q.ResetMillis})
 	}
-	return append(b, "]}"...)
+	return p
 }

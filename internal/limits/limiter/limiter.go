@@ -257,13 +257,7 @@ func (l *Limiter) begin(q Question) (check, error) {
 
 // end counts the outcome and returns the answer.
 func (c *check) end() Answer {
-	if c.outcome == Allowed || c.outcome == Refused {
-		c.tier.left.Add(left(&c.Answer))
-	}
 	c.tier.count(c.outcome)
-	if !c.Allowed {
-		c.policy.refuse(c.question.Key)
-	}
 	return c.Answer
 }
 

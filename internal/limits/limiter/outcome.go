@@ -111,24 +111,14 @@ const (
 	// HistorySeconds is how many seconds are kept of each policy, at 24 bytes: 84 KiB once it
 	// is an hour old, 8.3 MiB for the most policies that there may be.
 	HistorySeconds = 3600
-	// marks is how many full minutes the sum of an hour has, at 56 bytes each.
-	marks = HistorySeconds / minute
 )
 
 // policyMetrics is what happened to all versions of a policy on this server since it was first
 // put into force.
 type policyMetrics struct {
-	// kinds are how many questions were refused, by the kind of client.
-	kinds [kinds]atomic.Uint64
-
 	mu      sync.Mutex
 	tiers   map[string]*tierMetrics
 	history ring[Second]
-	// since are the counts since the last full minute, in pastSeconds seconds. minutes are
-	// the counts of the full minutes before.
-	since       Counts
-	pastSeconds int
-	minutes     ring[Counts]
 }
 
 // Second is what happened to a policy in one second, on this server.
@@ -143,20 +133,14 @@ type Second struct {
 // tierMetrics counts the outcomes of one tier.
 type tierMetrics struct {
 	counts [outcomes]atomic.Uint64
-	// left is the sum of the shares that were left to clients who were counted, in 1/whole.
-	left atomic.Uint64
 
 	// Guarded by the mutex of policyMetrics.
-	last       Counts
-	recent     ring[Counts]
-	lastLeft   uint64
-	recentLeft ring[uint64]
+	last   Counts
+	recent ring[Counts]
 }
 
 func newPolicyMetrics() *policyMetrics {
-	return &policyMetrics{
-		tiers: make(map[string]*tierMetrics), history: ring[Second]{size: HistorySeconds}, minutes: ring[Counts]{size: marks},
-	}
+	return &policyMetrics{tiers: make(map[string]*tierMetrics), history: ring[Second]{size: HistorySeconds}}
 }
 
 // tierMetricsOf returns the metrics of a tier, which are new for a new tier.
@@ -165,7 +149,7 @@ func (s *policyMetrics) tierMetricsOf(tier string) *tierMetrics {
 	defer s.mu.Unlock()
 	t := s.tiers[tier]
 	if t == nil {
-		t = &tierMetrics{recent: ring[Counts]{size: minute}, recentLeft: ring[uint64]{size: minute}}
+		t = &tierMetrics{recent: ring[Counts]{size: minute}}
 		s.tiers[tier] = t
 	}
 	return t
@@ -205,50 +189,27 @@ func (s *policyMetrics) note(at int64) {
 		in := now.minus(t.last)
 		t.last = now
 		t.recent.add(in)
-		left := t.left.Load()
-		t.recentLeft.add(left - t.lastLeft)
-		t.lastLeft = left
 		all = all.Plus(in)
 	}
 	s.history.add(Second{
 		At: at, Allowed: uint32(all.Allowed()), Refused: uint32(all.Refused()),
 		FromMemory: uint32(all[RefusedFromMemory]), WithoutStore: uint32(all.WithoutStore()),
 	})
-	s.since = s.since.Plus(all)
-	if s.pastSeconds++; s.pastSeconds == minute {
-		s.minutes.add(s.since)
-		s.since, s.pastSeconds = Counts{}, 0
-	}
-}
-
-// hour sums up the last hour, and up to a minute more. The caller holds mu.
-func (s *policyMetrics) hour() Counts {
-	all := s.since
-	for _, c := range s.minutes.newest(marks) {
-		all = all.Plus(c)
-	}
-	return all
 }
 
 // TierCounts are the counts of one tier since the start of this server.
 type TierCounts struct {
 	Policy, Tier string
 	Counts
-	// Remaining is the mean share of its permits that was left to a client who asked, over up
-	// to the last minute: 0 to 1, and 1 if nobody asked. Answers of failure policies do not
-	// count.
-	Remaining float64
 }
 
 // Counts returns the counts of all tiers, in the order of the policies' names.
 func (l *Limiter) Counts() []TierCounts {
 	var all []TierCounts
 	for _, p := range l.inForce.Load().byName() {
-		p.mu.Lock()
 		for _, t := range p.inOrder {
-			all = append(all, TierCounts{p.Name, t.name, t.read(), t.remaining()})
+			all = append(all, TierCounts{p.Name, t.name, t.read()})
 		}
-		p.mu.Unlock()
 	}
 	return all
 }
@@ -269,8 +230,6 @@ type Stats struct {
 	Tiers []TierStats
 	// Failing is for how many of the store's partitions the failure policies answer now.
 	Failing int
-	// Hour counts the last hour and up to a minute more, all tiers together.
-	Hour Counts
 	// RecentSeconds is how many seconds TierStats.Recent counts: up to 60.
 	RecentSeconds int
 	// History is what happened in each second, the oldest first.
@@ -294,7 +253,6 @@ func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
 		}
 		out.Tiers = append(out.Tiers, one)
 	}
-	out.Hour = p.hour()
 	out.RecentSeconds = min(minute, p.history.len())
 	out.History = p.history.newest(seconds)
 	return out, nil

@@ -89,17 +89,6 @@ func checkStructured(t *testing.T, h http.Header) {
 	}
 }
 
-// TestFieldsAreTheirOwn: values share a string, but an append to one does not change another.
-func TestFieldsAreTheirOwn(t *testing.T) {
-	t.Parallel()
-	h := http.Header{}
-	ratelimit.SetFields(h, answer(limiter.SourceMemory, []limit.Rule{minute}, limit.Verdict{RetryMillis: 1500}))
-	h.Add("RateLimit", "more")
-	if h.Get("X-RateLimit-Limit") != "100" || len(h.Values("RateLimit")) != 2 {
-		t.Errorf("%v", h)
-	}
-}
-
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	for source, code := range map[limiter.Source]string{

@@ -30,11 +30,11 @@ func api() limit.Policy {
 // busyLimit is what was seen of it: 1,200 of 2,000 were refused in the last minute.
 func busyLimit(at time.Time) limiter.Stats {
 	recent := limiter.Counts{limiter.Allowed: 800, limiter.Refused: 100, limiter.RefusedFromMemory: 1_100}
-	hour, total := recent, recent
-	hour[limiter.AllowedLocally], hour[limiter.RefusedLocally] = 7, 8
+	total := recent
+	total[limiter.AllowedLocally], total[limiter.RefusedLocally] = 7, 8
 	total[limiter.Allowed] = 1_234_567
 	return limiter.Stats{
-		Policy: api(), RecentSeconds: 60, Hour: hour,
+		Policy: api(), RecentSeconds: 60,
 		Tiers: []limiter.TierStats{{Tier: limit.DefaultTier, Recent: recent, Total: total}, {Tier: "pro"}},
 		History: []limiter.Second{
 			{At: at.Unix() - 1, Allowed: 12, Refused: 30, FromMemory: 28}, {At: at.Unix(), Allowed: 13, Refused: 31, FromMemory: 29},
@@ -68,8 +68,8 @@ func TestLimitsAreShown(t *testing.T) {
 	page := anna.get("limits/api")
 	shows(t, page, "Asked 2,000 in the last 60 s", "Refused 1,200 1,100 of them from memory",
 		"default 100 in any 60 s, and 6,000 in 1 h and 20 at once 800 1,200", "pro 9,000 in each 5 min of the clock",
-		"Told apart by API key, else address", "Allowed 800 800 1,234,567", "Refused from memory 1,100 1,100 1,100",
-		"refused by this server’s share 0 8 0", "11:55 UTC 25 61 57 0", "Bea",
+		"Told apart by API key, else address", "Allowed 800 1,234,567", "Refused from memory 1,100 1,100",
+		"refused by this server’s share 0 8", "11:55 UTC 25 61 57 0", "Bea",
 		"Made the policy: Rules 100 in any 60 s (sliding log)")
 	away := busyLimit(start)
 	away.Failing = 3

@@ -151,7 +151,7 @@ func limitTexts(s limiter.Stats, seen bool) map[string]string {
 		t["tier."+tier.Tier+".total"] = number(tier.Total.Total())
 	}
 	for _, o := range outcomeNames {
-		t["minute."+o.Key], t["hour."+o.Key], t["total."+o.Key] = number(now[o.outcome]), number(s.Hour[o.outcome]), number(total[o.outcome])
+		t["minute."+o.Key], t["total."+o.Key] = number(now[o.outcome]), number(total[o.outcome])
 	}
 	return t
 }

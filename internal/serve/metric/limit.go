@@ -20,8 +20,8 @@ func (m *Metrics) Failing(_ int, failing bool) { m.changes[failing].Inc() }
 
 // decisions is the collector of what the limiter counts.
 type decisions struct {
-	of                        *limiter.Limiter
-	desc, remaining, refusals *prometheus.Desc
+	of   *limiter.Limiter
+	desc *prometheus.Desc
 }
 
 // ShowLimits registers the counters of decisions, which ask l at each scrape. Every policy
@@ -31,11 +31,6 @@ func (m *Metrics) ShowLimits(l *limiter.Limiter) error {
 		&decisions{
 			l, prometheus.NewDesc("queue_limit_decisions_total",
 				"Questions to the limits, by what became of them.", []string{"policy", "tier", "outcome"}, nil),
-			prometheus.NewDesc("queue_limit_remaining_ratio",
-				"Share of its permits that a client who asked had left, mean of the last minute's questions; 1 where nobody asked.",
-				[]string{"policy", "tier"}, nil),
-			prometheus.NewDesc("queue_limit_refusals_total",
-				"Questions to the limits that were refused, by what the client was told apart by.", []string{"policy", "kind"}, nil),
 		},
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "queue_limit_failing_partitions",
@@ -47,8 +42,6 @@ func (m *Metrics) ShowLimits(l *limiter.Limiter) error {
 // Describe implements prometheus.Collector.
 func (d *decisions) Describe(out chan<- *prometheus.Desc) {
 	out <- d.desc
-	out <- d.remaining
-	out <- d.refusals
 }
 
 // Collect implements prometheus.Collector.
@@ -56,12 +49,6 @@ func (d *decisions) Collect(out chan<- prometheus.Metric) {
 	for _, t := range d.of.Counts() {
 		for o, n := range t.Counts {
 			out <- prometheus.MustNewConstMetric(d.desc, prometheus.CounterValue, float64(n), t.Policy, t.Tier, limiter.Outcome(o).String())
-		}
-		out <- prometheus.MustNewConstMetric(d.remaining, prometheus.GaugeValue, t.Remaining, t.Policy, t.Tier)
-	}
-	for _, p := range d.of.Refusals() {
-		for k, n := range p.Refused {
-			out <- prometheus.MustNewConstMetric(d.refusals, prometheus.CounterValue, float64(n), p.Policy, limiter.Kind(k).String())
 		}
 	}
 }

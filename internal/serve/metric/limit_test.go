@@ -45,17 +45,6 @@ queue_limit_decisions_total{outcome="refused_from_memory",policy="api",tier="def
 queue_limit_decisions_total{outcome="refused_from_memory",policy="api",tier="pro"} 0
 queue_limit_decisions_total{outcome="refused_locally",policy="api",tier="default"} 0
 queue_limit_decisions_total{outcome="refused_locally",policy="api",tier="pro"} 0
-# HELP queue_limit_refusals_total Questions to the limits that were refused, by what the client was told apart by.
-# TYPE queue_limit_refusals_total counter
-queue_limit_refusals_total{kind="apikey",policy="api"} 0
-queue_limit_refusals_total{kind="client",policy="api"} 0
-queue_limit_refusals_total{kind="ip",policy="api"} 2
-queue_limit_refusals_total{kind="member",policy="api"} 0
-queue_limit_refusals_total{kind="other",policy="api"} 0
-# HELP queue_limit_remaining_ratio Share of its permits that a client who asked had left, mean of the last minute's questions; 1 where nobody asked.
-# TYPE queue_limit_remaining_ratio gauge
-queue_limit_remaining_ratio{policy="api",tier="default"} 0
-queue_limit_remaining_ratio{policy="api",tier="pro"} 1
 # HELP queue_limit_failing_partitions How many partitions of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.
 # TYPE queue_limit_failing_partitions gauge
 queue_limit_failing_partitions 0
@@ -65,7 +54,7 @@ queue_limit_partition_changes_total{to="calm"} 0
 queue_limit_partition_changes_total{to="failing"} 1
 `
 	if err := testutil.GatherAndCompare(reg, strings.NewReader(want),
-		"queue_limit_decisions_total", "queue_limit_remaining_ratio", "queue_limit_refusals_total",
+		"queue_limit_decisions_total",
 		"queue_limit_failing_partitions", "queue_limit_partition_changes_total"); err != nil {
 		t.Error(err)
 	}

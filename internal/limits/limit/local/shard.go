@@ -1,6 +1,9 @@
 package local
 
 import (
+	"container/heap"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,7 +19,7 @@ const (
 	// forgetAtOnce is how many expired keys one decision removes at most, apart from those
 	// that make room. It is more than a decision adds, so that expired keys do not pile up.
 	forgetAtOnce = 2 * limit.MaxRules
-	// minSlots is the largest capacity that is not worth shrinking.
+	// minSlots is how many slots are not worth shrinking for.
 	minSlots = 64
 )
 
@@ -27,12 +30,45 @@ type slot struct {
 	// until is when the state has nothing left to remember, in Unix milliseconds.
 	until int64
 	// place is the slot's index in the heap.
-	place int32
+	place int
 	// weight is how many keys the slot counts as, by its memory.
-	weight int32
+	weight int
 }
 
-func weightOf(s limit.State) int32 { return int32(1 + s.Marks()/marksAKey) }
+func weightOf(s limit.State) int { return 1 + s.Marks()/marksAKey }
+
+// expiry is a heap of slots, the one that ends first on top.
+type expiry []*slot
+
+// Len implements heap.Interface.
+func (e *expiry) Len() int { return len(*e) }
+
+// Less implements heap.Interface.
+func (e *expiry) Less(i, j int) bool { return (*e)[i].until < (*e)[j].until }
+
+// Swap implements heap.Interface.
+func (e *expiry) Swap(i, j int) {
+	all := *e
+	all[i], all[j] = all[j], all[i]
+	all[i].place, all[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (e *expiry) Push(v any) {
+	if at, is := v.(*slot); is {
+		at.place = len(*e)
+		*e = append(*e, at)
+	}
+}
+
+// Pop implements heap.Interface.
+func (e *expiry) Pop() any {
+	last := len(*e) - 1
+	at := (*e)[last]
+	(*e)[last] = nil
+	*e = (*e)[:last]
+	return at
+}
 
 // shard holds some of the keys, under one lock.
 type shard struct {
@@ -40,9 +76,9 @@ type shard struct {
 	most int // the largest weight
 
 	mu     sync.Mutex
-	index  map[id]int32 // into slots
-	slots  []slot
-	heap   []int32 // slots, by until
+	slots  map[id]*slot
+	expiry expiry
+	peak   int // the most slots since slots was made
 	weight int
 	timer  *time.Timer // nil unless it is armed
 	wakes  int64       // when the timer is due
@@ -61,9 +97,9 @@ func (s *shard) take(key id, q limit.Request) limit.Verdict {
 	var refs [limit.MaxRules]*limit.State
 	var known [limit.MaxRules]bool
 	for i, r := range q.Rules {
-		at, found := s.index[key.of(r)]
+		at, found := s.slots[key.of(r)]
 		if found {
-			states[i] = s.slots[at].state
+			states[i] = at.state
 		}
 		refs[i], known[i] = &states[i], found
 	}
@@ -81,83 +117,55 @@ func (s *shard) take(key id, q limit.Request) limit.Verdict {
 // own former state.
 func (s *shard) put(key id, state limit.State, until int64) {
 	weight := weightOf(state)
-	if at, found := s.index[key]; found {
-		kept := &s.slots[at]
-		if more := int(weight - kept.weight); more <= 0 || s.weight+more <= s.most {
+	if at, found := s.slots[key]; found {
+		if more := weight - at.weight; more <= 0 || s.weight+more <= s.most {
 			s.weight += more
-			kept.state, kept.until, kept.weight = state, until, weight
-			s.down(s.up(kept.place))
+			at.state, at.until, at.weight = state, until, weight
+			heap.Fix(&s.expiry, at.place)
 			return
 		}
 		s.remove(at)
 	}
-	for len(s.heap) > 0 && s.weight+int(weight) > s.most {
-		s.remove(s.heap[0])
+	for len(s.expiry) > 0 && s.weight+weight > s.most {
+		s.remove(s.expiry[0])
 	}
-	if s.index == nil {
-		s.index = make(map[id]int32)
+	if s.slots == nil {
+		s.slots = make(map[id]*slot)
 	}
-	at := int32(len(s.slots))
-	s.index[key] = at
-	s.slots = append(s.slots, slot{id: key, state: state, until: until, place: at, weight: weight})
-	s.heap = append(s.heap, at)
-	s.weight += int(weight)
-	s.up(at)
+	at := &slot{id: key, state: state, until: until, weight: weight}
+	s.slots[key] = at
+	heap.Push(&s.expiry, at)
+	s.weight += weight
+	s.peak = max(s.peak, len(s.slots))
 }
 
 // forget removes up to most keys that have nothing left to remember.
 func (s *shard) forget(now int64, most int) {
-	for ; most > 0 && len(s.heap) > 0 && s.slots[s.heap[0]].until <= now; most-- {
-		s.remove(s.heap[0])
+	for ; most > 0 && len(s.expiry) > 0 && s.expiry[0].until <= now; most-- {
+		s.remove(s.expiry[0])
 	}
 }
 
-// remove removes a slot. The last slot moves to its index.
-func (s *shard) remove(at int32) {
-	s.weight -= int(s.slots[at].weight)
-	place, last := s.slots[at].place, int32(len(s.heap)-1)
-	s.swap(place, last)
-	s.heap = s.heap[:last]
-	if place < last {
-		s.down(s.up(place))
-	}
-	delete(s.index, s.slots[at].id)
-	if at != last {
-		s.slots[at] = s.slots[last]
-		s.index[s.slots[at].id] = at
-		s.heap[s.slots[at].place] = at
-	}
-	s.slots[last] = slot{}
-	s.slots = s.slots[:last]
-	s.shrink()
-}
-
-// shrink gives memory back when few keys are left.
-func (s *shard) shrink() {
-	n := len(s.slots)
-	if n == 0 {
-		s.index, s.slots, s.heap = nil, nil, nil
-		return
-	}
-	if cap(s.slots) <= minSlots || 4*n > cap(s.slots) {
-		return
-	}
-	s.slots = append(make([]slot, 0, 2*n), s.slots...)
-	s.heap = append(make([]int32, 0, 2*n), s.heap...)
-	s.index = make(map[id]int32, 2*n)
-	for i := range s.slots {
-		s.index[s.slots[i].id] = int32(i)
+func (s *shard) remove(at *slot) {
+	heap.Remove(&s.expiry, at.place)
+	delete(s.slots, at.id)
+	s.weight -= at.weight
+	if n := len(s.slots); n == 0 {
+		s.slots, s.expiry, s.peak = nil, nil, 0
+	} else if s.peak > minSlots && 4*n <= s.peak {
+		// Maps do not shrink by themselves.
+		s.slots, s.expiry, s.peak = maps.Collect(maps.All(s.slots)), slices.Clone(s.expiry), n
 	}
 }
 
 // arm sets the timer for the key that expires first, unless it is set for a time before that
 // or up to wakeAfter later.
 func (s *shard) arm(now int64) {
-	if len(s.heap) == 0 {
+	if len(s.expiry) == 0 {
 		return
 	}
 	// At most a day: a slow bucket may take longer than a Duration holds.
-	millis := min(s.slots[s.heap[0]].until-now, limit.MaxWindowSeconds*1000)
+	millis := min(s.expiry[0].until-now, limit.MaxWindowSeconds*1000)
 	in := max(time.Duration(millis)*time.Millisecond, wakeAfter)
 	due := now + in.Milliseconds()
 	switch {
@@ -177,7 +185,7 @@ func (s *shard) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	s.forget(now, len(s.heap))
+	s.forget(now, len(s.expiry))
 	s.timer = nil
 	s.arm(now)
 }
@@ -188,49 +196,11 @@ func (s *shard) clear() {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	s.timer, s.index, s.slots, s.heap, s.weight = nil, nil, nil, nil, 0
+	s.timer, s.slots, s.expiry, s.peak, s.weight = nil, nil, nil, 0, 0
 }
 
 func (s *shard) len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.slots)
-}
-
-// up and down restore the order of the heap from a place on: up towards the root, down
-// towards the leaves. up returns where the slot of that place is then.
-func (s *shard) up(place int32) int32 {
-	for place > 0 {
-		parent := (place - 1) / 2
-		if !s.before(place, parent) {
-			break
-		}
-		s.swap(place, parent)
-		place = parent
-	}
-	return place
-}
-
-func (s *shard) down(place int32) {
-	for {
-		first, n := 2*place+1, int32(len(s.heap))
-		if first >= n {
-			return
-		}
-		if first+1 < n && s.before(first+1, first) {
-			first++
-		}
-		if !s.before(first, place) {
-			return
-		}
-		s.swap(place, first)
-		place = first
-	}
-}
-
-func (s *shard) before(a, b int32) bool { return s.slots[s.heap[a]].until < s.slots[s.heap[b]].until }
-
-func (s *shard) swap(a, b int32) {
-	s.heap[a], s.heap[b] = s.heap[b], s.heap[a]
-	s.slots[s.heap[a]].place, s.slots[s.heap[b]].place = a, b
 }

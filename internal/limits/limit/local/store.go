@@ -2,8 +2,8 @@
 // server, for policies that each server counts for itself, and while the shared store
 // is away.
 //
-// Keys are kept in shards, each under a lock of its own. A shard has slots, an index
-// of them, and a heap of when each slot has nothing left to remember. Then the slot is
+// Keys are kept in shards, each under a lock of its own. A shard has a slot for each key,
+// and a heap of when each slot has nothing left to remember. Then the slot is
 // removed, by the next decision in its shard or by a timer, which is armed while there
 // are slots. Memory is bounded: when a shard is full, the slots that would be removed
 // first make room. A refusal adds no slot.
@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// defaultMaxKeys is a million keys, which take some 120 MB: a flood from as many
+	// defaultMaxKeys is a million keys, which take some 130 MB: a flood from as many
 	// addresses may cost that much.
 	defaultMaxKeys = 1_000_000
 	// maxShards is the most shards, and so locks: more than there are cores to wait for them.
