@@ -106,16 +106,12 @@ func (s *shop) saw(what string) bool {
 // before starts an nginx that asks about a zone, and returns where it is.
 func (s *shop) before(t *testing.T, zoneID string) (url string) {
 	t.Helper()
-	g, err := room.NewNginx(t.Context(), t.TempDir(), "../../deploy/site/nginx.conf", room.Others{
+	return "https://" + room.StartNginx(t, "site/nginx.conf", room.Others{
 		"server 127.0.0.1:8083;":       "server " + strings.TrimPrefix(s.Site, "http://") + ";",
 		"server 127.0.0.1:8080;":       "server " + strings.TrimPrefix(s.Public, "http://") + ";",
 		"server 127.0.0.1:8000;":       "server " + s.backend + ";",
 		"http://queue_gate/site/SHOP;": "http://queue_gate/site/" + zoneID + ";",
 	}, s.certificate)
-	must(t, err)
-	room.Adopt(t, g.Process)
-	room.Launch(t, g)
-	return "https://" + g.Addr
 }
 
 // set changes a zone.

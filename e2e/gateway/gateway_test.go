@@ -17,30 +17,6 @@ import (
 // clientTimeout is what a client bears of a gateway.
 const clientTimeout = 10 * time.Second
 
-// startNginx starts nginx with an example of deploy, in which these texts are others, and returns where it listens.
-func startNginx(t *testing.T, example string, others room.Others) string {
-	t.Helper()
-	g, err := room.NewNginx(t.Context(), t.TempDir(), "../../deploy/"+example, others, "")
-	return start(t, g, err)
-}
-
-// startCaddy does the same with Caddy.
-func startCaddy(t *testing.T, example string, others room.Others) string {
-	t.Helper()
-	g, err := room.NewCaddy(t.Context(), room.Tool(t, "CADDY"), t.TempDir(), "../../deploy/"+example, others)
-	return start(t, g, err)
-}
-
-func start(t *testing.T, g *room.Gateway, err error) string {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	room.Adopt(t, g.Process)
-	room.Launch(t, g)
-	return "http://" + g.Addr
-}
-
 // at is where a listener is, host:port.
 func at(address string) string { return strings.TrimPrefix(address, "http://") }
 
@@ -52,14 +28,14 @@ type client struct {
 }
 
 // newClient returns one with an address of its own, not the gateway's, which is a trusted one.
-func newClient(t *testing.T, site string) *client {
+func newClient(t *testing.T, addr string) *client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	return &client{t, site, &http.Client{
+	return &client{t, "http://" + addr, &http.Client{
 		Timeout: clientTimeout, Jar: jar, Transport: &http.Transport{DialContext: from.DialContext, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

@@ -43,10 +43,10 @@ func startService(t *testing.T) *service {
 		_, _ = fmt.Fprintf(w, "%s %s %s", r.Method, r.URL, body)
 	}))
 	t.Cleanup(backend.Close)
-	s.client = newClient(t, startNginx(t, "limits/nginx.conf", room.Others{
+	s.client = newClient(t, room.StartNginx(t, "limits/nginx.conf", room.Others{
 		"server 127.0.0.1:8082;": "server " + at(s.server.Limits) + ";",
 		"server 127.0.0.1:8000;": "server " + backend.Listener.Addr().String() + ";",
-	}))
+	}, ""))
 	return s
 }
 

@@ -19,21 +19,21 @@ import (
 
 // gateways are those whose examples run here.
 var gateways = map[string]struct {
-	starts func(t *testing.T, gate, pages, shop string) (url string)
+	starts func(t *testing.T, gate, public, shop string) (addr string)
 	// withoutServer is what visitors get while queue-server is away.
 	withoutServer int
 }{
-	"nginx": {func(t *testing.T, gate, pages, shop string) string {
+	"nginx": {func(t *testing.T, gate, public, shop string) string {
 		t.Helper()
-		return startNginx(t, "site/nginx.conf", room.Others{
-			"server 127.0.0.1:8083;": "server " + gate + ";", "server 127.0.0.1:8080;": "server " + pages + ";",
+		return room.StartNginx(t, "site/nginx.conf", room.Others{
+			"server 127.0.0.1:8083;": "server " + gate + ";", "server 127.0.0.1:8080;": "server " + public + ";",
 			"server 127.0.0.1:8000;": "server " + shop + ";",
-		})
+		}, "")
 	}, http.StatusOK},
-	"Caddy": {func(t *testing.T, gate, pages, shop string) string {
+	"Caddy": {func(t *testing.T, gate, public, shop string) string {
 		t.Helper()
-		return startCaddy(t, "site/Caddyfile", room.Others{
-			"reverse_proxy 127.0.0.1:8083 ": "reverse_proxy " + gate + " ", "reverse_proxy 127.0.0.1:8080": "reverse_proxy " + pages,
+		return room.StartCaddy(t, "site/Caddyfile", room.Others{
+			"reverse_proxy 127.0.0.1:8083 ": "reverse_proxy " + gate + " ", "reverse_proxy 127.0.0.1:8080": "reverse_proxy " + public,
 			"reverse_proxy 127.0.0.1:8000": "reverse_proxy " + shop,
 		})
 	}, http.StatusBadGateway},
@@ -43,7 +43,7 @@ var gateways = map[string]struct {
 type shopfront struct {
 	redis  *process.Redis
 	server *room.Server
-	url    string
+	addr   string
 	asked  atomic.Int64 // how many requests reached the shop
 	passes atomic.Int64 // of these, those that had a pass in the URL
 }
@@ -68,7 +68,7 @@ func startShopfront(t *testing.T, gateway string) *shopfront {
 		_, _ = fmt.Fprintf(w, "the shop: %s %s", r.Method, r.URL)
 	}))
 	t.Cleanup(shop.Close)
-	f.url = gateways[gateway].starts(t, at(f.server.Site), at(f.server.Public), shop.Listener.Addr().String())
+	f.addr = gateways[gateway].starts(t, at(f.server.Site), at(f.server.Public), shop.Listener.Addr().String())
 	return f
 }
 
@@ -94,7 +94,7 @@ func visitShop(t *testing.T, gateway string) {
 	const link = "/cart?item=7&name=a%20b+c"
 
 	// A normal day: one round trip, no page, and a cookie.
-	inside := newClient(t, f.url)
+	inside := newClient(t, f.addr)
 	first := inside.open(link)
 	if first.Status != http.StatusOK || first.Body != "the shop: GET "+link || len(first.Header.Values("Set-Cookie")) != 1 || f.asked.Load() != 1 {
 		t.Fatalf("a normal day: %+v, %d requests", first, f.asked.Load())
@@ -110,9 +110,9 @@ func visitShop(t *testing.T, gateway string) {
 
 	// A line: to the page, with the place that the gate took, and back with the link as it was.
 	f.server.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":0}`)
-	waits := newClient(t, f.url)
+	waits := newClient(t, f.addr)
 	page := waits.led(waits.open(link), http.StatusFound)
-	if !strings.HasPrefix(page, f.url+"/wait/SHOP?to=") || !strings.Contains(page, "&token=") {
+	if !strings.HasPrefix(page, "http://"+f.addr+"/wait/SHOP?to=") || !strings.Contains(page, "&token=") {
 		t.Fatalf("led to %s", page)
 	}
 	page = waits.led(waits.open(page), http.StatusSeeOther)
@@ -121,7 +121,7 @@ func visitShop(t *testing.T, gateway string) {
 			t.Fatalf("the page: %d %s", got.Status, got.Body)
 		}
 	}
-	late := newClient(t, f.url)
+	late := newClient(t, f.addr)
 	if got := late.ask(http.MethodPost, "/api", ""); got.Status != http.StatusTooManyRequests ||
 		got.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(got.Body, `"code":"admission_required"`) {
 		t.Errorf("an API without a session: %+v", got)
@@ -139,29 +139,29 @@ func visitShop(t *testing.T, gateway string) {
 		withPass = got.Header.Get("Location")
 		return got.Status == http.StatusSeeOther
 	})
-	if !strings.HasPrefix(withPass, f.url+link+"&waiting_room_pass=") {
+	if !strings.HasPrefix(withPass, "http://"+f.addr+link+"&waiting_room_pass=") {
 		t.Fatalf("led to %s", withPass)
 	}
-	if clean := waits.led(waits.open(withPass), http.StatusFound); clean != f.url+link {
+	if clean := waits.led(waits.open(withPass), http.StatusFound); clean != "http://"+f.addr+link {
 		t.Errorf("led to %s", clean)
 	}
 	if got := waits.open(link); got.Body != "the shop: GET "+link {
 		t.Errorf("in the shop: %+v", got)
 	}
 	// The back button, with the session.
-	if clean := waits.led(waits.open(withPass), http.StatusFound); clean != f.url+link {
+	if clean := waits.led(waits.open(withPass), http.StatusFound); clean != "http://"+f.addr+link {
 		t.Errorf("back: led to %s", clean)
 	}
 
 	// The link with the pass, in another browser: a place of its own.
-	copies := newClient(t, f.url)
+	copies := newClient(t, f.addr)
 	got := copies.led(copies.ask(http.MethodGet, withPass, "", "Sec-Fetch-Mode", "navigate", "User-Agent", "another"), http.StatusFound)
-	if !strings.HasPrefix(got, f.url+"/wait/SHOP?to=") || !strings.HasSuffix(got, "&again=1") {
+	if !strings.HasPrefix(got, "http://"+f.addr+"/wait/SHOP?to=") || !strings.HasSuffix(got, "&again=1") {
 		t.Errorf("a pass used twice: led to %s", got)
 	}
 
 	// An app joins by itself, and shows its pass in a header; another zone's is none.
-	app := newClient(t, f.url)
+	app := newClient(t, f.addr)
 	for _, tt := range []struct {
 		zone string
 		want int
@@ -183,7 +183,7 @@ func visitShop(t *testing.T, gateway string) {
 	if got := inside.open("/checkout"); got.Body != "the shop: GET /checkout" {
 		t.Errorf("inside, without Redis: %+v", got)
 	}
-	newcomer := newClient(t, f.url)
+	newcomer := newClient(t, f.addr)
 	page = newcomer.led(newcomer.open("/"), http.StatusFound)
 	if got := newcomer.open(page); got.Status != http.StatusServiceUnavailable || !strings.Contains(got.Body, "<h1") {
 		t.Errorf("the page without Redis: %d %s", got.Status, got.Body)
@@ -211,10 +211,10 @@ func TestSlowGate(t *testing.T) {
 		_, err := room.Ask(ctx, nil, http.MethodGet, f.server.Public+"/healthz", "")
 		return err != nil
 	})
-	if got := newClient(t, f.url).open("/"); got.Status != http.StatusServiceUnavailable || got.Header.Get("Refresh") != "3" || f.asked.Load() != 0 {
+	if got := newClient(t, f.addr).open("/"); got.Status != http.StatusServiceUnavailable || got.Header.Get("Refresh") != "3" || f.asked.Load() != 0 {
 		t.Errorf("%+v, and %d requests reached the shop", got, f.asked.Load())
 	}
-	if got := newClient(t, f.url).ask(http.MethodPost, "/pay", "", "Sec-Fetch-Mode", "navigate"); got.Status != http.StatusServiceUnavailable || got.Header.Get("Refresh") != "" {
+	if got := newClient(t, f.addr).ask(http.MethodPost, "/pay", "", "Sec-Fetch-Mode", "navigate"); got.Status != http.StatusServiceUnavailable || got.Header.Get("Refresh") != "" {
 		t.Errorf("a form is sent again, as something else: %+v", got)
 	}
 }

@@ -1,7 +1,6 @@
 package loadtest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -116,15 +115,7 @@ func (s scenario) play(t *testing.T, found *table) {
 		env["QUEUE_TRUSTED_PROXIES"] = "127.0.0.1/32"
 	}
 	if s.store == "redis" {
-		redis, err := process.NewRedis(t.Context(), "redis-server", t.TempDir())
-		if err == nil {
-			err = redis.Start(context.Background())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(redis.Kill)
-		env["QUEUE_REDIS_URL"] = redis.URL()
+		env["QUEUE_REDIS_URL"] = room.StartRedis(t).URL()
 	}
 	server := room.Start(t, env)
 	url := server.Public
@@ -207,20 +198,10 @@ func (s scenario) events(z zone.Settings) string {
 // countsOf are the server's own counts of a zone.
 func countsOf(t *testing.T, server *room.Server, zoneID string) Counts {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.Operators+"/admin/zones/"+zoneID+"/stats", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+room.OperatorToken)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }() // read to its end
 	var stats struct {
 		Totals Counts `json:"totals"`
 	}
-	if err := json.NewDecoder(res.Body).Decode(&stats); err != nil {
+	if err := json.Unmarshal([]byte(server.Admin(t, http.MethodGet, "/admin/zones/"+zoneID+"/stats", "").Body), &stats); err != nil {
 		t.Fatal(err)
 	}
 	return stats.Totals
@@ -233,7 +214,7 @@ var scriptError = regexp.MustCompile(`^(\w*Error): `)
 func (s scenario) runK6(t *testing.T, url string, env ...string) (story *Story, crossed []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "story.ndjson")
-	cmd := exec.CommandContext(t.Context(), program(t), "run", "--no-usage-report", "--quiet", "--log-format", "raw",
+	cmd := exec.CommandContext(t.Context(), room.Tool(t, "K6"), "run", "--no-usage-report", "--quiet", "--log-format", "raw",
 		// Without an address k6 listens for nobody: two at once would want the same.
 		"--address", "", "--console-output", file, filepath.Join(scripts, s.name+".js"))
 	z := s.zone()

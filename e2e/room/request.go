@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -144,8 +143,6 @@ type Told struct {
 func Config(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "queue.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, text)
 	return path
 }

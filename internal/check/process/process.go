@@ -34,8 +34,6 @@ type Process struct {
 	Dir  string
 	// Env are its variables, NAME=value; nil for this process's own.
 	Env []string
-	// Attributes are what the system is to do with it, if anything.
-	Attributes *syscall.SysProcAttr
 	// Log gets what it says, besides Output; nil for nobody.
 	Log io.Writer
 
@@ -50,7 +48,7 @@ func (p *Process) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	cmd := exec.CommandContext(ctx, p.Name, p.Args...)
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = p.Dir, p.Env, p.Attributes
+	cmd.Dir, cmd.Env = p.Dir, p.Env
 	cmd.Stdout = &p.said
 	if p.Log != nil {
 		cmd.Stdout = io.MultiWriter(&p.said, p.Log)
