@@ -7,7 +7,7 @@
 //		Secret:   secret, // the same 16 bytes or more on all servers
 //		Policies: []limit.Policy{{
 //			Name:  "api",
-//			Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 100, Window: time.Minute}},
+//			Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 100, WindowSeconds: 60}},
 //		}},
 //	})
 //	...

@@ -17,8 +17,8 @@ func Example() {
 		Policies: []limit.Policy{{
 			Name: "api",
 			Rules: []limit.Rule{
-				{Algorithm: limit.SlidingLog, Limit: 100, Window: time.Minute},
-				{Algorithm: limit.TokenBucket, Limit: 1, Window: time.Second, Burst: 2},
+				{Algorithm: limit.SlidingLog, Limit: 100, WindowSeconds: 60},
+				{Algorithm: limit.TokenBucket, Limit: 1, WindowSeconds: 1, Burst: 2},
 			},
 		}},
 	})
@@ -47,8 +47,8 @@ func Example() {
 func ExampleLimiter_Allow() {
 	limits, err := limit.Open(context.Background(), limit.Options{Policies: []limit.Policy{{
 		Name:  "exports",
-		Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 10, Window: 24 * time.Hour}},
-		Tiers: map[string][]limit.Rule{"pro": {{Algorithm: limit.FixedWindow, Limit: 1000, Window: 24 * time.Hour}}},
+		Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 10, WindowSeconds: 86_400}},
+		Tiers: map[string][]limit.Rule{"pro": {{Algorithm: limit.FixedWindow, Limit: 1000, WindowSeconds: 86_400}}},
 	}}})
 	if err != nil {
 		fmt.Println(err)
@@ -74,7 +74,7 @@ func ExampleLimiter_Allow() {
 func ExampleLimiter_Middleware() {
 	limits, err := limit.Open(context.Background(), limit.Options{Policies: []limit.Policy{{
 		Name:           "orders",
-		Rules:          []limit.Rule{{Algorithm: limit.LeakyBucket, Limit: 50, Window: time.Second, Burst: 20}},
+		Rules:          []limit.Rule{{Algorithm: limit.LeakyBucket, Limit: 50, WindowSeconds: 1, Burst: 20}},
 		OnStoreFailure: limit.FailOpen,
 	}}})
 	if err != nil {

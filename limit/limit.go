@@ -124,19 +124,19 @@ type Request struct {
 }
 
 // Source is what has decided.
-type Source string
+type Source = limiter.Source
 
 // The sources.
 const (
 	// SourceStore: the count in Redis or, without one, in this process.
-	SourceStore = Source(limiter.SourceStore)
+	SourceStore = limiter.SourceStore
 	// SourceMemory: a refusal that was known to hold still.
-	SourceMemory = Source(limiter.SourceMemory)
+	SourceMemory = limiter.SourceMemory
 	// SourceLocal: this server's own count.
-	SourceLocal = Source(limiter.SourceLocal)
+	SourceLocal = limiter.SourceLocal
 	// SourceOpen and SourceClosed: nothing was counted, since Redis is away.
-	SourceOpen   = Source(limiter.SourceOpen)
-	SourceClosed = Source(limiter.SourceClosed)
+	SourceOpen   = limiter.SourceOpen
+	SourceClosed = limiter.SourceClosed
 )
 
 // Decision is the answer.
@@ -166,7 +166,7 @@ func (l *Limiter) Allow(ctx context.Context, r Request) (Decision, error) {
 		return Decision{}, fmt.Errorf("limit: %w", err)
 	}
 	d := Decision{
-		Allowed: a.Allowed, Source: Source(a.Source), Remaining: -1, answer: a,
+		Allowed: a.Allowed, Source: a.Source, Remaining: -1, answer: a,
 		RetryAfter: span(a.RetryMillis), Delay: span(a.DelayMillis),
 	}
 	if i := a.Tightest(a.Rules); i >= 0 {
@@ -200,20 +200,3 @@ func (d *Decision) SetHeader(h http.Header) { ratelimit.SetFields(h, &d.answer) 
 // (RFC 9457). Its code is rate_limited, or limits_unavailable where Redis is away and
 // the policy is FailClosed.
 func (d *Decision) Problem() []byte { return ratelimit.AppendRefusal(nil, &d.answer) }
-
-// Wait waits for the delay of a LeakyBucket, but no longer than most, and returns
-// the context's error if that ends before.
-func (d *Decision) Wait(ctx context.Context, most time.Duration) error {
-	delay := min(d.Delay, most)
-	if delay <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

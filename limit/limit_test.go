@@ -40,8 +40,8 @@ func open(tb testing.TB, o limit.Options) *limit.Limiter {
 // fiveASecond has tiers, and is exact.
 var fiveASecond = limit.Policy{
 	Name:  "api",
-	Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 5, Window: time.Second}},
-	Tiers: map[string][]limit.Rule{"pro": {{Algorithm: limit.TokenBucket, Limit: 50, Window: time.Second, Burst: 10}}},
+	Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 5, WindowSeconds: 1}},
+	Tiers: map[string][]limit.Rule{"pro": {{Algorithm: limit.TokenBucket, Limit: 50, WindowSeconds: 1, Burst: 10}}},
 }
 
 func TestAllow(t *testing.T) {
@@ -96,20 +96,18 @@ func TestAllow(t *testing.T) {
 func TestPoliciesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	change := func(f func(*limit.Policy)) []limit.Policy {
-		p := limit.Policy{Name: "api", Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 5, Window: time.Second}}}
+		p := limit.Policy{Name: "api", Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 5, WindowSeconds: 1}}}
 		f(&p)
 		return []limit.Policy{p}
 	}
 	for name, policies := range map[string][]limit.Policy{
-		"no name":           change(func(p *limit.Policy) { p.Name = "" }),
-		"no rules":          change(func(p *limit.Policy) { p.Rules = nil }),
-		"no algorithm":      change(func(p *limit.Policy) { p.Rules[0].Algorithm = "" }),
-		"half a second":     change(func(p *limit.Policy) { p.Rules[0].Window = time.Second / 2 }),
-		"half a second, in": change(func(p *limit.Policy) { p.Tiers = map[string][]limit.Rule{"a": {{Window: 1}}} }),
-		"no window":         change(func(p *limit.Policy) { p.Rules[0].Window = 0 }),
-		"an empty tier":     change(func(p *limit.Policy) { p.Tiers = map[string][]limit.Rule{"a": nil} }),
-		"a failure policy":  change(func(p *limit.Policy) { p.OnStoreFailure = "maybe" }),
-		"twice":             append(change(func(*limit.Policy) {}), change(func(*limit.Policy) {})...),
+		"no name":          change(func(p *limit.Policy) { p.Name = "" }),
+		"no rules":         change(func(p *limit.Policy) { p.Rules = nil }),
+		"no algorithm":     change(func(p *limit.Policy) { p.Rules[0].Algorithm = "" }),
+		"no window":        change(func(p *limit.Policy) { p.Rules[0].WindowSeconds = 0 }),
+		"an empty tier":    change(func(p *limit.Policy) { p.Tiers = map[string][]limit.Rule{"a": nil} }),
+		"a failure policy": change(func(p *limit.Policy) { p.OnStoreFailure = "maybe" }),
+		"twice":            append(change(func(*limit.Policy) {}), change(func(*limit.Policy) {})...),
 	} {
 		if _, err := limit.Open(t.Context(), limit.Options{Policies: policies}); !errors.Is(err, limit.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
@@ -131,7 +129,7 @@ func TestPoliciesThatAreWrong(t *testing.T) {
 // TestPoliciesChangeLive: what was taken stays, and the new figures hold at once.
 func TestPoliciesChangeLive(t *testing.T) {
 	t.Parallel()
-	p := limit.Policy{Name: "api", PerServer: true, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 3, Window: 24 * time.Hour}}}
+	p := limit.Policy{Name: "api", Scope: limit.ScopeServer, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 3, WindowSeconds: 86_400}}}
 	l := open(t, limit.Options{Policies: []limit.Policy{p}})
 	ask := func() limit.Decision {
 		d, err := l.Allow(t.Context(), limit.Request{Policy: "api", Key: "a"})
@@ -140,7 +138,7 @@ func TestPoliciesChangeLive(t *testing.T) {
 	}
 	for ask().Allowed {
 	}
-	p.Rules = []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 5, Window: 24 * time.Hour}}
+	p.Rules = []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 5, WindowSeconds: 86_400}}
 	must(t, l.SetPolicies(p))
 	if d := ask(); !d.Allowed || d.Remaining != 1 || d.Source != limit.SourceLocal {
 		t.Errorf("%+v", d)
@@ -223,7 +221,7 @@ func TestMaxWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, limit.Options{Policies: []limit.Policy{{
-			Name: "even", Rules: []limit.Rule{{Algorithm: limit.LeakyBucket, Limit: 10, Window: time.Second, Burst: 9}},
+			Name: "even", Rules: []limit.Rule{{Algorithm: limit.LeakyBucket, Limit: 10, WindowSeconds: 1, Burst: 9}},
 		}}})
 		h := l.Middleware("even", limit.ByIP(), limit.MaxWait(350*time.Millisecond))(ok)
 		for i := range 11 {
@@ -303,7 +301,7 @@ func TestMiddlewareLogsWhatAProgrammerGotWrong(t *testing.T) {
 // of it ends after 34 years.
 func TestAWaitOfAgesIsNotNegative(t *testing.T) {
 	t.Parallel()
-	slow := limit.Rule{Algorithm: limit.TokenBucket, Limit: 1, Window: 24 * time.Hour, Burst: 10_000_000}
+	slow := limit.Rule{Algorithm: limit.TokenBucket, Limit: 1, WindowSeconds: 86_400, Burst: 10_000_000}
 	l := open(t, limit.Options{Policies: []limit.Policy{{Name: "slow", Rules: []limit.Rule{slow}}}})
 	all := limit.Request{Policy: "slow", Key: "k", Cost: slow.Burst}
 	if d, err := l.Allow(t.Context(), all); err != nil || !d.Allowed {

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -68,7 +69,7 @@ func (l *Limiter) Middleware(policy string, key KeyFunc, with ...Option) func(ht
 				refuse(w, r, &d)
 				return
 			}
-			if err := d.Wait(r.Context(), o.maxWait); err != nil {
+			if err := wait(r.Context(), min(d.Delay, o.maxWait)); err != nil {
 				l.fail(w, r, policy, err)
 				return
 			}
@@ -96,5 +97,20 @@ func refuse(w http.ResponseWriter, r *http.Request, d *Decision) {
 	w.WriteHeader(http.StatusTooManyRequests)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // to one who may have hung up
+	}
+}
+
+// wait waits, and returns the context's error if that ends before.
+func wait(ctx context.Context, delay time.Duration) error {
+	if delay <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -3,7 +3,6 @@ package limit
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	vocabulary "github.com/openqueue/waitingroom/internal/limits/limit"
 )
@@ -13,104 +12,66 @@ import (
 var ErrInvalid = vocabulary.ErrInvalid
 
 // Algorithm says how a rule counts; see the package.
-type Algorithm string
+type Algorithm = vocabulary.Algorithm
 
 // The algorithms.
 const (
-	SlidingLog     = Algorithm(vocabulary.SlidingLog)
-	SlidingCounter = Algorithm(vocabulary.SlidingCounter)
-	TokenBucket    = Algorithm(vocabulary.TokenBucket)
-	LeakyBucket    = Algorithm(vocabulary.LeakyBucket)
-	FixedWindow    = Algorithm(vocabulary.FixedWindow)
+	SlidingLog     = vocabulary.SlidingLog
+	SlidingCounter = vocabulary.SlidingCounter
+	TokenBucket    = vocabulary.TokenBucket
+	LeakyBucket    = vocabulary.LeakyBucket
+	FixedWindow    = vocabulary.FixedWindow
 )
 
 // FailurePolicy says what happens while Redis is away.
-type FailurePolicy string
+type FailurePolicy = vocabulary.FailurePolicy
 
 // The failure policies.
 const (
 	// FailLocal: each server enforces its share from memory.
-	FailLocal = FailurePolicy(vocabulary.FailureLocal)
+	FailLocal = vocabulary.FailureLocal
 	// FailOpen: everything is allowed.
-	FailOpen = FailurePolicy(vocabulary.FailureOpen)
+	FailOpen = vocabulary.FailureOpen
 	// FailClosed: everything is refused.
-	FailClosed = FailurePolicy(vocabulary.FailureClosed)
+	FailClosed = vocabulary.FailureClosed
 )
 
-// Rule is one limit.
-type Rule struct {
-	// Algorithm says how it counts.
-	Algorithm Algorithm
-	// Limit is how many permits there are in a window: 1-10,000,000, at most 10,000
-	// for a SlidingLog.
-	Limit int64
-	// Window is the length of the window: whole seconds, up to a day.
-	Window time.Duration
-	// Burst is how many tokens a TokenBucket holds (0: as many as Limit), or how many
-	// requests may wait to leave a LeakyBucket (0: none). Nothing else has one.
-	Burst int64
-}
+// ScopeServer counts in each server's own memory: it costs Redis nothing, and n
+// servers together allow up to n times the limit.
+const ScopeServer = vocabulary.ScopeServer
 
-// Policy is one named limit.
-type Policy struct {
-	// Name is 1-64 of A-Z a-z 0-9 . _ -
-	Name string
-	// Rules are for whoever has no tier, or one that is not in Tiers: 1 to 8, decided
-	// together, all or nothing. No two of the same algorithm have the same window.
-	Rules []Rule
-	// Tiers have rules of their own: at most 16.
-	Tiers map[string][]Rule
-	// PerServer counts in each server's own memory: it costs Redis nothing, and n
-	// servers together allow up to n times the limit.
-	PerServer bool
-	// OnStoreFailure is what happens while Redis is away. Empty: FailLocal.
-	OnStoreFailure FailurePolicy
-}
+// Rule is one limit:
+//
+//	Algorithm      says how it counts
+//	Limit          how many permits there are in a window: 1-10,000,000, at most
+//	               10,000 for a SlidingLog
+//	WindowSeconds  the length of the window, 1-86,400 s
+//	Burst          how many tokens a TokenBucket holds (0: as many as Limit), or how
+//	               many requests may wait to leave a LeakyBucket (0: none). Other
+//	               algorithms have none
+type Rule = vocabulary.Rule
 
-// policySet makes of policies what the limiter knows. The error wraps ErrInvalid.
-func policySet(policies []Policy) (vocabulary.PolicySet, error) {
-	var b vocabulary.PolicySet
+// Policy is one named limit. It is read from JSON and YAML in the form that
+// queue-server has for its own:
+//
+//	Name            1-64 of A-Z a-z 0-9 . _ -
+//	Rules           are for whoever has no tier, or one that is not in Tiers: 1 to 8,
+//	                decided together, all or nothing. No two of the same algorithm
+//	                have the same window
+//	Tiers           have rules of their own: at most 16
+//	Scope           empty, or ScopeServer
+//	OnStoreFailure  what happens while Redis is away. Empty: FailLocal
+//	Key             is not used here: a KeyFunc is the key
+type Policy = vocabulary.Policy
+
+// policySet makes one set of policies. The error wraps ErrInvalid.
+func policySet(policies []Policy) (b vocabulary.PolicySet, err error) {
 	var errs []error
 	for _, p := range policies {
 		if _, there := b.Find(p.Name); there {
 			errs = append(errs, fmt.Errorf("%w: policy %q is there twice", ErrInvalid, p.Name))
 		}
-		out := vocabulary.Policy{
-			Name: p.Name, Scope: vocabulary.ScopeShared, OnStoreFailure: vocabulary.FailurePolicy(p.OnStoreFailure),
-		}
-		if p.PerServer {
-			out.Scope = vocabulary.ScopeServer
-		}
-		var err error
-		if out.Rules, err = rules(p.Rules); err != nil {
-			errs = append(errs, fmt.Errorf("policy %q: %w", p.Name, err))
-		}
-		for name, of := range p.Tiers {
-			if out.Tiers == nil {
-				out.Tiers = make(map[string][]vocabulary.Rule, len(p.Tiers))
-			}
-			if out.Tiers[name], err = rules(of); err != nil {
-				errs = append(errs, fmt.Errorf("policy %q: tier %s: %w", p.Name, name, err))
-			}
-		}
-		b = b.Put(out)
+		b = b.Put(p)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return b, err
-	}
-	return b, b.Validate()
-}
-
-func rules(in []Rule) ([]vocabulary.Rule, error) {
-	out := make([]vocabulary.Rule, len(in))
-	for i, r := range in {
-		if r.Window%time.Second != 0 {
-			return nil, fmt.Errorf("%w: the window %v is not in whole seconds", ErrInvalid, r.Window)
-		}
-		out[i] = vocabulary.Rule{
-			Algorithm: vocabulary.Algorithm(r.Algorithm), Limit: r.Limit,
-			WindowSeconds: int64(r.Window / time.Second), Burst: r.Burst,
-		}
-	}
-	return out, nil
+	return b, errors.Join(append(errs, b.Validate())...)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/limit"
@@ -49,7 +48,7 @@ func TestServersCountTogether(t *testing.T) {
 	t.Parallel()
 	r := startRedis(t)
 	policies := []limit.Policy{{
-		Name: "api", Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 100, Window: time.Minute}},
+		Name: "api", Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 100, WindowSeconds: 60}},
 	}}
 	var mu sync.Mutex
 	var clients sync.WaitGroup
@@ -96,7 +95,7 @@ func TestRedisIsAway(t *testing.T) {
 	for _, f := range []limit.FailurePolicy{limit.FailLocal, limit.FailOpen, limit.FailClosed} {
 		policies = append(policies, limit.Policy{
 			Name: string(f), OnStoreFailure: f,
-			Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 10, Window: 24 * time.Hour}},
+			Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 10, WindowSeconds: 86_400}},
 		})
 	}
 	l := open(t, limit.Options{RedisURL: r.URL(), Policies: policies, Servers: 2, Secret: secret("one")})

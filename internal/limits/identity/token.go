@@ -24,9 +24,8 @@ const (
 	maxMember = 200
 	// leeway is how far the issuer's clock may be off.
 	leeway = 30 * time.Second
-	// maxProven is how many of the latest tokens are remembered at least. At most twice as many
-	// are, in some 3 MB.
-	maxProven = 8192
+	// maxProven is how many tokens are remembered, in some 3 MB. Then all are forgotten.
+	maxProven = 16_384
 )
 
 // algorithms are all algorithms that a token may name. Its key must be for the one it names.
@@ -143,12 +142,10 @@ func newParser(o FinderOptions) *jwt.Parser {
 }
 
 // proven remembers tokens that have verified, so that of many requests with one token only
-// the first one costs the check of a signature. When there are maxProven young tokens, these
-// become the old ones, and the old ones are forgotten. A token that is asked for is young
-// again.
+// the first one costs the check of a signature.
 type proven struct {
-	mu         sync.Mutex
-	young, old map[[sha256.Size]byte]proof
+	mu  sync.Mutex
+	all map[[sha256.Size]byte]proof
 }
 
 // proof is what a token has proven.
@@ -164,28 +161,15 @@ type proof struct {
 func (p *proven) find(token [sha256.Size]byte, keys *[]keyset.Key, now time.Time) (Identity, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	is, found := p.young[token]
-	if !found {
-		if is, found = p.old[token]; !found {
-			return Identity{}, false
-		}
-		p.put(token, is)
-	}
-	if is.keys != keys || !now.Before(is.until) {
-		return Identity{}, false
-	}
-	return is.identity, true
+	is, found := p.all[token]
+	return is.identity, found && is.keys == keys && now.Before(is.until)
 }
 
 func (p *proven) keep(token [sha256.Size]byte, is proof) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.put(token, is)
-}
-
-func (p *proven) put(token [sha256.Size]byte, is proof) {
-	if p.young == nil || len(p.young) >= maxProven {
-		p.old, p.young = p.young, make(map[[sha256.Size]byte]proof)
+	if p.all == nil || len(p.all) >= maxProven {
+		p.all = make(map[[sha256.Size]byte]proof)
 	}
-	p.young[token] = is
+	p.all[token] = is
 }

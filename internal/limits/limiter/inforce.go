@@ -9,19 +9,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
-// policiesInForce are the policies by which questions are answered. They never change.
-type policiesInForce struct {
-	policies map[string]*policy
-}
-
-// byName returns the policies in the order of their names.
-func (b *policiesInForce) byName() []*policy {
-	var all []*policy
-	for _, name := range slices.Sorted(maps.Keys(b.policies)) {
-		all = append(all, b.policies[name])
-	}
-	return all
-}
+// policiesInForce are the policies by which questions are answered, by name. They never change.
+type policiesInForce map[string]*policy
 
 // policy is a policy in force.
 type policy struct {
@@ -48,18 +37,17 @@ type tier struct {
 func (l *Limiter) Use(b limit.PolicySet) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	was := l.inForce.Load().policies
-	now := &policiesInForce{make(map[string]*policy, len(b.Policies))}
+	was, now := *l.inForce.Load(), make(policiesInForce, len(b.Policies))
 	for _, p := range b.Policies {
 		p = p.WithDefaults()
 		had := was[p.Name]
 		if had != nil && reflect.DeepEqual(had.Policy, p) {
-			now.policies[p.Name] = had
+			now[p.Name] = had
 			continue
 		}
-		now.policies[p.Name] = l.ready(p.Clone(), had)
+		now[p.Name] = l.ready(p.Clone(), had)
 	}
-	l.inForce.Store(now)
+	l.inForce.Store(&now)
 }
 
 // ready returns a policy that can be put into force. Its metrics go on from those of had, the
@@ -131,7 +119,7 @@ func (t *tier) hash(key string, fitted *limit.Scale) uint64 {
 // Sources returns by what a policy tells clients apart. The caller must not change the slice.
 // ok is false if no policy of that name is in force.
 func (l *Limiter) Sources(name string) (sources []limit.Source, ok bool) {
-	p := l.inForce.Load().policies[name]
+	p := (*l.inForce.Load())[name]
 	if p == nil {
 		return nil, false
 	}

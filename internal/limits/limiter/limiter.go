@@ -229,7 +229,7 @@ type check struct {
 
 // begin finds the policy and the tier of a question, and looks into the memory of refusals.
 func (l *Limiter) begin(q Question) (check, error) {
-	p := l.inForce.Load().policies[q.Policy]
+	p := (*l.inForce.Load())[q.Policy]
 	if p == nil {
 		return check{}, ErrPolicyUnknown
 	}

@@ -175,7 +175,7 @@ func (t *tierMetrics) read() Counts {
 // note adds what happened in the second that ends to the history of all policies.
 func (l *Limiter) note() {
 	at := l.deps.Now().Unix()
-	for _, p := range l.inForce.Load().policies {
+	for _, p := range *l.inForce.Load() {
 		p.note(at)
 	}
 }
@@ -206,9 +206,10 @@ type TierCounts struct {
 // Counts returns the counts of all tiers, in the order of the policies' names.
 func (l *Limiter) Counts() []TierCounts {
 	var all []TierCounts
-	for _, p := range l.inForce.Load().byName() {
-		for _, t := range p.inOrder {
-			all = append(all, TierCounts{p.Name, t.name, t.read()})
+	inForce := *l.inForce.Load()
+	for _, name := range slices.Sorted(maps.Keys(inForce)) {
+		for _, t := range inForce[name].inOrder {
+			all = append(all, TierCounts{name, t.name, t.read()})
 		}
 	}
 	return all
@@ -239,7 +240,7 @@ type Stats struct {
 // Stats returns what this server has seen of a policy, with at most the given seconds of
 // history. The error is ErrPolicyUnknown.
 func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
-	p := l.inForce.Load().policies[name]
+	p := (*l.inForce.Load())[name]
 	if p == nil {
 		return Stats{}, ErrPolicyUnknown
 	}

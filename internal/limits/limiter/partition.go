@@ -32,15 +32,14 @@ var probeRules = []limit.Rule{{
 // partition says whether the store answers for the keys of one partition.
 type partition struct {
 	number int
-	// failing says that its questions are answered by failure policies.
-	failing atomic.Bool
+	// failing says that its questions are answered by failure policies. probing: a probe is under way.
+	failing, probing atomic.Bool
 
 	mu sync.Mutex
 	// failed is a probe in the slot of the latest request that failed.
 	failed limit.Request
 	// answered is how many probes in a row were answered.
 	answered int
-	probing  bool
 	since    time.Time
 }
 
@@ -91,25 +90,22 @@ func (l *Limiter) Stop() { l.background.Stop() }
 // wait for one another: each may be on another node.
 func (l *Limiter) probeAll(ctx context.Context) {
 	for i := range l.partitions {
-		at := &l.partitions[i]
-		at.mu.Lock()
-		ask, r := !at.probing && at.failing.Load(), at.failed
-		at.probing = at.probing || ask
-		at.mu.Unlock()
-		if ask {
-			l.background.Go(func() { l.probe(ctx, at, r) })
+		if at := &l.partitions[i]; at.failing.Load() {
+			l.background.GoAlone(&at.probing, func() { l.probe(ctx, at) })
 		}
 	}
 }
 
 // probe asks the store once. After enough answers in a row the partition is calm.
-func (l *Limiter) probe(ctx context.Context, at *partition, r limit.Request) {
+func (l *Limiter) probe(ctx context.Context, at *partition) {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
+	at.mu.Lock()
+	r := at.failed
+	at.mu.Unlock()
 	_, err := l.deps.Store.Allow(ctx, r)
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	at.probing = false
 	if at.answered++; err != nil {
 		at.answered = 0
 	}
