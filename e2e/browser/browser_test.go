@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +18,17 @@ import (
 
 	"github.com/openqueue/waitingroom/e2e/room"
 )
+
+// atOnce is how many tests run at a time, whatever the cores: they wait for polls most of the time.
+const atOnce = "3"
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		panic(err)
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
 
 // browser is a real Chromium without a window, at one page.
 type browser struct {

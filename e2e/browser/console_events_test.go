@@ -15,6 +15,7 @@ import (
 // TestEventInABrowser lists a sale that opens in some seconds, holds its opening and frees it, in
 // a browser in another time zone than the server, with 20 visitors over HTTP.
 func TestEventInABrowser(t *testing.T) {
+	t.Parallel()
 	s := room.Start(t, nil)
 	b := openBrowser(t)
 	o := &operatorAt{b, t, s}

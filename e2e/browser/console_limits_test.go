@@ -67,6 +67,7 @@ func pour(t *testing.T, s *room.Server) *deluge {
 // TestLimitsInABrowser is an operator who sees a flood, in a real browser on a real
 // server, and does something about it.
 func TestLimitsInABrowser(t *testing.T) {
+	t.Parallel()
 	s := room.Start(t, map[string]string{"QUEUE_CONFIG": room.Config(t, flooded)})
 	b := openBrowser(t)
 	o := &operatorAt{b, t, s}

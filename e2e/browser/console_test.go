@@ -50,6 +50,7 @@ func (o *operatorAt) zoneIs(name string) any {
 // TestConsoleInABrowser is the operator's day, in a real browser on a real
 // server, with 500 visitors over HTTP.
 func TestConsoleInABrowser(t *testing.T) {
+	t.Parallel()
 	s := room.Start(t, nil)
 	b := openBrowser(t)
 	o := &operatorAt{b, t, s}
@@ -278,6 +279,7 @@ func (o *operatorAt) deletes(visitors *party) {
 
 // TestConsoleKeepsToItsBounds runs a long history through the page's own module.
 func TestConsoleKeepsToItsBounds(t *testing.T) {
+	t.Parallel()
 	s := room.Start(t, nil)
 	b := openBrowser(t)
 	b.start(t, s.Operators+"/console/login")

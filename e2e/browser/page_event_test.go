@@ -40,6 +40,7 @@ func eventZones(now time.Time) string {
 
 // TestEventsInABrowser is a visitor's way through an event, on a device whose clock is three hours slow.
 func TestEventsInABrowser(t *testing.T) {
+	t.Parallel()
 	b := openBrowser(t)
 	b.start(t, "about:blank")
 	began := time.Now()

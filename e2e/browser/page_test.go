@@ -183,6 +183,7 @@ func (g *guest) tree() []string {
 
 // TestPageInABrowser is the visitor's way in a real browser, on a real server.
 func TestPageInABrowser(t *testing.T) {
+	t.Parallel()
 	s := openShopFront(t)
 	g := &guest{openBrowser(t), t, s}
 	g.start(t, s.url+"/shop")
@@ -282,6 +283,7 @@ func (g *guest) keepsThePlace() {
 // TestThePlaceSurvivesTheBrowser: it is in the cookie that the browser keeps on disk, and the
 // crash of a page takes nothing from it.
 func TestThePlaceSurvivesTheBrowser(t *testing.T) {
+	t.Parallel()
 	s := openShopFront(t)
 	s.lineUp(t, "SLOW", 4)
 	profile := chromedp.UserDataDir(t.TempDir())

@@ -29,6 +29,7 @@ const later = `{ const now = Date.now; Date.now = () => now() + 3600_000; }`
 
 // TestThePageOnOddDevices: what phones, old browsers, wrong clocks and second tabs do to a visitor.
 func TestThePageOnOddDevices(t *testing.T) {
+	t.Parallel()
 	// One a second enters OLD, INSECURE and APP.
 	const quick = "  - {zoneId: OLD, perMinute: 60, windowSeconds: 1}\n  - {zoneId: INSECURE, perMinute: 60, windowSeconds: 1}\n  - {zoneId: APP, perMinute: 60, windowSeconds: 1}\n"
 	s := openShopFrontWith(t, pageZones+quick+fmt.Sprintf(

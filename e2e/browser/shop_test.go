@@ -196,6 +196,7 @@ func (s *shop) outlive(t *testing.T, c *customer, zoneID string) {
 
 // TestAShopInBrowsers is a site behind the gate, as people in real browsers see it.
 func TestAShopInBrowsers(t *testing.T) {
+	t.Parallel()
 	s := openShop(t)
 	b := openBrowser(t, chromedp.IgnoreCertErrors)
 	b.start(t, "about:blank")
