@@ -2,11 +2,9 @@
 // server, for policies that each server counts for itself, and while the shared store
 // is away.
 //
-// Keys are kept in shards, each under a lock of its own. A shard has a slot for each key,
-// and a heap of when each slot has nothing left to remember. Then the slot is
-// removed, by the next decision in its shard or by a timer, which is armed while there
-// are slots. Memory is bounded: when a shard is full, the slots that would be removed
-// first make room. A refusal adds no slot.
+// Keys are kept in shards, each under a lock of its own, and with a timer while it has keys. Keys that
+// have nothing left to remember are removed within seconds. Memory is bounded: when a shard is full, a new key
+// takes the place of any other. A refusal adds no key.
 package local
 
 import (
@@ -34,8 +32,8 @@ type CountersOptions struct {
 	// can set.
 	Now func() time.Time
 	// MaxKeys is how many keys are kept, one for each rule of each subject. A log counts as
-	// one key more for each 16 permits that it has room for. When there are more, the keys
-	// are forgotten that would have nothing to remember first. 0: a million.
+	// one key more for each 16 permits that it has room for. When there are more, any
+	// are forgotten. 0: a million.
 	MaxKeys int
 }
 

@@ -45,12 +45,12 @@ func TestItGoesByItself(t *testing.T) {
 		if n := s.Keys(); n != 1+10_000*len(limit.Algorithms) {
 			t.Errorf("%d keys", n)
 		}
-		<-time.After(6 * time.Second)
+		<-time.After(10 * time.Second)
 		synctest.Wait()
 		if n := s.Keys(); n != 1 {
 			t.Errorf("%d keys after all short windows, want 1", n)
 		}
-		<-time.After(time.Hour)
+		<-time.After(time.Hour + 10*time.Second)
 		synctest.Wait()
 		if n := s.Keys(); n != 0 {
 			t.Errorf("%d keys after all windows", n)
@@ -58,7 +58,7 @@ func TestItGoesByItself(t *testing.T) {
 	})
 }
 
-// TestMemoryIsBounded: the oldest keys make room, logs count by their memory, and a refusal
+// TestMemoryIsBounded: other keys make room, logs count by their memory, and a refusal
 // adds nothing.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
@@ -77,12 +77,9 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Fatalf("%d: %+v, %d keys", i, v, s.Keys())
 		}
 	}
-	// The newest thousand keys are remembered.
-	if v := take(t, s, request("4000", 1, minute)); v.Allowed {
-		t.Error("one of the newest was forgotten")
-	}
-	if v := take(t, s, request("3999", 1, minute)); !v.Allowed {
-		t.Error("one of the oldest was not forgotten")
+	// The newest key is remembered.
+	if v := take(t, s, request("4999", 1, minute)); v.Allowed {
+		t.Error("the newest was forgotten")
 	}
 	log := limit.Rule{Algorithm: limit.SlidingLog, Limit: 10_000, WindowSeconds: 3600}
 	for i := range 100 {
@@ -91,8 +88,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	// A log of 4,000 permits has room for 4,096, and so counts as 257 keys.
-	if n := s.Keys(); n != 3 {
-		t.Errorf("%d keys, want the 3 logs for which there is room", n)
+	if n := s.Keys(); n > 1000-256 {
+		t.Errorf("%d keys, want no more than there is room for beside the latest log", n)
 	}
 }
 
