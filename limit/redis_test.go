@@ -3,7 +3,6 @@ package limit_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/check/process"
@@ -39,51 +38,6 @@ func TestRedisWantsASecret(t *testing.T) {
 		if _, err := limit.Open(t.Context(), limit.Options{RedisURL: "redis://127.0.0.1:1", Secret: bad}); !errors.Is(err, limit.ErrSecret) {
 			t.Errorf("%q: %v", bad, err)
 		}
-	}
-}
-
-// TestServersCountTogether: of two servers' clients at once, as many pass as one
-// limit allows.
-func TestServersCountTogether(t *testing.T) {
-	t.Parallel()
-	r := startRedis(t)
-	policies := []limit.Policy{{
-		Name: "api", Rules: []limit.Rule{{Algorithm: limit.SlidingLog, Limit: 100, WindowSeconds: 60}},
-	}}
-	var mu sync.Mutex
-	var clients sync.WaitGroup
-	allowed, refused := 0, 0
-	for range 2 {
-		l := open(t, limit.Options{RedisURL: r.URL(), Policies: policies, Secret: secret("one")})
-		for range 32 {
-			clients.Go(func() {
-				for range 4 {
-					d, err := l.Allow(t.Context(), limit.Request{Policy: "api", Key: "a"})
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if d.Source != limit.SourceStore && d.Source != limit.SourceMemory {
-						t.Errorf("decided by %s", d.Source)
-					}
-					mu.Lock()
-					if d.Allowed {
-						allowed++
-					} else {
-						refused++
-					}
-					mu.Unlock()
-				}
-			})
-		}
-	}
-	clients.Wait()
-	if allowed != 100 || refused != 156 {
-		t.Errorf("%d of 100 passed, %d were refused", allowed, refused)
-	}
-	other := open(t, limit.Options{RedisURL: r.URL(), Policies: policies, Secret: secret("another")})
-	if d, err := other.Allow(t.Context(), limit.Request{Policy: "api", Key: "a"}); err != nil || !d.Allowed {
-		t.Errorf("with another secret: %+v %v", d, err)
 	}
 }
 

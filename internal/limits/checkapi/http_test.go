@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -301,11 +299,6 @@ func TestWithoutTheStore(t *testing.T) {
 	}
 }
 
-// ipNet is a prefix as echo wants it.
-func ipNet(p netip.Prefix) *net.IPNet {
-	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
-}
-
 // broken is a limiter that has a bug.
 type broken struct{}
 
@@ -326,38 +319,5 @@ func TestWhatShouldNotHappen(t *testing.T) {
 		if w.Code != 500 || strings.Contains(w.Body.String(), "bug") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
-	}
-}
-
-// TestAddressIsEchos: echo's own extractor, finds the same
-// address in all that proxies send, except that it does not know ports.
-func TestAddressIsEchos(t *testing.T) {
-	t.Parallel()
-	trusted := netip.MustParsePrefix("10.0.0.0/8")
-	theirs := echo.ExtractIPFromXFFHeader(echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false),
-		echo.TrustIPRange(ipNet(trusted)))
-	ours := address.Finder([]netip.Prefix{trusted})
-	entry := rapid.SampledFrom([]string{"10.0.0.1", "10.9.9.9", "203.0.113.9", "2001:db8::1", "[2001:db8::1]", "garbage", "192.0.2.1:", ""})
-	rapid.Check(t, func(t *rapid.T) {
-		r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", http.NoBody)
-		r.RemoteAddr = rapid.SampledFrom([]string{"10.1.1.1:1", "203.0.113.1:1", "[2001:db8::9]:1"}).Draw(t, "remote")
-		for range rapid.IntRange(0, 2).Draw(t, "fields") {
-			r.Header.Add("X-Forwarded-For", strings.Join(rapid.SliceOfN(entry, 1, 4).Draw(t, "entries"), ", "))
-		}
-		if address.Key(ours(r)) != address.Key(theirs(r)) {
-			t.Fatalf("%q: %q, echo's %q", r.Header, ours(r), theirs(r))
-		}
-	})
-}
-
-// BenchmarkBareEcho measures the least that an answer of echo costs.
-func BenchmarkBareEcho(b *testing.B) {
-	e := echo.New()
-	e.GET("/limits/:policy/auth", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
-	w, req := silent{http.Header{}}, httptest.NewRequest(http.MethodGet, "/limits/api/auth", http.NoBody)
-	b.ReportAllocs()
-	for b.Loop() {
-		clear(w.header)
-		e.ServeHTTP(w, req)
 	}
 }

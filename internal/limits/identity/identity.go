@@ -69,8 +69,8 @@ type Finder struct {
 	// skipped is the latest log entry about keys that cannot be used.
 	skipped string
 	proven  proven
-	// missed gets a value when a token names a key that is not in the set.
-	missed chan struct{}
+	// missed is set when a token names a key that is not in the set.
+	missed atomic.Bool
 
 	running background.Group
 }
@@ -84,7 +84,7 @@ func New(o FinderOptions) (*Finder, error) {
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Claim, o.TierClaim = cmp.Or(o.Claim, DefaultClaim), cmp.Or(o.TierClaim, DefaultTierClaim)
-	f := &Finder{options: o, parser: newParser(o), missed: make(chan struct{}, 1)}
+	f := &Finder{options: o, parser: newParser(o)}
 	f.apiKeys.Store(&apiKeys{})
 	if o.JWKS != "" {
 		set, err := keyset.NewSource(o.JWKS, o.HTTP)

@@ -5,54 +5,39 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 // How the keys are kept fresh.
 const (
-	// refreshEvery is how long a change of a file, or of the key set behind a URL, takes
-	// at most to be in force. An issuer publishes a new key well before it signs with it.
-	refreshEvery = time.Minute
-	// refetchAfter is the least time between two fetches for tokens that name an unknown
-	// key: invented names must not become a flood of requests to the issuer.
+	// refetchAfter is the least time between two fetches of a key set: for tokens that name an unknown key, since invented
+	// names must not become a flood of requests to the issuer, and if the issuer was away when this server started.
 	refetchAfter = 15 * time.Second
+	// refreshes is how many of these periods a change of a file, or of the key set behind a URL, takes at most to be in
+	// force: a minute. An issuer publishes a new key well before it signs with it.
+	refreshes = 4
 )
 
 // Start keeps the keys fresh, until Stop.
 func (f *Finder) Start(ctx context.Context) {
-	if f.options.JWKS != "" || f.apiKeyFile != "" {
-		f.running.Start(ctx, f.run)
+	if f.options.JWKS == "" && f.apiKeyFile == "" {
+		return
 	}
+	f.running.Start(ctx, func(ctx context.Context) {
+		f.refresh(ctx)
+		periods := 0
+		background.Every(refetchAfter, func(ctx context.Context) {
+			periods++
+			if f.missed.Swap(false) || f.keySet != nil && f.keys.Load() == nil || periods%refreshes == 0 {
+				f.refresh(ctx)
+			}
+		})(ctx)
+	})
 }
 
 // Stop ends what Start began, and waits for it.
 func (f *Finder) Stop() { f.running.Stop() }
-
-func (f *Finder) run(ctx context.Context) {
-	due := time.NewTimer(0)
-	defer due.Stop()
-	var latest time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-due.C:
-		case <-f.missed:
-			// An unknown key brings the next refresh forward, to refetchAfter after the latest.
-			if wait := refetchAfter - time.Since(latest); wait > 0 {
-				due.Reset(wait)
-				continue
-			}
-		}
-		f.refresh(ctx)
-		latest = time.Now()
-		if f.options.JWKS != "" && f.keys.Load() == nil {
-			due.Reset(refetchAfter) // the issuer may have been away when this server started
-		} else {
-			due.Reset(refreshEvery)
-		}
-	}
-}
 
 // refresh reads the list and the key set again. If one cannot be read, the former stays in
 // force.

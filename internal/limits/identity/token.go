@@ -86,10 +86,7 @@ func (f *Finder) Claims(token string) (jwt.MapClaims, error) {
 		return keyOf(*keys, t)
 	})
 	if errors.Is(err, errKeyUnknown) {
-		select {
-		case f.missed <- struct{}{}: // have run fetch the key set soon
-		default: // it will already
-		}
+		f.missed.Store(true)
 	}
 	return claims, err
 }

@@ -1,8 +1,6 @@
 package limiter
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -33,30 +31,6 @@ func BenchmarkRefusedFromMemory(b *testing.B) {
 				b.Errorf("%+v, %v", a, err)
 				return
 			}
-		}
-	})
-}
-
-func BenchmarkBareHandler(b *testing.B) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusTooManyRequests)
-	}))
-	defer server.Close()
-	client := server.Client()
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL, http.NoBody)
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			reply, err := client.Do(r)
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			_ = reply.Body.Close()
 		}
 	})
 }
