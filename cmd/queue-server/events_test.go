@@ -39,7 +39,7 @@ func TestEvents(t *testing.T) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for tries := 0; !strings.Contains(read(path), `"commitment":"`); tries++ {
-		if tries == 200 {
+		if tries == 1200 { // a minute
 			t.Fatalf("the event is not announced: %s", read(path))
 		}
 		<-tick.C
@@ -105,7 +105,7 @@ func TestApplyDuringAnEvent(t *testing.T) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for tries := 0; !strings.Contains(settings(), `"perMinute":6000`); tries++ {
-		if tries == 200 {
+		if tries == 1200 { // a minute
 			t.Fatalf("nobody gathers: %s", settings())
 		}
 		<-tick.C

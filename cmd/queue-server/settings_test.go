@@ -194,25 +194,6 @@ func TestFlagWinsThenEnvironmentThenFile(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
-	s, src := parse(t, nil)
-	c, err := s.check(src.where)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := settings{
-		Addr: ":8080", AdminAddr: "127.0.0.1:8081", Store: "embedded", RedisURL: "redis://127.0.0.1:6379",
-		DataDir: "./data", SweepEvery: 30 * time.Second, DrainDelay: 5 * time.Second, LogLevel: "info", LogFormat: "text",
-	}
-	if got := c.settings; got.Addr != want.Addr || got.AdminAddr != want.AdminAddr || got.Store != want.Store ||
-		got.RedisURL != want.RedisURL || got.DataDir != want.DataDir || got.SweepEvery != want.SweepEvery ||
-		got.DrainDelay != want.DrainDelay || got.LogLevel != want.LogLevel || got.LogFormat != want.LogFormat ||
-		got.Secret != "" || got.AdminToken != "" || got.MetricsAccess != "auto" || len(got.AdminHosts) > 0 || got.Config != "" || len(got.TrustedProxies) > 0 ||
-		got.LimitsAddr != "" || got.LimitsAPIKeys != "" || got.LimitsJWKS != "" || got.LimitsClaim != "sub" || got.LimitsTier != "tier" {
-		t.Errorf("got %+v\nwant %+v", got, want)
-	}
-}
-
 func TestEverythingCanBeSetInTheFile(t *testing.T) {
 	file := config(t, `
 addr: 127.0.0.1:1

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
@@ -27,25 +25,5 @@ func TestWatchPlain(t *testing.T) {
 		if !row.MatchString(text) || len(text) != len(rows[0]) {
 			t.Errorf("row %q\nbelow %q", text, rows[0])
 		}
-	}
-}
-
-func TestWatchJSON(t *testing.T) {
-	c := newClerk(t)
-	got := c.types(t, "zones", "watch", "--every=100ms", "--count=2", "--json")
-	var zones []string
-	for text := range strings.Lines(got.out) {
-		var one struct {
-			WatchedAt int64             `json:"watchedAt"`
-			ZoneID    string            `json:"zoneId"`
-			Stats     adminclient.Stats `json:"stats"`
-		}
-		if err := json.Unmarshal([]byte(text), &one); err != nil || one.WatchedAt == 0 || one.Stats.ZoneID != one.ZoneID {
-			t.Errorf("%v: %s", err, text)
-		}
-		zones = append(zones, one.ZoneID)
-	}
-	if want := "TEST_ZONE TICKETS TEST_ZONE TICKETS"; got.status != cli.ExitOK || strings.Join(zones, " ") != want {
-		t.Errorf("%+v", got)
 	}
 }

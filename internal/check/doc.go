@@ -4,9 +4,8 @@
 //	architecture  the whole tree held to the rules that no linter knows
 //	conformance  what every store of zones must do: stories, a model and a property
 //	conformance/limits  the same for the counts of limits
+//	generated    holds what is made from tables against the tables
 //	openapitest  every answer of a test held against the API's description
 //	rehearsed    has the clients of this project play the acts of operate/rehearse
-//	acceptance   judges a load test by what its visitors saw
 //	process      starts the programs that tests and tools need, and ends them
-//	baseline     a redis-server and the least a poll must do: what lua is measured against
 package check
