@@ -263,21 +263,11 @@ func (s Settings) sayEvents() string {
 	return strings.Join(names, "; ")
 }
 
-// sayEventState is the event in a few words, with all steps that are to come: any of them can be moved or held.
+// sayEventState is the event and how far it is.
 func (s Settings) sayEventState() string {
 	p := s.EventState.Now
 	if p == nil {
 		return "none"
 	}
-	parts := []string{p.Event.Name, string(p.Phase)}
-	for _, step := range event.Steps {
-		switch at, made := p.Step(step); {
-		case made, at == 0:
-		case at == event.Never:
-			parts = append(parts, string(step)+" held")
-		default:
-			parts = append(parts, string(step)+" at "+time.UnixMilli(at).UTC().Format(time.RFC3339))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return p.Event.Name + ", " + string(p.Phase)
 }

@@ -31,7 +31,7 @@ var EventFields = setting.Table[event.Event]{
 	{Name: "endsAt", At: func(e *event.Event) any { return &e.EndsAt }, Time: true, Label: "It ends", Hint: "Then the settings of before hold again. Without, they stay."},
 	{
 		Name: "order", At: func(e *event.Event) any { return (*string)(&e.Order) },
-		Choices: []setting.Choice{{Value: "", Label: "as they came"}, {Value: string(event.OrderArrival), Label: "by arrival"}, {Value: string(event.OrderDraw), Label: "drawn"}},
+		Choices: []setting.Choice{{Value: "", Label: "as they came"}, {Value: string(event.OrderArrival), Label: "as they came: arrival"}, {Value: string(event.OrderDraw), Label: "drawn"}},
 		Label:   "Order of those who gathered", Hint: "Drawn: everybody who gathered gets a random place, which anybody can check.",
 	},
 	{
@@ -91,17 +91,71 @@ func eventsByName(list []event.Event) map[string]event.Event {
 	return all
 }
 
-// eventsSetting is the name of the list among a zone's settings.
-const eventsSetting = "events"
+// Events puts what differs in a list of events, and in how far they are, in place of the two settings, event by event.
+func Events(was, now zone.Settings, all []Difference) (out []Difference) {
+	for _, d := range all {
+		switch d.Name {
+		case "events":
+			out = append(out, eventDifferences(was.Events, now.Events)...)
+		case "eventState":
+			if state := stateDifferences(was.EventState.Now, now.EventState.Now); len(state) > 0 {
+				out = append(out, state...)
+				continue
+			}
+			fallthrough // what is remembered of events that are over
+		default:
+			out = append(out, d)
+		}
+	}
+	return out
+}
 
-// Events puts what differs in a list of events in place of the list, event by event.
-func Events(was, now zone.Settings, all []Difference) []Difference {
-	i := slices.IndexFunc(all, func(d Difference) bool { return d.Name == eventsSetting })
-	if i < 0 {
+// stateDifferences are what is not the same in how far two events are; either may be nil.
+func stateDifferences(was, now *event.Progress) (all []Difference) {
+	phase := func(p *event.Progress) string {
+		if !p.Fixed {
+			return "listed"
+		}
+		return string(p.Phase)
+	}
+	if was == nil || now == nil || was.Event.Name != now.Event.Name {
+		if was != nil {
+			all = append(all, inWords(was.Event.Name, "Event "+was.Event.Name, phase(was), "over"))
+		}
+		if now != nil {
+			all = append(all, inWords(now.Event.Name, "Event "+now.Event.Name, "none", phase(now)))
+		}
 		return all
 	}
-	return slices.Concat(all[:i], eventDifferences(was.Events, now.Events), all[i+1:])
+	name := now.Event.Name
+	if phase(was) != phase(now) {
+		all = append(all, inWords(name, "Event "+name, phase(was), phase(now)))
+	}
+	for _, step := range event.Steps {
+		before, _ := was.Step(step)
+		if after, _ := now.Step(step); before != after {
+			all = append(all, inWords(name+"."+string(step), name+", "+lower(Labels[step]), timeWord(before), timeWord(after)))
+		}
+	}
+	return all
 }
+
+func inWords(name, label, was, now string) Difference {
+	return Difference{Name: name, Label: label, Was: was, Now: now, WasText: was, NowText: now}
+}
+
+// timeWord is when a step is, in Unix milliseconds.
+func timeWord(at int64) string {
+	switch at {
+	case 0:
+		return "none"
+	case event.Never:
+		return "held"
+	}
+	return time.UnixMilli(at).UTC().Format(time.RFC3339)
+}
+
+func lower(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 
 // eventDifferences are what is not the same in two lists, by event and field.
 func eventDifferences(was, now []event.Event) (all []Difference) {
@@ -111,21 +165,17 @@ func eventDifferences(was, now []event.Event) (all []Difference) {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		b, listed := before[name]
 		a, stays := after[name]
-		one := Difference{Name: name, Label: "Event " + name, Was: "none", Now: "none"}
-		if listed {
-			one.Was = "opens " + b.OpensAt
-		}
-		if stays {
-			one.Now = "opens " + a.OpensAt
-		}
-		if one.WasText, one.NowText = one.Was, one.Now; listed && stays {
+		switch {
+		case !listed:
+			all = append(all, inWords(name, "Event "+name, "none", "opens "+a.OpensAt))
+		case !stays:
+			all = append(all, inWords(name, "Event "+name, "opens "+b.OpensAt, "none"))
+		default:
 			for _, d := range Differences(EventFields, b, a) {
-				d.Name, d.Label = name+"."+d.Name, name+", "+strings.ToLower(d.Label[:1])+d.Label[1:]
+				d.Name, d.Label = name+"."+d.Name, name+", "+lower(d.Label)
 				all = append(all, d)
 			}
-			continue
 		}
-		all = append(all, one)
 	}
 	return all
 }

@@ -34,7 +34,6 @@ function fill(within, texts, meters) {
     const value = meters[el.dataset.m];
     if (value !== undefined && el.value !== value) el.value = value;
   }
-  for (const el of within.querySelectorAll("[data-if]")) el.hidden = !texts[el.dataset.if];
 }
 
 function showState(el, state) {
