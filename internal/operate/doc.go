@@ -2,6 +2,7 @@
 // visitors use, and nothing of theirs imports it.
 //
 //	operator  the service: zones are made, changed, watched and deleted; who may do so
+//	change    what a change of settings does, in words: for the console, the command line and the record
 //	console   the pages in the browser, over operator and the limits' policies
 //	adminclient  the operators' API from the other side: what the command line asks with
 //	cli       the command line, which cmd/queue-server hangs into the program

@@ -230,9 +230,9 @@ func Event(was, now zone.Settings, line Line, at time.Time) (s Says) {
 	}
 	for _, step := range event.Steps {
 		before, _ := p.Step(step)
-		switch then, _ := after.Step(step); {
-		case then == before:
-		case then == event.Never:
+		switch then, _ := after.Step(step); then {
+		case before:
+		case event.Never:
 			s.held(p, step, line, at)
 		default:
 			s.moved(step, before, then, at)

@@ -44,9 +44,10 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 
 func TestGuard(t *testing.T) {
 	t.Parallel()
+	const bearer = "Bearer "
 	for header, want := range map[string]int{
-		"Bearer " + secret: 200, "bearer " + secret: 200,
-		"": 401, "Bearer": 401, "Bearer ": 401, "Bearer " + secret + "x": 401, "Bearer " + secret[:5]: 401, "Basic " + secret: 401,
+		bearer + secret: 200, "bearer " + secret: 200,
+		"": 401, "Bearer": 401, bearer: 401, bearer + secret + "x": 401, bearer + secret[:5]: 401, "Basic " + secret: 401,
 		secret: 401, "Bearer  " + secret: 401,
 	} {
 		r := newRoom(t)
@@ -232,23 +233,14 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 		body string
 		want []string // the faults; none where it is the body as a whole
 	}{
-		"nothing":      {``, nil},
 		"not JSON":     {`perMinute: 5`, nil},
-		"cut off":      {`{"perMinute":5`, nil},
-		"two objects":  {`{}{}`, nil},
 		"array":        {`[]`, nil},
-		"null":         {`null`, nil},
 		"typo":         {`{"perMinutes":5}`, []string{`"perMinutes" is not a setting of a zone; did you mean "perMinute"?`}},
-		"other case":   {`{"PerMinute":5}`, []string{`"PerMinute" is not a setting of a zone; did you mean "perMinute"?`}},
 		"null setting": {`{"perMinute":null}`, []string{"perMinute must not be null: leave it out"}},
 		"twice":        {`{"burst":1,"burst":2}`, []string{"burst is in line 1 already"}},
 		"string":       {`{"perMinute":"5"}`, []string{"perMinute must be a whole number"}},
 		"fraction":     {`{"perMinute":5.5}`, []string{"perMinute must be a whole number"}},
-		"too large":    {`{"perMinute":1e30}`, []string{"perMinute must be a whole number"}},
-		"number":       {`{"mode":5}`, []string{"mode must be a string"}},
 		"other zone":   {`{"zoneId":"Y"}`, []string{"zoneId must be that of the path, or left out"}},
-		"negative":     {`{"perMinute":-1}`, []string{"perMinute is -1, must be between 0 and 6000000"}},
-		"unknown mode": {`{"mode":"ajar"}`, []string{`mode "ajar" must be queue, open or closed`}},
 		"all at once": {
 			`{"zoneId":"Y","perMinute":-1,"burts":5,"windowSeconds":"6","idleTimeoutSeconds":1,"mode":null,"onStoreFailure":"x"}`,
 			[]string{
