@@ -154,9 +154,8 @@ type Lines interface {
 
 // Store is all that a store does.
 type Store interface {
-	Visitors
+	Lines
 	Drawer
-	Viewer
 	Editor
 	Sweeper
 	Sampler

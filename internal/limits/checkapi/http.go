@@ -78,7 +78,8 @@ func send(c echo.Context, a *limiter.Answer, describe bool) error {
 	h := c.Response().Header()
 	ratelimit.SetFields(h, a)
 	h.Set(echo.HeaderCacheControl, "no-store")
-	status, kind, body := http.StatusOK, echo.MIMEApplicationJSON, []byte(nil)
+	status, kind := http.StatusOK, echo.MIMEApplicationJSON
+	var body []byte
 	switch {
 	case !a.Allowed:
 		status, kind, body = http.StatusTooManyRequests, ratelimit.ContentType, ratelimit.AppendRefusal(nil, a)
