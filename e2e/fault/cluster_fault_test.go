@@ -142,7 +142,7 @@ func TestStorm(t *testing.T) {
 	}
 	s.goThrough(t, length, visitors/2)
 	if role := c.nodes[dies].info("replication", "role"); role != "master" {
-		t.Fatalf("the node to kill is a %s: the machine stood still for so long that the cluster failed over by itself", role)
+		t.Skipf("the node to kill is a %s: the machine stood still for so long that the cluster failed over by itself; %s", role, room.Machine())
 	}
 	s.breaks()
 	c.nodes[dies].Kill()

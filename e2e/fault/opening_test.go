@@ -36,7 +36,7 @@ type opening struct {
 
 // announced is how long before people gather the event is listed: servers tell each other
 // within a second.
-const announced = 3 * time.Second
+const announced = 5 * time.Second
 
 // startOpening lists the event in the zone of an experiment, for a crowd that gathers for so long, and
 // returns when every server knows of the draw.

@@ -28,6 +28,7 @@ const drawPath = "/traffic/zones/TICKETS/events/noon/draw"
 // startDraw starts a server. People gather for five seconds, as soon as it is there.
 func startDraw(t *testing.T) *room.Server {
 	t.Helper()
+	room.Program(t) // building it takes its time
 	gathers := time.Now().Add(3 * time.Second).Truncate(time.Second)
 	return room.Start(t, map[string]string{"QUEUE_DOOR_LIMITS": "off", "QUEUE_CONFIG": room.Config(t, fmt.Sprintf(`zones:
   - zoneId: TICKETS
