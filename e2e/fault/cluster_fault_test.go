@@ -74,7 +74,7 @@ func (s *experiment) untouched(t *testing.T, z zone.Settings) {
 	took := s.crowd.latency(z.ZoneID, s.broke, s.back, 0.9)
 	t.Logf("%s, meanwhile: %d of %d let in within a window; nine of ten answered within %v, and %v before", z.ZoneID, entered, limit,
 		took, s.crowd.latency(z.ZoneID, s.broke.Add(-z.Window()), s.broke, 0.9))
-	if entered < limit*untouchedPercent/100 && slack() < refusalTime {
+	if entered < limit*untouchedPercent/100 && onTime() {
 		t.Errorf("%s: %d were let in within the window after the fault, want %d; %s", z.ZoneID, entered, limit, room.Machine())
 	}
 	s.within(t, z.ZoneID+": nine of ten answers, while another master was away", took, quickly)
@@ -158,7 +158,7 @@ func TestStorm(t *testing.T) {
 			continue
 		}
 		s.untouched(t, z)
-		if v.overtaken(99) > maxOvertaken99 {
+		if v.overtaken(99) > maxOvertaken99 && onTime() {
 			t.Errorf("%s: one of a hundred was overtaken by %.2f windows' worth; %s", z.ZoneID, v.overtaken(99), room.Machine())
 		}
 	}

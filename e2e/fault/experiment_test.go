@@ -29,11 +29,15 @@ const (
 	// mostLate is how much later than a timer of this process an answer may be. Several processes stand
 	// between a visitor and its answer.
 	mostLate = 10
+	// tooLate: on a machine whose timers are later, how long things take says nothing of the room.
+	tooLate = 50 * time.Millisecond
 )
 
-// slack is what the machine itself may add to a time limit: how long things take is judged only as far as the
-// machine is on time.
+// slack is what the machine itself may add to a time limit.
 func slack() time.Duration { return mostLate * room.Lateness() }
+
+// onTime reports whether the machine is quick enough to judge how long things take.
+func onTime() bool { return room.Lateness() < tooLate }
 
 // busy is the zone that most faults hit: 60 in any 6 s, as by default, and polled
 // at least every 5 s, so that a crowd of a few hundred soon tells all.
@@ -218,7 +222,7 @@ func (s *experiment) staysReady(t *testing.T, happens func()) {
 	happens()
 	close(over)
 	watching.Wait()
-	if n := refused.Load(); n > 0 && slack() < refusalTime {
+	if n := refused.Load(); n > 0 && onTime() {
 		t.Errorf("of %d times, the servers were not ready %d times; %s", asked.Load(), n, room.Machine())
 	}
 }
@@ -273,8 +277,12 @@ func (s *experiment) finish(t *testing.T) {
 // within fails the test if something took longer than it may on a machine that is on time.
 func (s *experiment) within(t *testing.T, what string, took, may time.Duration) {
 	t.Helper()
-	if took > may+slack() {
+	switch {
+	case took <= may+slack():
+	case onTime():
 		t.Errorf("%s: %v, want %v; %s", what, took, may, room.Machine())
+	default:
+		t.Logf("%s: %v, which is not judged; %s", what, took, room.Machine())
 	}
 }
 

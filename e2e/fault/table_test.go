@@ -19,7 +19,7 @@ var tableFile = flag.String("table", "", "write the table of faults to this file
 
 // atOnce is how many experiments run at a time, whatever the cores: they wait for timeouts most of
 // the time.
-const atOnce = "4"
+const atOnce = "6"
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", atOnce); err != nil {

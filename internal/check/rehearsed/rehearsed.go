@@ -95,7 +95,7 @@ type described struct{ testing.TB }
 
 // foreign are parts of complaints about answers that are not the room's: of the service
 // behind it, of something in between, and to a path or method that it does not have.
-var foreign = []string{"GET /service:", "<!doctype html>", "ACCESS_DENIED", ": 502: ", ": 504: ", ": 405: ", `"code":"not_found"`}
+var foreign = []string{"GET /service:", "<!doctype html>", "ACCESS_DENIED", ": 502: ", ": 504: ", ": 405: ", ": 405 {", `"code":"not_found"`}
 
 func (d *described) Error(args ...any) {
 	d.Helper()
