@@ -125,25 +125,6 @@ func TestPoliciesThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestPoliciesChangeLive: what was taken stays, and the new figures hold at once.
-func TestPoliciesChangeLive(t *testing.T) {
-	t.Parallel()
-	p := limit.Policy{Name: "api", Scope: limit.ScopeServer, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 3, WindowSeconds: 86_400}}}
-	l := open(t, limit.Options{Policies: []limit.Policy{p}})
-	ask := func() limit.Decision {
-		d, err := l.Allow(t.Context(), limit.Request{Policy: "api", Key: "a"})
-		must(t, err)
-		return d
-	}
-	for ask().Allowed {
-	}
-	p.Rules = []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 5, WindowSeconds: 86_400}}
-	must(t, l.SetPolicies(p))
-	if d := ask(); !d.Allowed || d.Remaining != 1 || d.Source != limit.SourceLocal {
-		t.Errorf("%+v", d)
-	}
-}
-
 // serve asks a handler, as from address 192.0.2.1.
 func serve(h http.Handler, method string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/orders", http.NoBody)

@@ -216,17 +216,6 @@ func TestTheNewestVersionIsPutBack(t *testing.T) {
 	}
 }
 
-func TestAChangeIsMadeToWhatWasLostAfterItIsPutBack(t *testing.T) {
-	t.Parallel()
-	store := newShelf(t)
-	one := newServer(store, policy("a", 1))
-	one.runOnce(t.Context())
-	one.puts(t, policy("b", 2), serve.Condition{})
-	store.lose()
-	one.puts(t, policy("c", 3), serve.Condition{})
-	one.has(t, "a 1", "b 2", "c 3")
-}
-
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	store := newShelf(t)
