@@ -111,7 +111,7 @@ func TestScriptsConvict(t *testing.T) {
 		{"none", "impatient", ""},
 		{"a position that rises", "burst", "position never rises:"},
 		{"another arrival", "burst", "place is the same:"},
-		{"another place for a repeated join", "impatient", "place is the same:"},
+		{"another place for a repeated join", "impatient", "once in, always the same admission:"}, // each joins again then
 		{"a Retry-After that is not the period", "burst", "Retry-After is the polling period:"},
 		{"a status", "burst", "status is 200:"},
 		{"a place that is lost", "burst", "status is 200:"},
