@@ -139,7 +139,7 @@ func (r rooms) operators() http.Handler {
 	admin.PATCH("/zones/:zoneId", r.operator.Patch)
 	admin.DELETE("/zones/:zoneId", r.operator.Delete)
 	admin.GET("/zones/:zoneId/stats", r.operator.Stats)
-	admin.GET("/zones/:zoneId/history", r.operator.History)
+	admin.GET("/zones/:zoneId/history", r.operator.History, packed) // an hour is 600 KB as it is
 	admin.POST("/zones/:zoneId/forecast", r.operator.Forecast)
 	admin.POST("/zones/:zoneId/events/:event/:do", r.operator.Act)
 	admin.GET("/audit", r.operator.Changes)

@@ -67,7 +67,6 @@ type Console struct {
 	sessions *sessions
 	assets   *assets
 	pages    map[string]*template.Template
-	cache    *eventCache
 
 	zoneEditor  *editor[zone.Settings]
 	limitEditor *editor[limit.Policy]
@@ -87,7 +86,7 @@ func New(p Parts) (*Console, error) {
 	a := loadAssets()
 	c := &Console{
 		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Now), assets: a, pages: loadPages(a),
-		cache: &eventCache{made: map[string][]byte{}}, streams: make(chan struct{}, maxStreams),
+		streams: make(chan struct{}, maxStreams),
 	}
 	c.zoneEditor, c.limitEditor = newZoneEditor(c), newLimitEditor(c)
 	return c, nil

@@ -45,10 +45,9 @@ type editor[T any] struct {
 	overtaken   error
 	mostChanges int
 
-	// propose reads what is wanted, title asks for it, effects says what it will
-	// do, and loss what a deletion will; the first of that is a warning.
+	// propose reads what is wanted, effects says what it will do, and loss what a deletion will; the first of
+	// that is a warning.
 	propose func(r *http.Request, current T) (next T, faults []string)
-	title   func(name string, was, now T, diffs []change.Difference) (title, button string)
 	effects func(was, now T) change.Says
 	loss    func(current T) change.Says
 	// expand puts what differs within a setting in place of it, for who reads; nil for none.
@@ -114,7 +113,7 @@ func (e *editor[T]) events(w http.ResponseWriter, r *http.Request, s session) er
 	if _, err := content(r.Context()); err != nil {
 		return err
 	}
-	return e.stream(w, r, s, e.folder+name, content)
+	return e.stream(w, r, s, content)
 }
 
 // confirmView is the page, or the dialog, that says what a change will do and
@@ -155,7 +154,7 @@ func (e *editor[T]) confirm(w http.ResponseWriter, r *http.Request, s session, c
 		v.Title = "Nothing to change"
 		v.Effects = change.Says{{Text: "All of this is set already."}}
 	default:
-		v.Title, v.Button = e.title(name, current, next, all)
+		v.Title, v.Button = titleOf(name, all), "Change it"
 		v.Effects = e.effects(current, next)
 		v.Shown = e.shownOf(current, next, all)
 		for _, d := range all {
@@ -163,6 +162,21 @@ func (e *editor[T]) confirm(w http.ResponseWriter, r *http.Request, s session, c
 		}
 	}
 	return e.render(w, status, "confirm", s, v.Title, v)
+}
+
+// shortText is how long a value may be, in bytes, to stand in a title.
+const shortText = 40
+
+// titleOf asks for a change.
+func titleOf(name string, all []change.Difference) string {
+	switch d := all[0]; {
+	case len(all) > 1:
+		return fmt.Sprintf("Change %d settings of %s?", len(all), name)
+	case d.Worded, len(d.Now) > shortText: // it stands below
+		return fmt.Sprintf("Change the %s of %s?", strings.ToLower(d.Label), name)
+	default:
+		return fmt.Sprintf("Set %s of %s to %s?", strings.ToLower(d.Label), name, d.Now)
+	}
 }
 
 // conflictView is the page after a change that was not made, since somebody

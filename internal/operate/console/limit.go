@@ -51,7 +51,7 @@ func (c *Console) limitsPage(w http.ResponseWriter, r *http.Request, s session) 
 // limitsEvents is GET /console/limits-events; the dash is in the place of a slash,
 // behind which policies' names are.
 func (c *Console) limitsEvents(w http.ResponseWriter, r *http.Request, s session) error {
-	return c.stream(w, r, s, "limits", func(context.Context) (any, error) { return c.limitsRoll(), nil })
+	return c.stream(w, r, s, func(context.Context) (any, error) { return c.limitsRoll(), nil })
 }
 
 // limitHistory is GET /console/limits/{name}/history.

@@ -162,8 +162,8 @@ func TestAPolicyIsChangedWithCare(t *testing.T) {
 	const field = "default.1.sliding_log.limit"
 
 	asked := anna.get("limits/api/change?" + field + "=250")
-	shows(t, asked, "Set rules of api to 250 in any 60 s (sliding log), and 6,000 in 1 h and 20 at once (token bucket)?", "A client may take 250 in any 60 s.", "That is 2.5 times as many as now.",
-		"As it is now, 1,200 of 2,000 were refused in the last minute", "Rules 100 in any 60 s (sliding log), and 6,000 in 1 h and 20 at once (token bucket) 250 in any 60 s", "Cancel Set it")
+	shows(t, asked, "Change the rules of api?", "A client may take 250 in any 60 s.", "That is 2.5 times as many as now.",
+		"As it is now, 1,200 of 2,000 were refused in the last minute", "Rules 100 in any 60 s (sliding log), and 6,000 in 1 h and 20 at once (token bucket) 250 in any 60 s", "Cancel Change it")
 	if got := r.policy("api").Rules[0].Limit; got != 100 {
 		t.Fatalf("asking has set the limit to %d", got)
 	}
@@ -226,7 +226,7 @@ func TestAPolicyThatCannotBeSo(t *testing.T) {
 	away := busyLimit(start)
 	away.Failing = 16
 	r.decided.set("api", away)
-	shows(t, anna.get("limits/api/change?onStoreFailure=open"), "Set api to open while the store is away?",
+	shows(t, anna.get("limits/api/change?onStoreFailure=open"), "Set when the store is away of api to open: let all through?",
 		"who asks meanwhile is let through. It is away just now, for 16 of its 16 partitions.")
 	w := anna.post("limits/api/change", url.Values{"was.scope": {"shared"}, "scope": {"everywhere"}})
 	if w.Code != http.StatusUnprocessableEntity || r.policy("api").Scope != limit.ScopeShared {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
@@ -40,7 +39,7 @@ func newLimitEditor(c *Console) *editor[limit.Policy] {
 			return all, err
 		},
 		mostChanges: limit.MaxChanges,
-		propose:     proposePolicy, title: policyTitle, effects: c.policyEffects, loss: change.PolicyLoss,
+		propose:     proposePolicy, effects: c.policyEffects, loss: change.PolicyLoss,
 	}
 }
 
@@ -97,14 +96,4 @@ func groupsOf(p limit.Policy) []group {
 		}
 	}
 	return append(all, group{path, "For all of it", fieldsOf(change.Policies, "", p)})
-}
-
-func policyTitle(name string, _, now limit.Policy, diffs []change.Difference) (title, button string) {
-	if len(diffs) > 1 {
-		return fmt.Sprintf("Change %d settings of %s?", len(diffs), name), "Change them"
-	}
-	if diffs[0].Name == "onStoreFailure" {
-		return fmt.Sprintf("Set %s to %s while the store is away?", name, now.OnStoreFailure), "Set it"
-	}
-	return fmt.Sprintf("Set %s of %s to %s?", strings.ToLower(diffs[0].Label), name, diffs[0].Now), "Set it"
 }

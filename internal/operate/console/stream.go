@@ -9,7 +9,6 @@ import (
 	"hash/fnv"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
@@ -65,28 +64,11 @@ type row struct {
 	Shown  map[string]float64 `json:"meters"`
 }
 
-// eventCache holds the events of this second, encoded once however many streams there are.
-type eventCache struct {
-	mu   sync.Mutex
-	tick int64
-	made map[string][]byte // by what they are of
-}
-
 // content is what an event tells.
 type content func(ctx context.Context) (any, error)
 
-// of returns the event in the round of that number, from content if it was not made
-// yet. It is not to be written to. The error is content's.
-func (e *eventCache) of(ctx context.Context, tick int64, key string, from content) ([]byte, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if tick > e.tick {
-		e.tick = tick
-		clear(e.made)
-	}
-	if event, ok := e.made[key]; ok && tick > 0 { // a stream's first: nobody may have looked for a while
-		return event, nil
-	}
+// event encodes what from tells as an event.
+func (from content) event(ctx context.Context, tick int64) ([]byte, error) {
 	told, err := from(ctx)
 	if err != nil {
 		return nil, err
@@ -95,9 +77,7 @@ func (e *eventCache) of(ctx context.Context, tick int64, key string, from conten
 	if err != nil {
 		return nil, fmt.Errorf("console: encode event: %w", err)
 	}
-	event := fmt.Appendf(nil, "id: %d\nevent: figures\ndata: %s\n\n", tick, text)
-	e.made[key] = event
-	return event, nil
+	return fmt.Appendf(nil, "id: %d\nevent: figures\ndata: %s\n\n", tick, text), nil
 }
 
 // zoneFrame is the event of one zone.
@@ -165,13 +145,13 @@ func stampOf(s any) string {
 
 // zonesEvents is GET /console/events.
 func (c *Console) zonesEvents(w http.ResponseWriter, r *http.Request, s session) error {
-	return c.stream(w, r, s, "zones", func(ctx context.Context) (any, error) { return c.zonesRoll(ctx) })
+	return c.stream(w, r, s, func(ctx context.Context) (any, error) { return c.zonesRoll(ctx) })
 }
 
 // stream sends an event a second until the browser leaves, the watch is stopped
 // as the server drains, the session ends or what is shown is deleted. The last two are
 // said, so that the page can tell the operator what happened.
-func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, key string, from content) error {
+func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from content) error {
 	select {
 	case c.streams <- struct{}{}:
 		defer func() { <-c.streams }()
@@ -200,7 +180,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, key 
 		return nil
 	}
 	for {
-		event, err := c.cache.of(ctx, tick, key, from)
+		event, err := from.event(ctx, tick)
 		switch {
 		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted), errors.Is(err, policyset.ErrUnknown), errors.Is(err, errNothing):
 			send([]byte("event: gone\ndata: {}\n\n"))

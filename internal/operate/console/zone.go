@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -28,7 +27,7 @@ func newZoneEditor(c *Console) *editor[zone.Settings] {
 			}
 			return all, err
 		},
-		mostChanges: zone.MaxChanges, propose: c.proposal, title: titleOf, expand: change.Events,
+		mostChanges: zone.MaxChanges, propose: c.proposal, expand: change.Events,
 		effects: func(was, now zone.Settings) change.Says {
 			return change.Zone(was, now, c.lineOf(was.ZoneID), c.clock(was.ZoneID))
 		},
@@ -79,35 +78,6 @@ func resumeTo(current zone.Settings, changes []entryOf[zone.Settings]) int64 {
 		}
 	}
 	return 0
-}
-
-// titleOf is the question and the name of the button that says yes.
-func titleOf(id string, was, now zone.Settings, diffs []change.Difference) (title, button string) {
-	if len(diffs) > 1 {
-		return fmt.Sprintf("Change %d settings of %s?", len(diffs), id), "Change them"
-	}
-	switch d := diffs[0]; {
-	case d.Name == "events":
-		return "Change the events of " + id + "?", "Change them"
-	case d.Name == "perMinute" && now.PerMinute == 0:
-		return "Pause " + id + "?", "Pause"
-	case d.Name == "perMinute" && was.PerMinute == 0:
-		return fmt.Sprintf("Resume %s at %s a minute?", id, count(now.PerMinute)), "Resume"
-	case d.Name == "perMinute":
-		return fmt.Sprintf("Set the limit of %s to %s a minute?", id, count(now.PerMinute)), "Set the limit"
-	case d.Name == "soldOut" && len(now.SoldOut) == 0:
-		return "Let people wait at " + id + " again?", "Let them wait"
-	case d.Name == "soldOut":
-		return "Tell everybody at " + id + " that it is sold out?", "Tell them"
-	case d.Name == "mode" && now.Mode == zone.ModeOpen:
-		return "Open " + id + " to everybody?", "Open"
-	case d.Name == "mode" && now.Mode == zone.ModeClosed:
-		return "Close " + id + " to newcomers?", "Close"
-	case d.Name == "mode":
-		return "Line people up at " + id + " again?", "Back to queue"
-	default:
-		return fmt.Sprintf("Set %s of %s to %s?", strings.ToLower(d.Label), id, d.Now), "Set it"
-	}
 }
 
 // zoneFolder is where zones' pages are, below root.

@@ -83,8 +83,8 @@ func TestAChangeSaysWhatItDoesAndIsUndoneWithOneClick(t *testing.T) {
 	anna := r.enter("Anna <i>")
 
 	asked := anna.get("zones/Z/change?perMinute=900")
-	shows(t, asked, "Set the limit of Z to 900 a minute?", "At most 90 enter in any 6 s.",
-		"At 900 a minute the last of 12,340 enters at about 12:12 UTC .", "Limit 600 a minute 900 a minute", "Cancel Set the limit")
+	shows(t, asked, "Set limit of Z to 900 a minute?", "At most 90 enter in any 6 s.",
+		"At 900 a minute the last of 12,340 enters at about 12:12 UTC .", "Limit 600 a minute 900 a minute", "Cancel Change it")
 	if got := r.zone("Z"); got.PerMinute != 600 {
 		t.Fatalf("asking has set the limit to %d", got.PerMinute)
 	}
@@ -115,13 +115,13 @@ func TestPauseRemembersTheLimit(t *testing.T) {
 	r := newRoom(t)
 	r.put("Z")
 	p := r.enter("Anna")
-	shows(t, p.get("zones/Z/change?perMinute=0"), "Pause Z?", "Nobody is let in.", "The store does not answer just now")
+	shows(t, p.get("zones/Z/change?perMinute=0"), "Set limit of Z to 0 a minute (paused)?", "Nobody is let in.", "The store does not answer just now")
 	shows(t, p.follow(p.confirm(t, "perMinute=0")), "Paused Nobody is let in.", "Resume at 600")
 	r.pass(time.Second)
 	p.confirm(t, "mode=closed")
 	shows(t, p.get("zones/Z"), "Paused and closed", "Resume at 600")
 	r.pass(time.Second)
-	shows(t, p.get("zones/Z/change?resume=1"), "Resume Z at 600 a minute?")
+	shows(t, p.get("zones/Z/change?resume=1"), "Set limit of Z to 600 a minute?")
 	if w := p.confirm(t, "resume=1"); w.Code != http.StatusSeeOther {
 		t.Errorf("resume: %d", w.Code)
 	}
@@ -148,14 +148,14 @@ func TestProposals(t *testing.T) {
 		"step=10":                    "to 660 a minute?",
 		"step=-10":                   "to 540 a minute?",
 		"perMinute=12,340":           "to 12,340 a minute?",
-		"mode=open":                  "Open Z to everybody?",
-		"mode=closed":                "Close Z to newcomers?",
+		"mode=open":                  "Set mode of Z to open?",
+		"mode=closed":                "Set mode of Z to closed to newcomers?",
 		"mode=queue":                 "Nothing to change",
 		"perMinute=600":              "Nothing to change",
 		"maxWaiting=100&burst=5":     "Change 2 settings of Z?",
 		"windowSeconds=12":           "Set window of Z to 12 s?",
 		"onStoreFailure=admit":       "Set when the store is away of Z to admit?",
-		"zoneId=Y&perMinute=700":     "Set the limit of Z to 700 a minute?",
+		"zoneId=Y&perMinute=700":     "Set limit of Z to 700 a minute?",
 		"perMinute=much":             "Limit: write a whole number between 0 and 6,000,000.",
 		"mode=ajar&windowSeconds=99": "Mode: choose one of the list. Window: write a whole number between 1 and 60.",
 	} {

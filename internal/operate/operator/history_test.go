@@ -1,9 +1,6 @@
 package operator_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,35 +77,6 @@ func TestHistoryRefuses(t *testing.T) {
 	} {
 		if w := r.send("GET", path, ""); w.Code != want.status || read[refusal](t, w).Code != want.code {
 			t.Errorf("%s: got %d %s", path, w.Code, w.Body)
-		}
-	}
-}
-
-// TestHistoryIsPacked for those who take it.
-func TestHistoryIsPacked(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	r.put(t, "Z")
-	r.watch.Start(t.Context())
-	defer r.watch.Stop()
-	plain := r.send("GET", "/admin/zones/Z/history", "")
-	for accept, packed := range map[string]bool{"gzip": true, "": false, "br": false, "gzip;q=0": false} {
-		w := r.send("GET", "/admin/zones/Z/history", "", "Accept-Encoding", accept)
-		if got := w.Header().Get("Content-Encoding") == "gzip"; got != packed {
-			t.Errorf("%q: packed is %t", accept, got)
-			continue
-		}
-		var body io.Reader = w.Body
-		if packed {
-			z, err := gzip.NewReader(w.Body)
-			must(t, err)
-			body = z
-		}
-		var got, want history
-		must(t, json.NewDecoder(body).Decode(&got))
-		must(t, json.Unmarshal(plain.Body.Bytes(), &want))
-		if got.Rows == 0 || got.Start != want.Start {
-			t.Errorf("%q: %+v, want %+v", accept, got, want)
 		}
 	}
 }

@@ -1,13 +1,11 @@
 package operator
 
 import (
-	"compress/gzip"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 
-	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
@@ -21,9 +19,6 @@ type HTTP struct {
 	// policies may be nil.
 	policies *policyset.Set
 	notKept  func() error
-	// pack packs an answer for a client that takes that: an hour is 600 KB as it
-	// is, and a tenth of it packed.
-	pack echo.MiddlewareFunc
 }
 
 // WarningHeader says, in an answer to a change that was made, that it may be lost and
@@ -72,14 +67,7 @@ func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
 // to a change tells what notKept returns: why what is in force is lost with this
 // server, or nil.
 func NewHTTP(s *Service, policies *policyset.Set, notKept func() error) *HTTP {
-	pack, err := gzhttp.NewWrapper(gzhttp.MinSize(0), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.EnableZstd(false))
-	if err != nil { // the options are in range
-		panic(err)
-	}
-	return &HTTP{
-		service: s, policies: policies, notKept: notKept,
-		pack: echo.WrapMiddleware(func(next http.Handler) http.Handler { return pack(next) }),
-	}
+	return &HTTP{service: s, policies: policies, notKept: notKept}
 }
 
 // Guard lets only those through who show a token, and no request that a browser
@@ -224,10 +212,7 @@ func (h *HTTP) History(c echo.Context) error {
 		seconds, _ = strconv.Atoi(text) // 0 is out of range, too
 	}
 	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), seconds)
-	if err != nil {
-		return err
-	}
-	return h.pack(func(c echo.Context) error { return c.JSON(http.StatusOK, history) })(c)
+	return send(c, history, err)
 }
 
 // Forecast is POST /admin/zones/:zoneId/forecast.
