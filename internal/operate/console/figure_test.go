@@ -34,10 +34,7 @@ func TestState(t *testing.T) {
 	}{
 		"no sample":                    {set(none), watch.Sample{}, false, "No figures yet"},
 		"store away":                   {set(none), watch.Sample{Store: watch.StoreFailing}, true, "Store away"},
-		"open":                         {set(func(s *zone.Settings) { s.Mode = zone.ModeOpen }), ok, true, "Open"},
-		"closed":                       {set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }), ok, true, "Closed to newcomers"},
 		"paused":                       {set(func(s *zone.Settings) { s.PerMinute = 0 }), ok, true, "Paused"},
-		"both":                         {set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 0 }), ok, true, "Paused and closed"},
 		"letting in":                   {set(none), ok, true, "Letting in"},
 		"nobody":                       {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
 		"stalled":                      {set(none), stalled, true, "Nobody comes in"},
