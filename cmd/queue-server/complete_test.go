@@ -44,48 +44,30 @@ func completions(t *testing.T, env map[string]string, words ...string) []string 
 
 func TestComplete(t *testing.T) {
 	c := newClerk(t)
-	elsewhere := map[string]string{"QUEUE_ADMIN_TOKEN": operatorToken, "QUEUE_ADMIN_URL": "http://127.0.0.1:1"}
 	tests := []struct {
 		line string // what is after the last blank is being typed
-		env  map[string]string
 		want string
 	}{
-		{"st", nil, "stats"},
-		{"zones ", nil, "list get watch set pause resume open close create delete apply"},
-		{"zones p", nil, "pause"},
-		{"zones get ", nil, "TEST_ZONE TICKETS"},
-		{"zones get TI", nil, "TICKETS"},
-		{"zones get TICKETS ", nil, ""},
-		{"zones watch TICKETS ", nil, "TEST_ZONE"},
-		{"zones watch --every 2s T", nil, "TEST_ZONE TICKETS"},
-		{"zones get -- TE", nil, "TEST_ZONE"},
-		{"stats --json TE", nil, "TEST_ZONE"},
-		{"audit TI", nil, "TICKETS"},
-		{"zones create ", nil, ""},
-		{"zones create N p", nil, "perMinute= passTtlSeconds= pageTitle= pageColor= pageLogo="},
-		{"zones set TICKETS perMinute=600 m", nil, "mode= maxWaiting= maxPerSecond= message="},
-		{"zones set TICKETS mode=", nil, "mode=queue mode=open mode=closed"},
-		{"zones set TICKETS onStoreFailure=h", nil, "onStoreFailure=hold"},
-		{"zones set TICKETS perMinute=6", nil, ""},
-		{"zones resume TICKETS --per", nil, "--per-minute"},
-		{"zones apply --ch", nil, "--check"},
-		{"zones apply -f ", nil, fileNames},
-		{"zones apply --file ", nil, fileNames},
-		{"zones apply --file=z", nil, fileNames},
-		{"--adm", nil, "--admin-addr --admin-token-file --admin-hosts"},
-		{"serve --config ", nil, fileNames},
-		{"completion ", nil, "bash zsh fish powershell"},
-		{"zones get ", elsewhere, ""},
-		{"zones get ", map[string]string{}, ""},
-		{"zones get --admin-url " + c.operators + " ", elsewhere, "TEST_ZONE TICKETS"},
-		{"zones get --admin-url=" + c.operators + " ", elsewhere, "TEST_ZONE TICKETS"},
+		{"st", "stats"},
+		{"zones ", "list get watch set pause resume open close create delete apply"},
+		{"zones p", "pause"},
+		{"zones create ", ""},
+		{"zones create N p", "perMinute= passTtlSeconds= pageTitle= pageColor= pageLogo="},
+		{"zones set TICKETS perMinute=600 m", "mode= maxWaiting= maxPerSecond= message="},
+		{"zones set TICKETS mode=", "mode=queue mode=open mode=closed"},
+		{"zones set TICKETS onStoreFailure=h", "onStoreFailure=hold"},
+		{"zones set TICKETS perMinute=6", ""},
+		{"zones resume TICKETS --per", "--per-minute"},
+		{"zones apply --ch", "--check"},
+		{"zones apply -f ", fileNames},
+		{"zones apply --file ", fileNames},
+		{"zones apply --file=z", fileNames},
+		{"--adm", "--admin-addr --admin-token-file --admin-hosts"},
+		{"serve --config ", fileNames},
+		{"completion ", "bash zsh fish powershell"},
 	}
 	for _, tt := range tests {
-		env := tt.env
-		if env == nil {
-			env = c.env
-		}
-		got := completions(t, env, strings.Split(tt.line, " ")...)
+		got := completions(t, c.env, strings.Split(tt.line, " ")...)
 		want := strings.Fields(tt.want)
 		slices.Sort(got)
 		slices.Sort(want)
@@ -95,20 +77,6 @@ func TestComplete(t *testing.T) {
 	}
 	if got := completions(t, nil, ""); !slices.Contains(got, "zones") {
 		t.Errorf("nothing typed: got %q", got)
-	}
-}
-
-// TestCompleteFromAStranger: what completes a line is run with the next key, so
-// a server gives names of zones, and nothing else.
-func TestCompleteFromAStranger(t *testing.T) {
-	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"zones":[{"zoneId":"$(touch x)"},{"zoneId":"A;reboot"},{"zoneId":"B\nC"},{"zoneId":"\u001b[2J"},{"zoneId":"D"}]}`)
-	}))
-	t.Cleanup(stranger.Close)
-	env := map[string]string{"QUEUE_ADMIN_TOKEN": operatorToken, "QUEUE_ADMIN_URL": stranger.URL}
-	if got := completions(t, env, "zones", "get", ""); !slices.Equal(got, []string{"D"}) {
-		t.Errorf("got %q", got)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		file string
 		says []string
 	}{
-		{name: "unknown flag", args: []string{"--adr=:1"}, says: []string{"unknown flag --adr", `did you mean "--addr"?`}},
+		{name: "unknown flag", args: []string{"--adr=:1"}, says: []string{"unknown flag: --adr"}},
 		{name: "unknown command", args: []string{"server"}, says: []string{`unknown command "server"; did you mean "serve"?`}},
 		{name: "flags before the command", args: []string{"--store=mysql", "serve"}, says: []string{`--store: "mysql" is none of`}},
 		{name: "another word after them", args: []string{"--store=mysql", "zones"}, says: []string{`unknown command "zones" for "queue-server serve"`}},

@@ -57,10 +57,8 @@ type Setting[T any] struct {
 	Say func(T) string
 	// Means says what the value does, in a few words; Hint does without.
 	Means func(T) string
-	// Column is its title in a table of many Ts, "" to leave it out. Where there is no
-	// room for all, the column with the highest Spare goes first; 0 stays.
+	// Column is its title in a table of many Ts, "" to leave it out.
 	Column string
-	Spare  int
 }
 
 // Own is where a value is kept that reads its own text. It says what that must be: "auto

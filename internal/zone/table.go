@@ -64,7 +64,7 @@ var Table = setting.Table[Settings]{
 		Default: int64(0), Least: 0, Most: MaxPerMinute,
 		Label: "Burst", Hint: "Extra admissions in one window while nobody waits. The minute's limit holds.",
 		Means:  func(Settings) string { return "more in a window, while nobody waits" },
-		Column: "BURST", Spare: 3,
+		Column: "BURST",
 		Choose: "extra admissions in one window *while nobody waits*, so that ten who come together on a quiet day do not become " +
 			"a line. What the service takes at once, less the window's limit. The limit of the minute holds",
 	},
@@ -73,7 +73,7 @@ var Table = setting.Table[Settings]{
 		Default: int64(DefaultIdleTimeoutSeconds), Least: MinIdleTimeoutSeconds, Most: MaxIdleTimeoutSeconds, Unit: "s",
 		Label: "Idle timeout", Hint: "Seconds without a poll after which a place is given up, 5 to 3600.",
 		Means:  func(Settings) string { return "who is silent for longer loses the place" },
-		Column: "IDLE", Spare: 2,
+		Column: "IDLE",
 		Choose: "how long a phone may sleep. More (120-300) for apps that poll only in the foreground. But a visitor who has left " +
 			"holds the place for as long, counted from when the next poll was due (up to 20 s after the last poll, 60 s far " +
 			"away), and for a period of the sweep more. **180 for crowds of millions**: those with 200,000 ahead then poll " +
@@ -85,7 +85,7 @@ var Table = setting.Table[Settings]{
 		Default: int64(DefaultPassTTLSeconds), Least: MinPassTTLSeconds, Most: MaxPassTTLSeconds, Unit: "s",
 		Label: "Life of a pass", Hint: "Seconds in which one who was admitted may enter the service, 10 to 86400.",
 		Means:  func(s Settings) string { return "how long a pass is good for: " + setting.Span(s.PassTTL()) },
-		Column: "PASS", Spare: 4,
+		Column: "PASS",
 		Choose: "from being let in to the first request to the service; the log of admissions is kept as long. 10-86400",
 	},
 	{
@@ -98,7 +98,7 @@ var Table = setting.Table[Settings]{
 			}
 			return "newcomers get 429 at so many waiting"
 		},
-		Column: "MAX WAITING", Spare: 1,
+		Column: "MAX WAITING",
 		Choose: "newcomers get 429 at this many. Set it above what you expect, at what you could still serve today: (hours left) " +
 			"x 60 x `perMinute`. 0 sets no bound",
 	},
@@ -110,7 +110,7 @@ var Table = setting.Table[Settings]{
 		},
 		Label:  "When the store is away",
 		Hint:   "Hold keeps all places and lets nobody in; admit lets each server admit at its share of the limit.",
-		Column: "OUTAGE", Spare: 5,
+		Column: "OUTAGE",
 		Choose: "`hold`: while Redis is away nobody enters, and nobody loses anything. `admit`: each server lets in its share, " +
 			"for outages longer than a few windows: it begins after 3 s and a window. The share is the limit over " +
 			"`QUEUE_SERVERS`; a limit below that number is held ([decision 0004](decisions/0004-failure-policy.md))",

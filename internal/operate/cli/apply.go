@@ -77,7 +77,7 @@ func labelZone(s *step[zone.Settings]) {
 			}
 		}
 	}
-	s.lines = slices.Concat(t.lines(0)[1:], s.left)
+	s.lines = slices.Concat(t.lines()[1:], s.left)
 	now := time.Now()
 	if fault := cmp.Or(was.EventState.Refuses(s.name, s.Now.Events), was.EventState.ListFault(was.Events, s.Now.Events, now)); fault != "" {
 		s.lines = append(s.lines, "the server will refuse it: "+fault)

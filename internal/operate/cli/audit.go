@@ -62,7 +62,7 @@ func (c *connection) audit() *cobra.Command {
 			for _, c := range reply.Value.Changes {
 				all = append(all, recorded{c.ZoneID, c.By, c.AtMillis, zoneChange(c)})
 			}
-			return all, reply.JSON, s.aboutZone(ctx, name, err)
+			return all, reply.JSON, s.aboutZone(name, err)
 		})
 }
 
@@ -121,7 +121,7 @@ func policyLines(was, now *limit.Policy) (lines []string) {
 	case now == nil:
 	case was == nil:
 		t := policyTable(*now)
-		lines = t.lines(0)[1:]
+		lines = t.lines()[1:]
 	default:
 		for _, d := range change.Differences(change.Policies, *was, *now) {
 			lines = append(lines, d.String())

@@ -2,14 +2,10 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -35,13 +31,9 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return all
 }
 
-// The names of arguments in the line of a command's use, by which they are completed.
-// In brackets an argument may be left out, before dots there may be several.
-const (
-	zoneArg    = "ZONE"
-	policyArg  = "POLICY"
-	settingArg = "NAME=VALUE"
-)
+// settingArg stands in the line of a command's use for settings of a zone. In brackets an argument may be left out, before
+// dots there may be several.
+const settingArg = "NAME=VALUE"
 
 // command returns a command that asks a running server. Its arguments are those that
 // use names: "set ZONE NAME=VALUE...".
@@ -61,8 +53,11 @@ func (c *connection) command(use, short string, run func(ctx context.Context, s 
 	}
 	command := &cobra.Command{
 		Use: use, Short: short, Args: takes,
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-			return c.complete(cmd.Context(), names, args, word)
+		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if strings.Contains(use, settingArg) && len(args) > 0 {
+				return completeSetting(word)
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := c.open()
@@ -89,49 +84,6 @@ func CompleteFiles(command *cobra.Command, flag string) {
 // completeOf has shells complete a flag that has few values.
 func completeOf(command *cobra.Command, flag string, values []string) {
 	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // as above
-}
-
-// completeTimeout is how long somebody who has pressed a key may be kept waiting
-// for the names of zones.
-const completeTimeout = time.Second
-
-// complete returns what the argument after args may be. What a server answers is run by
-// whoever presses the next key: nothing but a name comes from there, whoever answers.
-func (c *connection) complete(ctx context.Context, names, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	at := min(len(args), len(names)-1)
-	if at < 0 || at < len(args) && !strings.Contains(names[at], "...") {
-		return nil, none
-	}
-	kind := strings.Trim(names[at], "[].")
-	if kind == settingArg {
-		return completeSetting(word)
-	}
-	s, err := c.open()
-	if err != nil {
-		return nil, none
-	}
-	defer s.Close()
-	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
-	defer cancel()
-	var found []string
-	switch kind {
-	case zoneArg:
-		reply, _ := s.Zones(ctx) // whoever presses a key has no use for an error
-		for _, z := range reply.Value {
-			if zone.ValidID(z.ZoneID) && !slices.Contains(args, z.ZoneID) {
-				found = append(found, cobra.CompletionWithDesc(z.ZoneID, z.State()+", "+grouped(z.PerMinute)+" a minute"))
-			}
-		}
-	case policyArg:
-		reply, _ := s.Limits(ctx)
-		for _, p := range reply.Value {
-			if limit.ValidName(p.Name) && !slices.Contains(args, p.Name) {
-				found = append(found, cobra.CompletionWithDesc(p.Name, change.RuleWords(p.Rules)))
-			}
-		}
-	}
-	return found, none
 }
 
 // completeSetting returns the names of settings, and the values of those that have few.

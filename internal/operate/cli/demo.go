@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -39,10 +40,8 @@ func demoCommand(t *Terminal) *cobra.Command {
 		}
 		t.say("%d visitors come within %s, %d a minute are let in, %g %% leave silently.\n",
 			f.Visitors, f.Arrive, f.Zone.PerMinute, f.leave)
-		d := demo{canvas: canvas{Terminal: t}, crowd: f.Visitors, frame: frame}
-		if _, _, d.live = t.size(); d.live {
-			defer d.end()
-		}
+		d := demo{Terminal: t, crowd: f.Visitors, frame: frame}
+		_, _, d.live = t.size()
 		f.Progress = func(m simulate.Moment) { d.show(cmd.Context(), m) }
 		report, err := simulate.Run(cmd.Context(), f.Config)
 		if err != nil {
@@ -57,7 +56,7 @@ func demoCommand(t *Terminal) *cobra.Command {
 
 // demo draws one frame a simulated second.
 type demo struct {
-	canvas
+	*Terminal
 	crowd int
 	live  bool
 	frame time.Duration
@@ -71,7 +70,7 @@ func (d *demo) show(ctx context.Context, m simulate.Moment) {
 		}
 		return
 	}
-	d.draw(d.picture(m))
+	_, _ = io.WriteString(d.Stdout, clearScreen+strings.Join(d.picture(m), "\n")+"\n")
 	select {
 	case <-ctx.Done():
 	case <-time.After(d.frame):

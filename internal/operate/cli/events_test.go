@@ -33,7 +33,7 @@ func gathering(t *testing.T) (z zone.Settings, now time.Time) {
 
 // rows are the lines of a table, with one space between words.
 func rows(table *table) (all []string) {
-	for _, row := range table.lines(0)[1:] {
+	for _, row := range table.lines()[1:] {
 		all = append(all, strings.Join(strings.Fields(row), " "))
 	}
 	return all

@@ -27,8 +27,8 @@ func (c *connection) listLimits() *cobra.Command {
 			return nil
 		}
 		t := &table{columns: []column{
-			{title: "POLICY"}, {title: "RULES"}, {title: "TIERS", spare: 3}, {title: "KEY", spare: 1},
-			{title: "SCOPE", spare: 2}, {title: "OUTAGE"},
+			{title: "POLICY"}, {title: "RULES"}, {title: "TIERS"}, {title: "KEY"},
+			{title: "SCOPE"}, {title: "OUTAGE"},
 		}}
 		for _, p := range reply.Value {
 			tiers := cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.Tiers)), ","), "-")
@@ -44,14 +44,14 @@ func (c *connection) showLimit() *cobra.Command {
 		func(ctx context.Context, s *session, args []string) error {
 			reply, err := s.Limit(ctx, args[0])
 			if err != nil || s.json {
-				return s.printReply(reply.JSON, s.aboutPolicy(ctx, args[0], err))
+				return s.printReply(reply.JSON, s.aboutPolicy(args[0], err))
 			}
 			if err := s.print(policyTable(reply.Value)); err != nil {
 				return err
 			}
 			stats, err := s.LimitStats(ctx, args[0])
 			if err != nil {
-				return s.aboutPolicy(ctx, args[0], err)
+				return s.aboutPolicy(args[0], err)
 			}
 			return s.printLimitStats(stats.Value)
 		})
@@ -76,7 +76,7 @@ func (c *connection) deleteLimit() *cobra.Command {
 			if err == nil && !s.json {
 				s.say("Deleted policy %s.", name)
 			}
-			return s.aboutPolicy(ctx, name, err)
+			return s.aboutPolicy(name, err)
 		})
 	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return command
@@ -95,7 +95,7 @@ func (s *session) printLimitStats(stats policyset.Stats) error {
 	s.say("\nOn this server, in the last %s:\n", seconds(int64(stats.RecentSeconds)))
 	t := &table{columns: []column{
 		{title: "TIER"}, {title: "ALLOWED", right: true}, {title: "REFUSED", right: true},
-		{title: "OF THESE, FROM MEMORY", right: true, spare: 2}, {title: "WITHOUT THE STORE", right: true, spare: 1},
+		{title: "OF THESE, FROM MEMORY", right: true}, {title: "WITHOUT THE STORE", right: true},
 	}}
 	for _, tier := range stats.Tiers {
 		c := tier.Recent

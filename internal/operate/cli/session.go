@@ -3,19 +3,16 @@ package cli
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/netip"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
-	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
 
 // Variables of commands that ask a running server. The token has no flag: what
@@ -160,54 +157,26 @@ func (s *session) explain(err error) error {
 	return err
 }
 
-// aboutZone says an error about a zone; if there is no such zone, which other may be
-// meant.
-func (s *session) aboutZone(ctx context.Context, zoneID string, err error) error {
-	return about(err, "zone", "zones", "get", zoneID, func() ([]string, error) { return s.zoneNames(ctx) })
+// aboutZone says an error about a zone.
+func (s *session) aboutZone(zoneID string, err error) error {
+	return about(err, "zone", "zones", "get", zoneID)
 }
 
-func (s *session) zoneNames(ctx context.Context) (names []string, err error) {
-	reply, err := s.Zones(ctx)
-	for _, z := range reply.Value {
-		names = append(names, z.ZoneID)
-	}
-	return names, err
+// aboutPolicy says an error about a policy.
+func (s *session) aboutPolicy(name string, err error) error {
+	return about(err, "policy", "limits", "show", name)
 }
 
-// aboutPolicy does it for a policy.
-func (s *session) aboutPolicy(ctx context.Context, name string, err error) error {
-	return about(err, "policy", "limits", "show", name, func() (names []string, err error) {
-		reply, err := s.Limits(ctx)
-		for _, p := range reply.Value {
-			names = append(names, p.Name)
-		}
-		return names, err
-	})
-}
-
-// about says an error about something that has a name. all are the names that there
-// are; group and look are the commands that show it.
-func about(err error, kind, group, look, name string, all func() ([]string, error)) error {
-	if errors.Is(err, adminclient.ErrConflict) {
+// about says an error about something that has a name; group and look are the commands that show it.
+func about(err error, kind, group, look, name string) error {
+	switch {
+	case errors.Is(err, adminclient.ErrConflict):
 		return sentence(err, "%s %s: others have changed it meanwhile; nothing was changed. Look at it with: queue-server %s %s %s",
 			kind, name, group, look, name)
-	}
-	if !errors.Is(err, adminclient.ErrNotFound) {
-		return err
-	}
-	names, listErr := all()
-	if listErr != nil {
-		return sentence(err, "there is no %s %s", kind, name)
-	}
-	const shown = 10
-	switch near := strictyaml.Suggest(name, names); {
-	case len(names) == 0:
-		return sentence(err, "there is no %s %s; there are none yet", kind, name)
-	case len(names) > shown && !strings.HasPrefix(near, "did"):
+	case errors.Is(err, adminclient.ErrNotFound):
 		return sentence(err, "there is no %s %s; all are listed by: queue-server %s list", kind, name, group)
-	default:
-		return sentence(err, "there is no %s %s; %s", kind, name, near)
 	}
+	return err
 }
 
 // printReply prints what the server answered, on one line, unless there is an error.

@@ -66,7 +66,7 @@ func TestStatsWhilePeopleGather(t *testing.T) {
 	for state, want := range map[string][2]string{"": {"queue", "41 s"}, "gathering": {"gathering", "41 s"}, "sold out": {"sold out", "41 s"}, zone.OpeningHeld: {zone.OpeningHeld, "on hold"}} {
 		s.State = state
 		row := watchTable([]zoneView{{zoneID: "SALE", stats: adminclient.Reply[adminclient.Stats]{Value: s}}}).rows[0]
-		if text := statsText(&s); row[1] != want[0] || row[7] != want[1] || !strings.HasPrefix(text, "SALE: "+want[0]+"\n") || !strings.Contains(text, want[1]) {
+		if text := statsText(&s); row[1] != want[0] || row[6] != want[1] || !strings.HasPrefix(text, "SALE: "+want[0]+"\n") || !strings.Contains(text, want[1]) {
 			t.Errorf("%s: %q\n%s", state, row, text)
 		}
 	}

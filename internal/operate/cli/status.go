@@ -134,16 +134,6 @@ func prepare(command *cobra.Command, begun *bool) {
 // flagError says what is wrong with a flag, without what was given to it: that may be
 // a secret.
 func flagError(c *cobra.Command, err error) error {
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				names = append(names, "--"+f.Name)
-			}
-		})
-		name := "--" + unknown.GetSpecifiedName()
-		return fmt.Errorf("unknown flag %s; %s", name, strictyaml.Suggest(name, names))
-	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
 	}

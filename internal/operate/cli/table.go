@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,18 +14,12 @@ type column struct {
 	title string
 	// right aligns figures.
 	right bool
-	// spare tells how soon the column is left out where the terminal is too
-	// narrow: the highest first, 0 never.
-	spare int
 }
 
-// table is rows of text under titles. Without a width to keep, it is as wide as
-// what is in it.
+// table is rows of text under titles, each column as wide as what is in it.
 type table struct {
 	columns []column
 	rows    [][]string
-	// least is how wide the columns are at least, or nil.
-	least []int
 }
 
 // add adds a row: a cell for each column.
@@ -58,82 +51,43 @@ func harmless(s, kept string) string {
 // column wider.
 func heads(row []string) bool { return strings.Join(row[1:], "") == "" }
 
-// lines returns the titles and the rows, no longer than width, unless it is 0.
-// To keep it, spare columns are left out, then the first one is shortened.
-func (t *table) lines(width int) []string {
-	shown, widths := t.fit(width)
-	out := make([]string, 0, len(t.rows)+1)
-	titles := make([]string, len(t.columns))
+// lines returns the titles and the rows.
+func (t *table) lines() []string {
+	rows, widths := [][]string{make([]string, len(t.columns))}, make([]int, len(t.columns))
 	for i, c := range t.columns {
-		titles[i] = c.title
+		rows[0][i] = c.title
 	}
-	for _, row := range append([][]string{titles}, t.rows...) {
+	rows = append(rows, t.rows...)
+	for i, row := range rows {
+		for c := range widths {
+			if i == 0 || !heads(row) {
+				widths[c] = max(widths[c], utf8.RuneCountInString(row[c]))
+			}
+		}
+	}
+	out := make([]string, len(rows))
+	for i, row := range rows {
 		if heads(row) {
-			out = append(out, row[0])
+			out[i] = row[0]
 			continue
 		}
 		var b strings.Builder
-		for i, c := range shown {
-			if i > 0 {
-				b.WriteString(gap)
-			}
-			text := shorten(row[c], widths[c])
+		for c, text := range row {
 			pad := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(text))
 			if t.columns[c].right {
-				b.WriteString(pad + text)
-			} else {
-				b.WriteString(text + pad)
+				text, pad = pad+text, ""
 			}
+			b.WriteString(text + pad + gap)
 		}
-		out = append(out, strings.TrimRight(b.String(), " "))
+		out[i] = strings.TrimRight(b.String(), " ")
 	}
 	return out
 }
 
-// fit returns which columns are shown, and how wide each of all is.
-func (t *table) fit(width int) (shown, widths []int) {
-	widths = make([]int, len(t.columns))
-	total := -len(gap)
-	for i, c := range t.columns {
-		shown = append(shown, i)
-		widths[i] = utf8.RuneCountInString(c.title)
-		if i < len(t.least) {
-			widths[i] = max(widths[i], t.least[i])
-		}
-		for _, row := range t.rows {
-			if !heads(row) {
-				widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-			}
-		}
-		total += widths[i] + len(gap)
+// cut returns the first width characters of s.
+func cut(s string, width int) string {
+	if all := []rune(s); len(all) > width {
+		return string(all[:max(0, width)])
 	}
-	if width == 0 {
-		return shown, widths
-	}
-	for total > width {
-		spare := slices.MaxFunc(shown, func(a, b int) int { return t.columns[a].spare - t.columns[b].spare })
-		if t.columns[spare].spare == 0 {
-			break
-		}
-		total -= widths[spare] + len(gap)
-		shown = slices.DeleteFunc(shown, func(i int) bool { return i == spare })
-	}
-	if over := total - width; over > 0 {
-		widths[0] = max(widths[0]-over, utf8.RuneCountInString(t.columns[0].title))
-	}
-	return shown, widths
-}
-
-// shorten returns s in at most width characters; where some are missing, an
-// ellipsis in the middle says so: names often differ at their ends.
-func shorten(s string, width int) string {
-	all := []rune(s)
-	if len(all) <= width {
-		return s
-	}
-	if width < 1 {
-		return ""
-	}
-	tail := (width - 1) / 2
-	return string(all[:width-1-tail]) + "…" + string(all[len(all)-tail:])
+	return s
 }

@@ -52,47 +52,11 @@ func (t *Terminal) size() (columns, rows int, ok bool) {
 // say prints a sentence for people.
 func (t *Terminal) say(format string, a ...any) { _, _ = fmt.Fprintf(t.Stdout, format+"\n", a...) }
 
-// print prints a table as wide as the terminal.
+// print prints a table.
 func (t *Terminal) print(rows *table) error {
-	columns, _, _ := t.size()
-	_, err := io.WriteString(t.Stdout, strings.Join(rows.lines(columns), "\n")+"\n")
+	_, err := io.WriteString(t.Stdout, strings.Join(rows.lines(), "\n")+"\n")
 	return err
 }
-
-// canvas draws pictures on a terminal, each over the one before.
-type canvas struct {
-	*Terminal
-	// drawn is how many lines the last picture has, to go back over.
-	drawn int
-}
-
-// What a terminal understands (ECMA-48, and xterm's for the cursor).
-const (
-	hideCursor = "\x1b[?25l"
-	showCursor = "\x1b[?25h"
-	clearRest  = "\x1b[K"
-	// clearBelow clears the screen from the cursor on.
-	clearBelow = "\x1b[J"
-)
-
-// draw draws a picture of these lines.
-func (c *canvas) draw(lines []string) {
-	var b strings.Builder
-	if c.drawn == 0 {
-		b.WriteString(hideCursor)
-	} else {
-		fmt.Fprintf(&b, "\x1b[%dA\r", c.drawn)
-	}
-	for _, text := range lines {
-		b.WriteString(text + clearRest + "\n")
-	}
-	b.WriteString(clearBelow)
-	c.drawn = len(lines)
-	_, _ = io.WriteString(c.Stdout, b.String())
-}
-
-// end leaves the last picture, and gives the cursor back.
-func (c *canvas) end() { _, _ = io.WriteString(c.Stdout, showCursor) }
 
 // readFile reads a file, or Stdin where it is named "-".
 func (t *Terminal) readFile(path string) ([]byte, error) {

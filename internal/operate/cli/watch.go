@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -22,6 +23,8 @@ const (
 	watchAtOnce = 8
 	// watchTimeout is how long a screen may stand still before it says why.
 	watchTimeout = 2 * time.Second
+	// clearScreen goes to the screen's first line and clears what is below (ECMA-48).
+	clearScreen = "\x1b[H\x1b[J"
 )
 
 // watch is queue-server zones watch. It shows zones until ctx ends: as a table that is
@@ -34,31 +37,13 @@ func (c *connection) watch() *cobra.Command {
 			if every < minWatchEvery {
 				return Usage("--every is %v, must be %v or more", every, minWatchEvery)
 			}
-			w := &watcher{session: s, zones: args}
-			var show screen = &plainScreen{session: s}
-			if _, _, ok := s.size(); ok && !s.json {
-				drawn := &drawnScreen{canvas: canvas{Terminal: s.Terminal}, url: s.URL(), every: every}
-				defer drawn.end()
-				show = drawn
-			}
-			return w.run(ctx, show, every, count)
+			w := &watcher{session: s, zones: args, every: every}
+			return w.run(ctx, count)
 		})
 	command.PreRun = func(*cobra.Command, []string) { c.timeout = watchTimeout }
 	command.Flags().DurationVar(&every, "every", time.Second, "how often to look")
 	command.Flags().IntVarP(&count, "count", "n", 0, "end after so many looks; 0 is never")
 	return command
-}
-
-// view is what one look at the zones has found.
-type view struct {
-	at    time.Time
-	zones []zoneView
-	// err is why nothing could be asked; zones are then those of the last look.
-	err error
-	// away is since when that is so; back is how long it was, in the first view
-	// after it.
-	away time.Time
-	back time.Duration
 }
 
 // zoneView is one zone, or why it could not be looked at.
@@ -68,33 +53,43 @@ type zoneView struct {
 	err    error
 }
 
-// screen shows views.
-type screen interface {
-	show(v view)
-}
-
 // watcher looks at zones again and again.
 type watcher struct {
 	*session
 	zones []string
-	last  view
+	every time.Duration
+	// last is what was seen last, and away is since when the server does not answer.
+	last []zoneView
+	away time.Time
+	// titled says that a line of titles was printed.
+	titled bool
 }
 
 // run looks every so often and shows what it found, until ctx ends, count looks
 // are over, or an error comes that waiting does not mend. A server that does not
 // answer is waited for, unless it did not answer the first time.
-func (w *watcher) run(ctx context.Context, show screen, every time.Duration, count int) error {
-	ticker := time.NewTicker(every)
+func (w *watcher) run(ctx context.Context, count int) error {
+	ticker := time.NewTicker(w.every)
 	defer ticker.Stop()
 	for n := 1; ; n++ {
-		v, err := w.look(ctx, n == 1)
-		if ctx.Err() != nil {
+		at := time.Now()
+		seen, err := w.look(ctx)
+		switch {
+		case ctx.Err() != nil:
 			return nil // whoever watches has seen enough
-		}
-		if err != nil {
+		case err != nil && (n == 1 || !passes(err)):
 			return err
+		case n == 1:
+			for _, z := range seen {
+				if z.err != nil && !passes(z.err) {
+					return w.aboutZone(z.zoneID, z.err)
+				}
+			}
 		}
-		show.show(v)
+		if err == nil {
+			w.last = seen
+		}
+		w.show(at, err)
 		if n == count {
 			return nil
 		}
@@ -106,48 +101,19 @@ func (w *watcher) run(ctx context.Context, show screen, every time.Duration, cou
 	}
 }
 
-// look asks for all zones. The first look has to succeed.
-func (w *watcher) look(ctx context.Context, first bool) (view, error) {
-	v := view{at: time.Now()}
-	names, err := w.zones, error(nil)
+// look asks for all zones, some at a time. The error is the server's rather than a zone's: nobody answers, or the token is
+// refused.
+func (w *watcher) look(ctx context.Context) ([]zoneView, error) {
+	names := w.zones
 	if len(names) == 0 {
-		names, err = w.zoneNames(ctx)
-	}
-	if err == nil {
-		v.zones = w.askAll(ctx, names)
-		err = common(v.zones)
-	}
-	switch {
-	case err == nil:
-		if !w.last.away.IsZero() {
-			v.back = v.at.Sub(w.last.away)
+		reply, err := w.Zones(ctx)
+		if err != nil {
+			return nil, err
 		}
-	case first, !passes(err):
-		return view{}, err
-	default:
-		v.err, v.zones, v.away = err, w.last.zones, w.last.away
-		if v.away.IsZero() {
-			v.away = v.at
+		for _, z := range reply.Value {
+			names = append(names, z.ZoneID)
 		}
 	}
-	if first {
-		for _, z := range v.zones {
-			if z.err != nil && !passes(z.err) {
-				return view{}, w.aboutZone(ctx, z.zoneID, z.err)
-			}
-		}
-	}
-	w.last = v
-	return v, nil
-}
-
-// passes reports whether an error may be over soon.
-func passes(err error) bool {
-	return errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnavailable)
-}
-
-// askAll asks for the state of these zones, some at a time.
-func (w *watcher) askAll(ctx context.Context, names []string) []zoneView {
 	views := make([]zoneView, len(names))
 	var all errgroup.Group
 	all.SetLimit(watchAtOnce)
@@ -155,37 +121,76 @@ func (w *watcher) askAll(ctx context.Context, names []string) []zoneView {
 		all.Go(func() error {
 			stats, err := w.Stats(ctx, name)
 			views[i] = zoneView{name, stats, err}
+			if errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnauthorized) {
+				return err
+			}
 			return nil
 		})
 	}
-	_ = all.Wait() // each zone has its own error
-	return views
+	return views, all.Wait()
 }
 
-// common returns the error that is the server's rather than a zone's: nobody
-// answers, or the token is refused.
-func common(zones []zoneView) error {
-	for _, z := range zones {
-		if errors.Is(z.err, adminclient.ErrUnreachable) || errors.Is(z.err, adminclient.ErrUnauthorized) {
-			return z.err
+// passes reports whether an error may be over soon.
+func passes(err error) bool {
+	return errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnavailable)
+}
+
+// show shows what was seen last; err is why nothing was seen now.
+func (w *watcher) show(at time.Time, err error) {
+	said := ""
+	switch {
+	case err != nil && w.away.IsZero():
+		w.away = at
+		said = fmt.Sprintf("%v\nTrying again", err)
+	case err == nil && !w.away.IsZero():
+		said = "the server answers again, after " + span(at.Sub(w.away))
+		w.away = time.Time{}
+	}
+	if columns, rows, ok := w.size(); ok && !w.json {
+		w.draw(at, columns, rows)
+		return
+	}
+	if said != "" {
+		_, _ = fmt.Fprintf(w.Stderr, "%s %s\n", at.Format(time.TimeOnly), said)
+	}
+	switch {
+	case err != nil:
+	case w.json:
+		w.printJSON(at)
+	default:
+		lines := watchTable(w.last).lines()
+		if w.titled {
+			lines = lines[1:]
+		}
+		w.titled = true
+		for _, text := range lines {
+			w.say("%s%s%s", at.Format(time.TimeOnly), gap, text)
 		}
 	}
-	return nil
+}
+
+// draw draws the table over what the terminal shows, as much of it as fits.
+func (w *watcher) draw(at time.Time, columns, rows int) {
+	lines := append([]string{fmt.Sprintf("%s  %s  every %v, Ctrl-C ends it", at.Format(time.TimeOnly), w.URL(), w.every), ""},
+		watchTable(w.last).lines()...)
+	if !w.away.IsZero() {
+		lines[1] = fmt.Sprintf("NO ANSWER for %s, trying again; these figures are old", span(at.Sub(w.away)))
+	}
+	if most := rows - 1; len(lines) > most && most > 0 {
+		lines = append(lines[:most-1], "and more; name those that you want to see")
+	}
+	for i := range lines {
+		lines[i] = cut(lines[i], columns)
+	}
+	_, _ = io.WriteString(w.Stdout, clearScreen+strings.Join(lines, "\n")+"\n")
 }
 
 // watchTable is what is looked at while an event goes on.
 func watchTable(zones []zoneView) *table {
 	t := &table{columns: []column{
-		{title: "ZONE"},
-		{title: "STATE"},
-		{title: "WAITING", right: true},
-		{title: "OVERDUE", right: true, spare: 4},
-		{title: "WINDOW", right: true, spare: 1},
-		{title: "IN 60 S", right: true},
-		{title: "USE", right: true},
-		{title: "ESTIMATE", right: true},
-		{title: "JOINS/M", right: true, spare: 3},
-		{title: "POLLS/S", right: true, spare: 2},
+		{title: "ZONE"}, {title: "STATE"}, {title: "WAITING", right: true}, {title: "WINDOW", right: true}, {title: "IN 60 S", right: true},
+		{title: "USE", right: true}, {title: "ESTIMATE", right: true}, {title: "JOINS/M", right: true}, {title: "POLLS/S", right: true},
+		{title: "OVERDUE", right: true},
 	}}
 	for _, z := range zones {
 		if z.err != nil {
@@ -200,9 +205,9 @@ func watchTable(zones []zoneView) *table {
 		if s.State == zone.OpeningHeld {
 			estimate = "on hold"
 		}
-		t.add(z.zoneID, stateOf(&s), grouped(s.Waiting), grouped(s.Overdue),
+		t.add(z.zoneID, stateOf(&s), grouped(s.Waiting),
 			grouped(s.AdmittedInWindow)+"/"+grouped(limit), grouped(s.AdmittedInMinute)+"/"+grouped(s.PerMinute),
-			use, estimate, rate(s.JoinsPerMinute), rate(s.PollsPerSecond))
+			use, estimate, rate(s.JoinsPerMinute), rate(s.PollsPerSecond), grouped(s.Overdue))
 	}
 	return t
 }
@@ -218,42 +223,6 @@ func troubleWord(err error) string {
 	return "no answer"
 }
 
-// plainScreen prints a line a zone, for a file or a pipe; or as JSON, what the
-// server answered.
-type plainScreen struct {
-	*session
-	// widths are those of the columns so far: they grow, and do not shrink, so
-	// that lines stay below each other. Nil before the titles are there.
-	widths []int
-}
-
-func (p *plainScreen) show(v view) {
-	if v.err != nil {
-		if v.at.Equal(v.away) { // it is said once
-			_, _ = fmt.Fprintf(p.Stderr, "%s %v\nTrying again\n", v.at.Format(time.TimeOnly), v.err)
-		}
-		return
-	}
-	if v.back > 0 {
-		_, _ = fmt.Fprintf(p.Stderr, "%s the server answers again, after %s\n", v.at.Format(time.TimeOnly), span(v.back))
-	}
-	if p.json {
-		p.showJSON(v)
-		return
-	}
-	when := v.at.Format(time.TimeOnly)
-	t := watchTable(v.zones)
-	t.least = p.widths
-	lines := t.lines(0)
-	if p.widths == nil {
-		p.say("%-*s%s%s", len(when), "TIME", gap, lines[0])
-	}
-	_, p.widths = t.fit(0)
-	for _, text := range lines[1:] {
-		p.say("%s%s%s", when, gap, text)
-	}
-}
-
 // watchedZone is a line of zones watch --json.
 type watchedZone struct {
 	// WatchedAt is when this machine asked, in Unix milliseconds.
@@ -264,70 +233,16 @@ type watchedZone struct {
 	Error string          `json:"error,omitempty"`
 }
 
-// showJSON prints a line a zone: what the server answered, and when it was asked.
-func (p *plainScreen) showJSON(v view) {
-	for _, z := range v.zones {
-		line := watchedZone{WatchedAt: v.at.UnixMilli(), ZoneID: z.zoneID, Stats: z.stats.JSON}
+// printJSON prints a line a zone: what the server answered, and when it was asked.
+func (w *watcher) printJSON(at time.Time) {
+	for _, z := range w.last {
+		line := watchedZone{WatchedAt: at.UnixMilli(), ZoneID: z.zoneID, Stats: z.stats.JSON}
 		if z.err != nil {
 			line.Error, line.Stats = z.err.Error(), nil
 		}
 		text, err := json.Marshal(line)
-		if err := p.printReply(text, err); err != nil {
-			_, _ = fmt.Fprintln(p.Stderr, err)
+		if err := w.printReply(text, err); err != nil {
+			_, _ = fmt.Fprintln(w.Stderr, err)
 		}
 	}
-}
-
-// drawnScreen draws a table on a terminal, over the one before.
-type drawnScreen struct {
-	canvas
-	url   string
-	every time.Duration
-}
-
-// rowsApart are the lines of a picture that are no zone's: a title, a blank one,
-// the table's titles, a line about trouble, and the one that the cursor is in.
-const rowsApart = 5
-
-func (s *drawnScreen) show(v view) {
-	columns, rows, _ := s.size()
-	picture := s.picture(v, columns, rows)
-	for i, text := range picture {
-		picture[i] = shorten(text, columns)
-	}
-	s.draw(picture)
-}
-
-// picture returns the lines that fit the terminal.
-func (s *drawnScreen) picture(v view, columns, rows int) []string {
-	lines := watchTable(v.zones).lines(columns)
-	title := fmt.Sprintf("%s  %s  every %v, Ctrl-C ends it", v.at.Format(time.TimeOnly), s.url, s.every)
-	picture := append([]string{title, ""}, lines...)
-	if len(v.zones) == 0 {
-		picture = append(picture, "There are no zones.")
-	}
-	if most := rows - rowsApart; len(v.zones) > most && most > 0 {
-		picture = append(picture[:len(picture)-len(v.zones)+most-1],
-			fmt.Sprintf("and %s; name those that you want to see", counted(len(v.zones)-most+1, "zone more", "zones more")))
-	}
-	switch {
-	case v.err != nil:
-		picture = append(picture, fmt.Sprintf("NO ANSWER for %s, trying again; these figures are old: %s",
-			span(v.at.Sub(v.away)), lastCause(v.err)))
-	case v.back > 0:
-		picture = append(picture, fmt.Sprintf("The server answers again, after %s.", span(v.back)))
-	default:
-		picture = append(picture, "")
-	}
-	return picture
-}
-
-// lastCause is the end of an error, where it says what has happened:
-// "connection refused".
-func lastCause(err error) string {
-	text := err.Error()
-	if at := strings.LastIndex(text, ": "); at >= 0 {
-		text = text[at+2:]
-	}
-	return text
 }
