@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
