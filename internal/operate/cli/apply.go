@@ -186,7 +186,7 @@ func (r resource[T]) show(s *session, p *plan[T], file string) {
 	if len(p.Steps) > 0 {
 		s.say("To make %s as %s says:\n", s.URL(), file)
 	}
-	shown := slices.Concat(p.Steps, slices.DeleteFunc(p.same, func(one *step[T]) bool { return len(one.lines) == 0 }))
+	shown := slices.Concat(p.Steps, p.left)
 	for _, one := range shown {
 		action := one.Action
 		if action == actionDelete && one.ZoneID != "" {

@@ -15,8 +15,6 @@ const (
 	actionMake   = "make"
 	actionChange = "change"
 	actionDelete = "delete"
-	// actionNone is shown only where there is more to say.
-	actionNone = "as the file says"
 	// actionLeave: what differs is an operator's.
 	actionLeave = "left alone"
 )
@@ -62,7 +60,7 @@ type plan[T any] struct {
 	// LeftAlone are those in which operators have changed what the file has otherwise.
 	LeftAlone []string `json:"leftAlone,omitempty"`
 
-	same []*step[T]
+	left []*step[T]
 }
 
 // step is what is done to one thing.
@@ -114,11 +112,12 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan
 			if s.left != nil {
 				s.Action, p.LeftAlone = actionLeave, append(p.LeftAlone, name)
 			}
-			if r.same(*s.Was, *s.Now) {
-				if s.left == nil {
-					s.Action, p.Same = actionNone, append(p.Same, name)
-				}
-				p.same = append(p.same, s)
+			switch same := r.same(*s.Was, *s.Now); {
+			case same && s.left == nil:
+				p.Same = append(p.Same, name)
+				continue
+			case same:
+				p.left = append(p.left, s)
 				continue
 			}
 			s.Action = actionChange
@@ -139,11 +138,8 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan
 			p.Steps = append(p.Steps, s)
 		}
 	}
-	for _, s := range p.Steps {
+	for _, s := range slices.Concat(p.Steps, p.left) {
 		s.Result = resultPlanned
-		r.label(s)
-	}
-	for _, s := range p.same {
 		r.label(s)
 	}
 	return p, nil
