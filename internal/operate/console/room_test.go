@@ -95,11 +95,18 @@ func (r *room) pass(d time.Duration) {
 	r.at = r.at.Add(d)
 }
 
+// make makes a zone with these settings.
+func (r *room) make(s zone.Settings, by string) {
+	r.tb.Helper()
+	_, err := r.store.PutZone(r.tb.Context(), s, nil, by)
+	must(r.tb, err)
+}
+
 // put makes a zone.
 func (r *room) put(zoneID string) zone.Settings {
 	r.tb.Helper()
 	s := zone.Defaults(zoneID)
-	must(r.tb, r.desk.Create(r.tb.Context(), s, "Olga"))
+	r.make(s, "Olga")
 	r.pass(time.Second)
 	return s
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -110,14 +112,20 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 		faults = append([]string{"Name: 1 to 64 letters A-Z a-z, digits, dots, dashes and underscores."}, faults...)
 	}
 	if len(faults) == 0 {
-		err := c.Zones.Create(r.Context(), wanted, s.who)
+		body, err := json.Marshal(wanted)
 		if err == nil {
-			return c.zoneEditor.done(w, r, c.zoneEditor.path(zoneID), zoneID, wanted)
+			_, _, err = c.Zones.Put(r.Context(), zoneID, body, s.who, serve.Condition{IfNoneMatch: "*"})
 		}
-		if !errors.Is(err, operator.ErrPrecondition) {
+		switch invalid, refused := errors.AsType[*serve.InvalidError](err); {
+		case err == nil:
+			return c.zoneEditor.done(w, r, c.zoneEditor.path(zoneID), zoneID, wanted)
+		case refused:
+			faults = invalid.Faults
+		case errors.Is(err, operator.ErrPrecondition):
+			faults = []string{"There is a zone with this name already."}
+		default:
 			return err
 		}
-		faults = []string{"There is a zone with this name already."}
 	}
 	fields := fieldsOf(zone.Table, "", wanted)
 	for i, f := range fields { // what was typed, right or wrong

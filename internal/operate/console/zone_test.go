@@ -65,7 +65,7 @@ func TestAnotherZoneOfTheSameNameHasNoPast(t *testing.T) {
 	shows(t, page, "Undo : back to 600 a minute")
 	old := formOf(t, page, "zones/Z/undo")
 	must(t, r.desk.Delete(t.Context(), "Z", "Bea", serve.Condition{}))
-	must(t, r.desk.Create(t.Context(), paused, "Bea"))
+	r.make(paused, "Bea")
 	if text := anna.get("zones/Z").Body.String(); strings.Contains(text, "zones/Z/undo") {
 		t.Error("the new zone offers to undo a change of the old one")
 	}
@@ -130,7 +130,7 @@ func TestPauseRemembersTheLimit(t *testing.T) {
 	}
 	made := zone.Defaults("Y")
 	made.PerMinute = 0
-	must(t, r.desk.Create(t.Context(), made, "Olga"))
+	r.make(made, "Olga")
 	shows(t, p.get("zones/Y"), "Paused. To resume, set a limit.")
 	w := p.get("zones/Y/change?resume=1")
 	shows(t, w, "The record does not say what the limit was. Type one.")

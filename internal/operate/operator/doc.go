@@ -13,7 +13,7 @@
 //	GET    /admin/audit                   Service.Changes  who changed what: ?zoneId= or ?policy=, and ?limit=;
 //	                                                       of policies it is policyset that tells
 //
-// The console (package console) calls the same Service, by Create and Replace: it has
+// The console (package console) calls the same Service, and changes zones by Replace: it has
 // read the forms itself.
 //
 // A zone comes with its version, as an ETag. A change with If-Match is made only

@@ -8,33 +8,8 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-func TestCreateNeverSetsAZoneThatIsThere(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	s := operator.New(r.store, r.watch, slog.New(slog.DiscardHandler))
-	settings := zone.Defaults("Z")
-	must(t, s.Create(t.Context(), settings, "Anna"))
-	other := settings
-	other.PerMinute = 1
-	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, operator.ErrPrecondition) || !r.zone(t, "Z").Equal(settings) {
-		t.Errorf("a second one: %v, %+v", err, r.zone(t, "Z"))
-	}
-	other.ZoneID, other.PerMinute = "Y", -1
-	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, zone.ErrInvalid) || r.store.writes != 1 {
-		t.Errorf("an invalid one: %v, %d writes", err, r.store.writes)
-	}
-	must(t, s.Delete(t.Context(), "Z", "Anna", serve.Condition{}))
-	must(t, s.Create(t.Context(), settings, "Anna"))
-	r.store.err = line.ErrStoreUnavailable
-	other.PerMinute = 1
-	if err := s.Create(t.Context(), other, "Bea"); !errors.Is(err, line.ErrStoreUnavailable) {
-		t.Errorf("store away: %v", err)
-	}
-}
 
 func TestReplaceSetsOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()

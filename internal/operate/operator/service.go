@@ -144,38 +144,15 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string
 	if err := s.adopt(ctx, seen, &settings); err != nil {
 		return zone.Settings{}, false, err
 	}
-	created, err := s.put(ctx, settings, seen, by)
-	if was == nil && errors.Is(err, line.ErrZoneChanged) {
-		err = ErrConflict
-	}
-	return settings, created, err
-}
-
-// put sets a zone, unless it is not as it was; nil is whatever it was.
-func (s *Service) put(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
-	created, err = s.store.PutZone(ctx, settings, was, by)
-	if err != nil {
-		return false, fmt.Errorf("operator: put zone: %w", err)
+	created, err := s.store.PutZone(ctx, settings, seen, by)
+	switch {
+	case was == nil && errors.Is(err, line.ErrZoneChanged):
+		return zone.Settings{}, false, ErrConflict
+	case err != nil:
+		return zone.Settings{}, false, fmt.Errorf("operator: put zone: %w", err)
 	}
 	s.log.InfoContext(ctx, "zone put", "zone", settings.ZoneID, "created", created, "by", by, "settings", settings)
-	return created, nil
-}
-
-// Create makes a zone, and never sets one that is there: it returns
-// ErrPrecondition, as Put does where there must be none. It returns an error that
-// wraps zone.ErrInvalid before the store is asked.
-func (s *Service) Create(ctx context.Context, settings zone.Settings, by string) error {
-	if err := settings.Validate(); err != nil {
-		return fmt.Errorf("operator: create zone: %w", err)
-	}
-	if _, err := s.check(ctx, settings.ZoneID, serve.Condition{IfNoneMatch: "*"}); err != nil {
-		return err
-	}
-	if err := s.adopt(ctx, nil, &settings); err != nil {
-		return err
-	}
-	_, err := s.put(ctx, settings, nil, by)
-	return err
+	return settings, created, nil
 }
 
 // Patch sets those settings of a zone that the JSON object body names, and
