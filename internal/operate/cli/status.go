@@ -133,7 +133,7 @@ func prepare(command *cobra.Command, begun *bool) {
 
 // flagError says what is wrong with a flag, without what was given to it: that may be
 // a secret.
-func flagError(c *cobra.Command, err error) error {
+func flagError(_ *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
 	}

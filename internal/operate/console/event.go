@@ -279,7 +279,7 @@ func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, c
 }
 
 // eventEvents is GET /console/zones/{zoneId}/schedule/{event}/events.
-func (c *Console) eventEvents(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
+func (c *Console) eventEvents(w http.ResponseWriter, r *http.Request, s session, _ zone.Settings, _ event.Event) error {
 	return c.stream(w, r, s, func(context.Context) (any, error) {
 		current, e, err := c.findEvent(r)
 		if err != nil {
