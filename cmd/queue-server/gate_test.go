@@ -4,14 +4,12 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	"gopkg.in/yaml.v3"
 )
 
 // apiPolicy is five in a day: what was taken stays taken for as long as a test runs.
@@ -129,34 +127,5 @@ func TestWarnings(t *testing.T) {
 	s = start(t, map[string]string{"QUEUE_LIMITS_ADDR": ":0", "QUEUE_TRUSTED_PROXIES": "10.0.0.0/8"})
 	if !strings.Contains(s.log.text(), "the limits' listener can be reached from other machines") {
 		t.Errorf("does not warn of an address that others reach:\n%s", s.log.text())
-	}
-}
-
-// TestGatewayExamples: what deploy/limits has gateways ask for is there. nginx's runs
-// in package fault.
-func TestGatewayExamples(t *testing.T) {
-	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, apiPolicy), "QUEUE_LIMITS_ADDR": "127.0.0.1:0"})
-	for name, tt := range map[string]struct {
-		asks string // what stands in the file, before the path
-		more string // what the gateway puts behind the path
-	}{
-		"traefik.yaml": {"address: http://127.0.0.1:8082", ""},
-		"envoy.yaml":   {"path_prefix: ", "/orders?a=1"},
-		"nginx.conf":   {"proxy_pass http://limits", ""},
-	} {
-		text, err := io.ReadAll(deployed(t, "limits/"+name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(name, ".yaml") {
-			if err := yaml.Unmarshal(text, new(map[string]any)); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		_, rest, found := strings.Cut(string(text), tt.asks)
-		path := strings.TrimRight(strings.Fields(rest)[0], ";")
-		if got := request(t, "GET", s.limits+path+tt.more, ""); !found || got.status != http.StatusOK {
-			t.Errorf("%s: %s: %d %s", name, path, got.status, got.body)
-		}
 	}
 }

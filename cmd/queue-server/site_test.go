@@ -95,31 +95,33 @@ func TestRoomURL(t *testing.T) {
 	}
 }
 
-// TestSiteExamples: what deploy/site has gateways ask for is there. nginx's runs in package
-// fault.
-func TestSiteExamples(t *testing.T) {
-	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, shopZone), "QUEUE_SITE_ADDR": "127.0.0.1:0"})
+// TestGatewayExamples: what the examples of deploy have gateways ask for is there. Those of nginx and Caddy run in
+// e2e/gateway, too.
+func TestGatewayExamples(t *testing.T) {
+	s := start(t, map[string]string{
+		"QUEUE_CONFIG": config(t, shopZone+apiPolicy), "QUEUE_SITE_ADDR": "127.0.0.1:0", "QUEUE_LIMITS_ADDR": "127.0.0.1:0",
+	})
 	for name, tt := range map[string]struct {
-		asks string // what stands in the file, before the path
-		more string // what the gateway puts behind the path
+		listener string
+		asks     string // what stands in the file, before the path
+		more     string // what the gateway puts behind the path
 	}{
-		"traefik.yaml":    {"address: http://127.0.0.1:8083", ""},
-		"kubernetes.yaml": {"address: http://queue.default.svc:8083", ""},
-		"envoy.yaml":      {"path_prefix: ", "/orders?a=1"},
-		"Caddyfile":       {"rewrite ", ""},
-		"nginx.conf":      {"proxy_pass http://queue_gate", ""},
+		"limits/traefik.yaml":  {s.limits, "address: http://127.0.0.1:8082", ""},
+		"limits/envoy.yaml":    {s.limits, "path_prefix: ", "/orders?a=1"},
+		"limits/nginx.conf":    {s.limits, "proxy_pass http://limits", ""},
+		"site/traefik.yaml":    {s.site, "address: http://127.0.0.1:8083", ""},
+		"site/kubernetes.yaml": {s.site, "address: http://queue.default.svc:8083", ""},
+		"site/envoy.yaml":      {s.site, "path_prefix: ", "/orders?a=1"},
+		"site/Caddyfile":       {s.site, "rewrite ", ""},
+		"site/nginx.conf":      {s.site, "proxy_pass http://queue_gate", ""},
 	} {
-		text, err := io.ReadAll(deployed(t, "site/"+name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(name, ".yaml") {
-			for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
-				if err := d.Decode(new(map[string]any)); errors.Is(err, io.EOF) {
-					break
-				} else if err != nil {
-					t.Fatalf("%s: %v", name, err)
-				}
+		text, err := io.ReadAll(deployed(t, name))
+		must(t, err)
+		for d := yaml.NewDecoder(bytes.NewReader(text)); strings.HasSuffix(name, ".yaml"); {
+			if err := d.Decode(new(map[string]any)); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
 			}
 		}
 		_, rest, found := strings.Cut(string(text), tt.asks)
@@ -128,7 +130,7 @@ func TestSiteExamples(t *testing.T) {
 		if tt.more == "" {
 			header = append(header, "X-Forwarded-Uri", "/orders")
 		}
-		if got := request(t, http.MethodGet, s.site+path+tt.more, "", header...); !found || got.status != http.StatusOK {
+		if got := request(t, http.MethodGet, tt.listener+path+tt.more, "", header...); !found || got.status != http.StatusOK {
 			t.Errorf("%s: %s: %d %s", name, path, got.status, got.body)
 		}
 	}
