@@ -95,8 +95,9 @@ func TestTheBrakeWithABrokenRedis(t *testing.T) {
 	}
 }
 
-// TestConnectionsShutNobodyOut: more of them than the server may have files open, idle
-// or with a header that does not end, keep neither operators nor visitors out.
+// TestConnectionsShutNobodyOut: more of them than the server may have files open keep no operator out, and those with a
+// header that does not end no visitor either. (Idle ones of one address are bounded; those of this machine, as of a
+// proxy, are not, and are closed after 75 s.)
 func TestConnectionsShutNobodyOut(t *testing.T) {
 	t.Parallel()
 	for name, sent := range map[string]string{
@@ -120,8 +121,9 @@ func TestConnectionsShutNobodyOut(t *testing.T) {
 			}
 			hold(t, s, "SHOP") // an operator, at once
 			s.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":600}`)
-			// Connections that send nothing are closed after 5 s; before that they make room.
-			room.Await(t, "a visitor is let in", func() bool { return letsIn(t, s) })
+			if name != "idle" { // the others are closed after 5 s
+				room.Await(t, "a visitor is let in", func() bool { return letsIn(t, s) })
+			}
 			s.Stop(t)
 		})
 	}
