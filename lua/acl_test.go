@@ -108,6 +108,12 @@ func TestPermissions(t *testing.T) {
 			}
 		}
 	}
+	if written, err := s.KeepDraw(t.Context(), "Z", "c0ffee", []byte("a list")); err != nil || !written {
+		t.Error(written, err)
+	}
+	if list, err := s.Draw(t.Context(), "Z", "c0ffee"); err != nil || string(list) != "a list" {
+		t.Errorf("%q, %v", list, err)
+	}
 	sc.fails(s.DeleteZone(t.Context(), "Z", ""), nil)
 	s.now = nil
 	put(t, s, sc.zone)

@@ -2,9 +2,11 @@ package lua
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -45,26 +47,80 @@ func (s *Store) Drawn(ctx context.Context, zoneID string, after line.Place, from
 	return all, nil
 }
 
-// KeepDraw implements store.Drawer.
-func (s *Store) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
-	defer cancel()
-	if err := s.client.Set(ctx, s.drawKey(zoneID, event, part), text, store.DrawLife).Err(); err != nil {
-		return s.failed(ctx, "keep_draw", err)
+const (
+	// listChunk is how much of a list is written or read in a call: well below a millisecond of Redis.
+	listChunk = 256 << 10
+	// unfinishedLife is how long a list that is not whole is kept: writing ten million tickets takes less.
+	unfinishedLife = 10 * time.Minute
+)
+
+// KeepDraw implements store.Drawer. The list is written in chunks under a name of its own, and then renamed: so it is seen
+// whole or not at all, and of several servers the first to rename wins.
+func (s *Store) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error) {
+	key := s.drawKey(zoneID, nonce)
+	do := func(call func(ctx context.Context) error) {
+		if err != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
+		defer cancel()
+		if err = call(ctx); err != nil {
+			err = s.failed(ctx, "keep_draw", err)
+		}
 	}
-	return nil
+	var there int64
+	do(func(ctx context.Context) (err error) { there, err = s.client.Exists(ctx, key).Result(); return err })
+	if err != nil || there > 0 {
+		return false, err
+	}
+	unfinished := key + ":" + rand.Text()
+	do(func(ctx context.Context) error { return s.client.Set(ctx, unfinished, "", unfinishedLife).Err() })
+	for at := 0; at < len(list) && err == nil; at += listChunk {
+		do(func(ctx context.Context) error {
+			return s.client.SetRange(ctx, unfinished, int64(at), string(list[at:min(len(list), at+listChunk)])).Err()
+		})
+	}
+	do(func(ctx context.Context) error { return s.client.PExpire(ctx, unfinished, store.DrawLife).Err() })
+	do(func(ctx context.Context) (err error) {
+		written, err = s.client.RenameNX(ctx, unfinished, key).Result()
+		return err
+	})
+	if !written {
+		err = errors.Join(err, s.client.Unlink(ctx, unfinished).Err())
+	}
+	return written, err
 }
 
 // Draw implements store.Drawer.
-func (s *Store) Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
-	defer cancel()
-	text, err := s.client.Get(ctx, s.drawKey(zoneID, event, part)).Bytes()
-	if errors.Is(err, redis.Nil) {
-		return nil, nil
+func (s *Store) Draw(ctx context.Context, zoneID, nonce string) ([]byte, error) {
+	key := s.drawKey(zoneID, nonce)
+	read := func(at int) (chunk string, err error) {
+		ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+		defer cancel()
+		if chunk, err = s.client.GetRange(ctx, key, int64(at), int64(at+listChunk-1)).Result(); err != nil {
+			return "", s.failed(ctx, "draw", err)
+		}
+		return chunk, nil
 	}
-	if err != nil {
-		return nil, s.failed(ctx, "draw", err)
+	list := []byte{}
+	for {
+		chunk, err := read(len(list))
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, chunk...); len(chunk) == listChunk {
+			continue
+		}
+		if len(list) > 0 {
+			return list, nil
+		}
+		there, err := s.client.Exists(ctx, key).Result()
+		if err != nil {
+			return nil, s.failed(ctx, "draw", err)
+		}
+		if there == 0 {
+			return nil, nil
+		}
+		return list, nil
 	}
-	return text, nil
 }

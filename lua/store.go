@@ -235,9 +235,9 @@ func (s *Store) keys(zoneID string) []string {
 func (s *Store) leaseKey(zoneID string) string { return s.prefix + "{" + zoneID + "}:sweep" }
 func (s *Store) auditKey(zoneID string) string { return s.prefix + "{" + zoneID + "}:audit" }
 
-// drawKey has a part of what is published of a draw.
-func (s *Store) drawKey(zoneID, event string, part int) string {
-	return fmt.Sprintf("%s{%s}:draw:%s:%d", s.prefix, zoneID, event, part)
+// drawKey has the list of a draw. The list is written under the same name with a random suffix.
+func (s *Store) drawKey(zoneID, nonce string) string {
+	return fmt.Sprintf("%s{%s}:draw:%s", s.prefix, zoneID, nonce)
 }
 
 // zonesKey is the list of the zones' names, recordsKey that of the zones which

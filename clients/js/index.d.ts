@@ -183,8 +183,6 @@ export interface Check {
   number: number;
   /** How many are on it. */
   tickets: number;
-  /** Which part of the list has it: GET /traffic/zones/{zone}/events/{event}/draw/tickets/{part}. */
-  part: number;
   /** The commitment was kept before the opening, and it is the same. Without, it is known from the room alone. */
   seen: boolean;
   /** The position that was told first; it is higher where others lined up before people gathered. */
@@ -193,7 +191,7 @@ export interface Check {
 
 /**
  * Works out the number that a draw gave, from the seed that is public after the opening, and looks whether it is on the
- * published list, and that part of the list in order. It loads some 40 kB, sometimes twice that: have a person ask for it.
+ * published list, and those about it in order. It loads some 40 kB, sometimes twice that: have a person ask for it.
  * With the `storage` of `wait`, the commitment that was seen before the opening is what the seed is held against.
  *
  * @throws {WaitError} `not_yet`, `not_drawn` (who came before or after stands by arrival), `no_crypto`, `no_answer` and the

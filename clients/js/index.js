@@ -13,9 +13,10 @@ const DAY = 24 * HOUR;
 const CALL_TIMEOUT = 3 * SECOND;
 // The pauses after calls that got no usable answer: 1 s, then 2, 4, 8 and every 16 s.
 const LONGEST_BACKOFF = 16 * SECOND;
-// How many tickets a part of a draw's list has, and how many parts are read at most.
-const PART_TICKETS = 2048;
-const MOST_PARTS = 8;
+// How many tickets of a draw's list are read at a time, of so many bytes each; and how often at most.
+const TICKETS_READ = 2560;
+const TICKET_BYTES = 16;
+const MOST_READS = 6;
 // The longest time that one timer may run: a longer one fires at once in browsers.
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -107,16 +108,16 @@ export async function checkNumber(options) {
   const place = await open(options);
   const event = options.event || place.draw?.event;
   const fail = (code, detail) => { throw new WaitError({ code, detail }, 0, place); };
-  const ask = async (path) => {
-    const { status, body, problem } = await call(options, `/traffic/zones/${zone}/events/${event}/draw${path}`);
-    return status === 200 ? body : fail(problem.code, problem.detail);
-  };
+  const path = `/traffic/zones/${zone}/events/${event}/draw`;
   const { subtle } = globalThis.crypto || {};
   if (!subtle) {
     fail('no_crypto', 'This device has no WebCrypto: it is there on pages with TLS.');
   }
-  const draw = await ask('');
-  if (!draw.seed || !draw.parts) {
+  const { status, body: draw, problem } = await call(options, path);
+  if (status !== 200) {
+    fail(problem.code, problem.detail);
+  }
+  if (!draw.seed || !draw.listHash) {
     fail('not_yet', 'The seed is public from the opening on, the list shortly before.');
   }
   const digest = async (bytes) => new Uint8Array(await subtle.digest('SHA-256', bytes));
@@ -136,23 +137,41 @@ export async function checkNumber(options) {
   // Where a ticket stands, from the beginning of the draw's range.
   const scoreOf = async (t) => await drawn(t) * BigInt(draw.uptoMicros - draw.fromMicros) >> 64n;
   const mine = await scoreOf(ticket);
-  // The tickets are spread evenly: so the part is known, but for its neighbours.
-  const guess = Math.floor(Number(await drawn(ticket)) / 2 ** 64 * draw.tickets / PART_TICKETS);
-  const read = new Set();
-  for (let part = guess + 1; part >= 1 && part <= draw.parts && read.size < MOST_PARTS && !read.has(part);) {
-    read.add(part);
-    const { tickets, first } = await ask(`/tickets/${part}`);
+  if (!draw.tickets) {
+    fail('not_listed', 'The list does not have this number.');
+  }
+  // The tickets are spread evenly, so it is known about where this one is.
+  const guess = Math.floor(Number(await drawn(ticket)) / 2 ** 64 * draw.tickets);
+  let from = Math.max(0, Math.min(guess - TICKETS_READ / 2, draw.tickets - TICKETS_READ));
+  for (let reads = 0; reads < MOST_READS; reads++) {
+    const { status: answered, list, first, problem: why } = await readList(options, `${path}/list`, from);
+    if (answered > 206 || !list) {
+      fail(why.code, why.detail);
+    }
+    const tickets = Array.from({ length: list.length / TICKET_BYTES }, (_, i) => hex(list.subarray(i * TICKET_BYTES, (i + 1) * TICKET_BYTES)));
     const scores = await Promise.all(tickets.map(scoreOf));
     if (scores.some((s, i) => i > 0 && s < scores[i - 1])) {
       fail('wrong_order', 'The list is not in the order that the seed gives.');
     }
     const at = tickets.indexOf(ticket);
     if (at >= 0) {
-      return { number: first + at, tickets: draw.tickets, part, seen: Boolean(seen), told: place.draw?.number };
+      return { number: first + at + 1, tickets: draw.tickets, seen: Boolean(seen), told: place.draw?.number };
     }
-    part += mine <= scores[0] ? -1 : 1;
+    const before = mine <= scores[0];
+    if (before ? first === 0 : first + tickets.length >= draw.tickets) {
+      break;
+    }
+    // One ticket is read twice, so that the order is known where two reads meet.
+    from = before ? Math.max(0, first - TICKETS_READ + 1) : first + tickets.length - 1;
   }
   return fail('not_listed', 'The list does not have this number.');
+}
+
+// readList reads some tickets of a list, from one on. A cache between may send the whole list: then first is 0.
+async function readList(options, path, from) {
+  const range = `bytes=${from * TICKET_BYTES}-${(from + TICKETS_READ) * TICKET_BYTES - 1}`;
+  const { status, body, problem } = await call(options, path, undefined, { Range: range });
+  return { status, list: body, first: status === 206 ? from : 0, problem };
 }
 
 // told notes what a draw is held against later: the commitment as it was before the opening,
@@ -208,7 +227,7 @@ const hex = (bytes) => Array.from(new Uint8Array(bytes), (b) => b.toString(16).p
 
 // call sends one request, without a body a GET, and returns what is known of its answer.
 // `lost` says that none came that can be used: whether the server has done it is not known.
-async function call({ url, fetch = globalThis.fetch, signal, timeout = CALL_TIMEOUT }, path, body) {
+async function call({ url, fetch = globalThis.fetch, signal, timeout = CALL_TIMEOUT }, path, body, headers) {
   const limit = new AbortController();
   const end = () => limit.abort();
   const timer = setTimeout(end, timeout);
@@ -216,6 +235,7 @@ async function call({ url, fetch = globalThis.fetch, signal, timeout = CALL_TIME
   try {
     const response = await fetch(new URL(path, url), {
       ...(body && { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), cache: 'no-store' }),
+      ...(headers && { headers }),
       credentials: 'omit',
       signal: limit.signal,
     });
@@ -223,6 +243,9 @@ async function call({ url, fetch = globalThis.fetch, signal, timeout = CALL_TIME
       return { status: 204, problem: {} };
     }
     // A body that was cut short throws here.
+    if (headers && response.ok) {
+      return { status: response.status, body: new Uint8Array(await response.arrayBuffer()) };
+    }
     return read(response, await response.json(), body);
   } catch {
     return { lost: true, problem: { code: 'no_answer' } };

@@ -77,7 +77,7 @@ func (r rooms) public() http.Handler {
 	e.POST("/wait/:zoneId", r.page.Leave, r.ownSites, packed, r.familiarPage)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw", r.events.Draw)
-	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/tickets/:part", r.events.Part, packed)
+	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/list", r.events.List)
 	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.ready)

@@ -13,13 +13,11 @@ import (
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
-// drawPrefix begins the names of files with parts of draws. Zone, event and number of the
-// part follow, with "=" between them, which no zone's and no event's name has.
+// drawPrefix begins the names of files with lists of draws. Zone and nonce follow, with "=" between them, which no zone's
+// name has.
 const drawPrefix = "draw="
 
-func drawName(zoneID, event string, part int) string {
-	return fmt.Sprintf("%s%s=%s=%d", drawPrefix, zoneID, event, part)
-}
+func drawName(zoneID, nonce string) string { return drawPrefix + zoneID + "=" + nonce }
 
 // Drawn implements store.Drawer.
 func (s *Store) Drawn(_ context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) (all []line.Place, _ error) {
@@ -45,14 +43,17 @@ func (s *Store) Drawn(_ context.Context, zoneID string, after line.Place, fromMi
 }
 
 // KeepDraw implements store.Drawer.
-func (s *Store) KeepDraw(_ context.Context, zoneID, event string, part int, text []byte) error {
-	name := drawName(zoneID, event, part)
+func (s *Store) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error) {
+	name := drawName(zoneID, nonce)
 	if s.disk == nil {
-		s.draws.Store(name, slices.Clone(text))
-		return nil
+		_, there := s.draws.LoadOrStore(name, slices.Clone(list))
+		return !there, nil
+	}
+	if there, err := s.Draw(ctx, zoneID, nonce); err != nil || there != nil {
+		return false, err
 	}
 	s.dropDraws()
-	return s.disk.put(name, text)
+	return true, s.disk.put(name, list)
 }
 
 // dropDraws deletes the files of draws that are older than store.DrawLife.
@@ -72,19 +73,19 @@ func (s *Store) dropDraws() {
 }
 
 // Draw implements store.Drawer.
-func (s *Store) Draw(_ context.Context, zoneID, event string, part int) ([]byte, error) {
-	name := drawName(zoneID, event, part)
+func (s *Store) Draw(_ context.Context, zoneID, nonce string) ([]byte, error) {
+	name := drawName(zoneID, nonce)
 	if s.disk == nil {
 		kept, _ := s.draws.Load(name)
-		text, _ := kept.([]byte)
-		return slices.Clone(text), nil
+		list, _ := kept.([]byte)
+		return slices.Clone(list), nil
 	}
-	text, err := os.ReadFile(filepath.Join(s.disk.dir, name))
+	list, err := os.ReadFile(filepath.Join(s.disk.dir, name))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	return text, nil
+	return list, nil
 }

@@ -75,7 +75,7 @@ type Store struct {
 	unrecorded map[string]int
 
 	policies atomic.Pointer[keptPolicies]
-	// draws has the published parts of draws, as bytes by drawName, in a store without a directory.
+	// draws has the lists of draws, as bytes by drawName, in a store without a directory.
 	draws sync.Map
 
 	// asked makes remember write zones and policies now, and then close the channel that was

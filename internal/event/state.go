@@ -39,8 +39,8 @@ const FixedBefore = time.Hour
 // Never, in Unix milliseconds, is the time of a step that is held. A double holds it exactly.
 const Never = 1<<53 - 1
 
-// maxDraws is how many draws a zone remembers. Visitors of the earlier ones may still wait.
-const maxDraws = 3
+// maxDraws is how many draws a zone remembers: one each day of the week in which a draw can be looked at.
+const maxDraws = 8
 
 // State is how far a zone's events are. The servers keep it; no operator sets it. It holds no secret.
 type State struct {

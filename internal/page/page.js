@@ -199,11 +199,11 @@ $('now').addEventListener('click', async () => {
   $('now').disabled = true;
   set('checked', texts.away);
   try {
-    const { number: n, tickets, part, seen, told } = await checkNumber({ ...room, event: event.name });
+    const { number: n, tickets, seen, told } = await checkNumber({ ...room, event: event.name });
     // Far back a position is told a little too high.
     const ahead = told > n + 511 ? ` ${fill(texts.aheadText, { place: number.format(told) })}` : '';
     set('checked', `✓ ${fill(texts.verified, { n: number.format(n), total: number.format(tickets) })} ${seen ? texts.verifiedText : texts.unseenText}${ahead}`);
-    $('list').href = `/traffic/zones/${data.zone}/events/${event.name}/draw/tickets/${part}`;
+    $('list').href = `/traffic/zones/${data.zone}/events/${event.name}/draw/list`;
     $('list').parentElement.hidden = false;
   } catch (e) {
     const wrong = { commitment_broken: texts.brokenText, wrong_order: texts.orderText, not_listed: texts.absentText }[e.code];

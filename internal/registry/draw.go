@@ -87,12 +87,11 @@ func (r *Registry) Drawn(ctx context.Context, zoneID string, after line.Place, f
 }
 
 // KeepDraw implements store.Drawer.
-func (r *Registry) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
-	_, err := measured(r, store.KeepDraw, func() (none, error) { return none{}, r.store.KeepDraw(ctx, zoneID, event, part, text) })
-	return err
+func (r *Registry) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error) {
+	return measured(r, store.KeepDraw, func() (bool, error) { return r.store.KeepDraw(ctx, zoneID, nonce, list) })
 }
 
 // Draw implements store.Drawer.
-func (r *Registry) Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error) {
-	return measured(r, store.Draw, func() ([]byte, error) { return r.store.Draw(ctx, zoneID, event, part) })
+func (r *Registry) Draw(ctx context.Context, zoneID, nonce string) ([]byte, error) {
+	return measured(r, store.Draw, func() ([]byte, error) { return r.store.Draw(ctx, zoneID, nonce) })
 }

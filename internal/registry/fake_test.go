@@ -98,13 +98,13 @@ func (f *fakeStore) Drawn(_ context.Context, zoneID string, _ line.Place, _, _ i
 	return nil, err
 }
 
-func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ int, _ []byte) error {
+func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ []byte) (bool, error) {
 	leave, err := f.enter("KeepDraw", zoneID)
 	defer leave()
-	return err
+	return err == nil, err
 }
 
-func (f *fakeStore) Draw(_ context.Context, zoneID, _ string, _ int) ([]byte, error) {
+func (f *fakeStore) Draw(_ context.Context, zoneID, _ string) ([]byte, error) {
 	leave, err := f.enter("Draw", zoneID)
 	defer leave()
 	return nil, err

@@ -7,8 +7,7 @@
 // be exact at its time does not wait for a step: the stores let nobody in before the opening
 // and somebody from then on by themselves (event.Gate).
 //
-// When people have settled, one server writes the list of the draw, beside the steps. The other servers see that it is
-// being written, and begin to write it themselves if that does not go on. A write that fails goes on where it was. The
-// parts of a list have a name that only their writer uses. The head of the list is part 0 under the event's name, and
-// names the writer. From then on each server remembers the list, and writes it again if the store loses it.
+// When people have settled, each server makes the list of the draw from the line, and writes it unless the store has one:
+// the first list that is written whole is the draw's. From then on each server remembers that list, answers from memory
+// who asks for it, and writes it again if the store loses it.
 package schedule

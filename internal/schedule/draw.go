@@ -1,20 +1,31 @@
 package schedule
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"mime"
+	"net/http"
 	"slices"
-	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
-// ErrNoDraw: the zone has had no draw under that name lately, or no such part of its list.
+// ErrNoDraw: the zone has had no draw under that name lately, or there is no list of it.
 var ErrNoDraw = errors.New("schedule: no such draw")
+
+// caching lets caches hold a draw for a second, and its list for an hour: that does not change.
+const (
+	drawCaching = "public, max-age=1"
+	listCaching = "public, max-age=3600"
+)
 
 // Draw is what everybody may know of a draw.
 type Draw struct {
@@ -22,70 +33,71 @@ type Draw struct {
 	event.Draw
 	// Seed is the seed in hexadecimal, from the opening on; absent before.
 	Seed string `json:"seed,omitempty"`
-	// Tickets is how many are on the list, in so many Parts; absent before it is there.
-	Tickets int `json:"tickets,omitempty"`
-	Parts   int `json:"parts,omitempty"`
-	// ListHash is the SHA-256 of all tickets of the list, one after the other, in
-	// hexadecimal. It is there before the seed is.
+	// Tickets is how many are on the list. ListHash is the list's SHA-256, in hexadecimal; absent while there is no list.
+	// It is there before the seed is.
+	Tickets  int    `json:"tickets,omitempty"`
 	ListHash string `json:"listHash,omitempty"`
 }
 
-// Part is a part of the list of a draw.
-type Part struct {
-	ZoneID string `json:"zoneId"`
-	Event  string `json:"event"`
-	Part   int    `json:"part"`
-	Parts  int    `json:"parts"`
-	// First is the number of the first ticket: 1 in part 1.
-	First int `json:"first"`
-	// Tickets are in the order of their numbers, in hexadecimal.
-	Tickets []string `json:"tickets"`
+// list is the list of a draw: the tickets one after the other, in the order of their numbers.
+type list struct {
+	tickets []byte
+	hash    string
+	// lookMillis is when to look again whether the store has it.
+	lookMillis int64
+}
+
+func newList(tickets []byte) *list {
+	sum := sha256.Sum256(tickets)
+	return &list{tickets: tickets, hash: hex.EncodeToString(sum[:])}
+}
+
+// list returns what this server remembers of the list of a draw; nil for nothing.
+func (s *Schedule) list(nonce string) *list {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists[nonce]
 }
 
 // Draw returns the latest draw of an event. The error is a *serve.FieldError, ErrNoDraw or one of the store's.
 func (s *Schedule) Draw(ctx context.Context, zoneID, name string) (Draw, error) {
-	d, _, err := s.find(ctx, zoneID, name)
-	return d, err
-}
-
-// find returns the latest draw of an event, and the head of its list; nil while there is no list.
-func (s *Schedule) find(ctx context.Context, zoneID, name string) (Draw, *head, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
-		return Draw{}, nil, err
+		return Draw{}, err
 	}
 	z, err := s.Zones.Zone(ctx, zoneID)
 	if err != nil {
-		return Draw{}, nil, err
+		return Draw{}, err
 	}
-	if !event.ValidName(name) {
-		return Draw{}, nil, ErrNoDraw
+	i := lastIndex(z.EventState.Draws, name)
+	if i < 0 {
+		return Draw{}, ErrNoDraw
 	}
-	h, err := s.readHead(ctx, zoneID, name)
-	if err != nil {
-		return Draw{}, nil, err
-	}
-	d := Draw{ZoneID: zoneID}
+	d := Draw{ZoneID: zoneID, Draw: z.EventState.Draws[i]}
 	opened := true
-	switch i := lastIndex(z.EventState.Draws, name); {
-	case i >= 0:
-		d.Draw = z.EventState.Draws[i]
-		if now := z.EventState.Draw(); now != nil && now.Nonce == d.Nonce {
-			phase := z.EventState.Now.Phase
-			opened = phase == event.PhaseOpen || phase == event.PhaseClosed
-		}
-	case h != nil:
-		d.Draw = h.Draw
-	default:
-		return Draw{}, nil, ErrNoDraw
+	if now := z.EventState.Draw(); now != nil && now.Nonce == d.Nonce {
+		_, opened = z.EventState.Now.Step(event.StepOpens)
 	}
 	if seed, known := s.Seeds.Seed(zoneID, d.Draw); known && opened {
 		d.Seed = hex.EncodeToString(seed[:])
 	}
-	if h == nil || h.Nonce != d.Nonce || !h.Done {
-		return d, nil, nil
+	if l := s.list(d.Nonce); l != nil {
+		d.Tickets, d.ListHash = len(l.tickets)/len(event.Ticket{}), l.hash
 	}
-	d.Tickets, d.Parts, d.ListHash = h.Tickets, h.Parts, h.ListHash
-	return d, h, nil
+	return d, nil
+}
+
+// List returns the tickets of the draw that Draw returns, 16 bytes each, in the order of their numbers. The caller must
+// not change them. Its errors are those of Draw; ErrNoDraw, too, while there is no list.
+func (s *Schedule) List(ctx context.Context, zoneID, name string) (Draw, []byte, error) {
+	d, err := s.Draw(ctx, zoneID, name)
+	if err != nil {
+		return d, nil, err
+	}
+	l := s.list(d.Nonce)
+	if l == nil || l.hash != d.ListHash {
+		return d, nil, ErrNoDraw
+	}
+	return d, l.tickets, nil
 }
 
 func lastIndex(draws []event.Draw, name string) int {
@@ -97,26 +109,49 @@ func lastIndex(draws []event.Draw, name string) int {
 	return -1
 }
 
-// Part returns a part of the list of the draw that Draw returns, counted from 1. Its errors are those of Draw.
-func (s *Schedule) Part(ctx context.Context, zoneID, name, part string) (Part, error) {
-	_, h, err := s.find(ctx, zoneID, name)
+// ReadTickets reads a list.
+func ReadTickets(list []byte) ([]event.Ticket, error) {
+	if len(list)%len(event.Ticket{}) != 0 {
+		return nil, fmt.Errorf("schedule: a list of %d bytes is no whole number of tickets", len(list))
+	}
+	all := make([]event.Ticket, 0, len(list)/len(event.Ticket{}))
+	for ticket := range slices.Chunk(list, len(event.Ticket{})) {
+		all = append(all, event.Ticket(ticket))
+	}
+	return all, nil
+}
+
+// HTTP is the schedule's side of the public listener.
+type HTTP struct{ schedule *Schedule }
+
+// NewHTTP returns the handlers.
+func NewHTTP(s *Schedule) *HTTP { return &HTTP{schedule: s} }
+
+// Draw is GET /traffic/zones/:zoneId/events/:event/draw.
+func (h *HTTP) Draw(c echo.Context) error {
+	d, err := h.schedule.Draw(c.Request().Context(), c.Param("zoneId"), c.Param("event"))
 	if err != nil {
-		return Part{}, err
+		return err
 	}
-	n, err := strconv.Atoi(part)
-	if h == nil || err != nil || n < 1 || n > h.Parts {
-		return Part{}, ErrNoDraw
-	}
-	text, err := s.Zones.Draw(ctx, zoneID, partName(h), n)
+	c.Response().Header().Set(echo.HeaderCacheControl, drawCaching)
+	return c.JSON(http.StatusOK, d)
+}
+
+// List is GET /traffic/zones/:zoneId/events/:event/draw/list. A range of it may be asked for.
+func (h *HTTP) List(c echo.Context) error {
+	d, tickets, err := h.schedule.List(c.Request().Context(), c.Param("zoneId"), c.Param("event"))
 	if err != nil {
-		return Part{}, err
+		return err
 	}
-	if text == nil {
-		return Part{}, fmt.Errorf("%w: part %d is not kept any more", ErrNoDraw, n)
-	}
-	p := Part{ZoneID: zoneID, Event: name, Part: n, Parts: h.Parts, First: (n-1)*store.DrawnBatch + 1}
-	for ticket := range slices.Chunk(text, len(event.Ticket{})) {
-		p.Tickets = append(p.Tickets, hex.EncodeToString(ticket))
-	}
-	return p, nil
+	c.Response().Header().Set(echo.HeaderCacheControl, listCaching)
+	d.ServeList(c.Response(), c.Request(), tickets)
+	return nil
+}
+
+// ServeList answers a request for the list, or for a range of it.
+func (d *Draw) ServeList(w http.ResponseWriter, r *http.Request, tickets []byte) {
+	w.Header().Set("Content-Type", echo.MIMEOctetStream)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.ZoneID + "-" + d.Event + ".list"}))
+	w.Header().Set("ETag", `"`+d.ListHash+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(tickets))
 }

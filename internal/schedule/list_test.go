@@ -1,9 +1,9 @@
 package schedule
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +14,29 @@ import (
 	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
+
+// gathers and opens are when people gather for the draws of these tests, and when those open.
+const gathers, opens = 10 * time.Second, 2 * time.Minute
+
+// closed is a room in which 40 have gathered for a draw, 2 s before the draw closes.
+func closed(t *testing.T) *room {
+	t.Helper()
+	r := newRoom(t, event.Event{Order: event.OrderDraw}, gathers, opens)
+	r.pass(gathers + time.Second)
+	r.join(40)
+	r.pass(opens - 32*time.Second - gathers - time.Second)
+	return r
+}
+
+// list is the list of the draw as a server has it; nil for none.
+func (s server) published(t *testing.T) []byte {
+	t.Helper()
+	_, list, err := s.List(t.Context(), zoneID, "noon")
+	if err != nil && !errors.Is(err, ErrNoDraw) {
+		t.Fatal(err)
+	}
+	return list
+}
 
 // forgets puts a store in the place of the servers' own that knows nothing of draws: all that was published is lost.
 func (r *room) forgets() {
@@ -34,53 +57,42 @@ type forgetful struct {
 	draws *embedded.Store
 }
 
-func (f forgetful) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
-	return f.draws.KeepDraw(ctx, zoneID, event, part, text)
+func (f forgetful) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (bool, error) {
+	return f.draws.KeepDraw(ctx, zoneID, nonce, list)
 }
 
-func (f forgetful) Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error) {
-	return f.draws.Draw(ctx, zoneID, event, part)
+func (f forgetful) Draw(ctx context.Context, zoneID, nonce string) ([]byte, error) {
+	return f.draws.Draw(ctx, zoneID, nonce)
 }
 
 // TestListThatIsLostIsWrittenAnew: by a server that has not written it, long after the opening, and the same.
 func TestListThatIsLostIsWrittenAnew(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
-	r.pass(11 * time.Second)
-	r.join(40)
-	r.pass(109 * time.Second)
-	was, err := r.servers[0].Part(ctx, zoneID, "noon", "1")
-	if err != nil || len(was.Tickets) != 40 {
-		t.Fatalf("%+v, %v", was, err)
+	r := closed(t)
+	r.pass(32 * time.Second)
+	was := r.servers[0].published(t)
+	if len(was) != 40*ticketBytes {
+		t.Fatalf("%d bytes", len(was))
 	}
 	r.pass(time.Hour)
 	for i := range r.servers { // each is the last one that remembers
 		r.forgets()
-		if _, err := r.servers[i].Part(ctx, zoneID, "noon", "1"); !errors.Is(err, ErrNoDraw) {
-			t.Errorf("a list that is lost: %v", err)
-		}
 		clear(r.servers[1-i].lists)
 		r.later(lookEvery * time.Millisecond)
-		r.servers[i].RunOnce(ctx)
-		is, err := r.servers[1-i].Part(ctx, zoneID, "noon", "1")
-		if err != nil || !slices.Equal(is.Tickets, was.Tickets) {
-			t.Errorf("%+v, %v", is, err)
+		r.servers[i].RunOnce(t.Context())
+		r.servers[1-i].RunOnce(t.Context())
+		if is := r.servers[1-i].published(t); !bytes.Equal(is, was) {
+			t.Errorf("%d bytes, want the same %d", len(is), len(was))
 		}
-		r.pass(lookEvery * time.Millisecond) // the other one reads it
 	}
 }
 
-// TestNoListWithoutAllOfTheLine: a line that was lost a moment before the draw closed is not whole yet, and nobody can
-// tell who was in it when the sale has opened.
+// TestNoListWithoutAllOfTheLine: nobody can tell who was in the line when the sale has opened.
 func TestNoListWithoutAllOfTheLine(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
 	for _, remembers := range []bool{true, false} {
-		r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
-		r.pass(11 * time.Second)
-		r.join(40)
-		r.pass(109 * time.Second)
+		r := closed(t)
+		r.pass(32 * time.Second)
 		r.forgets()
 		if !remembers {
 			for i := range r.servers {
@@ -88,33 +100,74 @@ func TestNoListWithoutAllOfTheLine(t *testing.T) {
 			}
 		}
 		r.pass(time.Minute)
-		d, err := r.servers[0].Draw(ctx, zoneID, "noon")
-		if err != nil || d.Seed == "" || (d.Tickets == 40) != remembers || (d.Parts == 1) != remembers {
+		d, err := r.servers[0].Draw(t.Context(), zoneID, "noon")
+		if err != nil || d.Seed == "" || (d.Tickets == 40) != remembers || (d.ListHash != "") != remembers {
 			t.Errorf("remembered %t: %+v, %v", remembers, d, err)
 		}
 	}
 }
 
-// brief returns fewer at a time of the line than there are, as a store may.
-type brief struct{ *registry.Registry }
+// TestTwoServersMakeTheListAtOnce: somebody leaves between the two, and both have the one that was written first.
+func TestTwoServersMakeTheListAtOnce(t *testing.T) {
+	t.Parallel()
+	r := closed(t)
+	r.later(4 * time.Second)
+	slow := r.servers[1]
+	slow.Zones = late{slow.zones, func() {
+		if err := slow.zones.Leave(t.Context(), zoneID, r.places["v7"]); err != nil {
+			t.Error(err)
+		}
+		r.servers[0].RunOnce(t.Context())
+	}}
+	slow.RunOnce(t.Context())
+	one, other := r.servers[0].published(t), slow.published(t)
+	if len(one) != 39*ticketBytes || !bytes.Equal(one, other) {
+		t.Errorf("%d and %d bytes", len(one), len(other))
+	}
+}
 
-func (b brief) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
-	all, err := b.Registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
+// late does something when it has read the line, and before it writes a list.
+type late struct {
+	*registry.Registry
+	then func()
+}
+
+func (l late) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (bool, error) {
+	l.then()
+	return l.Registry.KeepDraw(ctx, zoneID, nonce, list)
+}
+
+// failing returns few visitors at a time, and answers every second time only.
+type failing struct {
+	*registry.Registry
+	calls *int
+}
+
+func (f failing) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
+	if *f.calls++; *f.calls%15 == 2 {
+		return nil, line.ErrStoreUnavailable
+	}
+	all, err := f.Registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
 	return all[:min(7, len(all))], err
 }
 
-// TestListHasAllOfTheLine: however many are read of it at a time.
+// TestListHasAllOfTheLine: however many are read of it at a time, and if a call fails. The list of nobody is one, too.
 func TestListHasAllOfTheLine(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
-	for i := range r.servers {
-		r.servers[i].Zones = brief{r.servers[i].zones}
-	}
-	r.pass(11 * time.Second)
-	r.join(40)
-	r.pass(109 * time.Second)
-	if d, err := r.servers[0].Draw(t.Context(), zoneID, "noon"); err != nil || d.Tickets != 40 || d.Parts != 1 {
-		t.Errorf("%+v, %v", d, err)
+	for _, n := range []int{40, 0} {
+		r := newRoom(t, event.Event{Order: event.OrderDraw}, gathers, opens)
+		calls := 0
+		for i := range r.servers {
+			r.servers[i].Zones = failing{r.servers[i].zones, &calls}
+		}
+		r.pass(gathers + time.Second)
+		r.join(n)
+		r.pass(100 * time.Second)
+		for _, s := range r.servers {
+			if d, err := s.Draw(t.Context(), zoneID, "noon"); err != nil || d.Tickets != n || d.ListHash == "" {
+				t.Errorf("of %d: %+v, %v", n, d, err)
+			}
+		}
 	}
 }
 
@@ -133,24 +186,21 @@ func (s stuck) Drawn(ctx context.Context, zoneID string, after line.Place, fromM
 	}
 }
 
-// TestNoStepWaitsForAList: another zone opens in time while a list is read; and it ends with the server.
-func TestNoStepWaitsForAList(t *testing.T) {
+// TestNothingWaitsForAList: neither this zone's opening nor another one's; and it ends with the server.
+func TestNothingWaitsForAList(t *testing.T) {
 	t.Parallel()
 	for _, released := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx := t.Context()
-			r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
+			r := closed(t)
 			other := zone.Defaults("OTHER")
-			other.Events = []event.Event{{Name: "late", OpensAt: r.at.Add(100 * time.Second).Format(time.RFC3339)}}
+			other.Events = []event.Event{{Name: "late", OpensAt: r.at.Add(10 * time.Second).Format(time.RFC3339)}}
 			if _, err := r.store.PutZone(ctx, other, nil, "test"); err != nil {
 				t.Fatal(err)
 			}
 			for _, s := range r.servers {
 				s.zones.RunOnce(ctx)
 			}
-			r.pass(11 * time.Second)
-			r.join(40)
-			r.pass(78 * time.Second)
 			release := make(chan struct{})
 			s := r.servers[0]
 			s.Zones = stuck{s.zones, release}
@@ -166,164 +216,17 @@ func TestNoStepWaitsForAList(t *testing.T) {
 			if released {
 				close(release)
 				<-time.After(time.Second)
+			} else {
+				r.later(30 * time.Second)
+				<-time.After(time.Second)
+				if z, err = r.store.Zone(ctx, zoneID); err != nil || z.EventState.Now.Phase != event.PhaseOpen {
+					t.Errorf("while its list is read, the zone is %+v, %v", z.EventState.Now, err)
+				}
 			}
 			s.Stop()
-			if d, err := r.servers[1].Draw(ctx, zoneID, "noon"); err != nil || (d.Tickets == 40) != released || d.Seed != "" {
-				t.Errorf("released %t: %+v, %v", released, d, err)
+			if list := s.published(t); (len(list) == 40*ticketBytes) != released {
+				t.Errorf("released %t: %d bytes", released, len(list))
 			}
-		})
-	}
-}
-
-// failing answers every second time only, and counts how often the line is read from its beginning.
-type failing struct {
-	brief
-	calls, begun *int
-}
-
-func (f failing) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
-	if *f.calls++; *f.calls%2 == 0 {
-		return nil, line.ErrStoreUnavailable
-	}
-	if after.ID == (line.ID{}) {
-		*f.begun++
-	}
-	return f.brief.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
-}
-
-// TestListGoesOnWhereItFailed, and has everybody once.
-func TestListGoesOnWhereItFailed(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
-	calls, begun := 0, 0
-	for i := range r.servers {
-		r.servers[i].Zones = failing{brief{r.servers[i].zones}, &calls, &begun}
-	}
-	r.pass(11 * time.Second)
-	r.join(40)
-	r.pass(100 * time.Second)
-	p, err := r.servers[1].Part(t.Context(), zoneID, "noon", "1")
-	slices.Sort(p.Tickets)
-	if err != nil || begun != 1 || len(slices.Compact(p.Tickets)) != 40 {
-		t.Errorf("begun %d times, %d tickets, %v", begun, len(p.Tickets), err)
-	}
-}
-
-// TestTurns: a list of more parts than one go writes is written, read by the other server and restored whole.
-func TestTurns(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, testTurns)
-}
-
-func testTurns(t *testing.T) {
-	ctx := t.Context()
-	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
-	r.pass(11 * time.Second)
-	z, err := r.store.Zone(ctx, zoneID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := *z.EventState.Draw()
-	tickets := make([]byte, 2*aTurn*partBytes+partBytes/2)
-	for i := range tickets {
-		tickets[i] = byte(i * 7 >> (i % 13))
-	}
-	for i, s := range r.servers {
-		l := s.list(d.Nonce)
-		if i == 0 {
-			l.work = &work{head: head{Draw: d, By: s.writer}, tickets: tickets, whole: true}
-		}
-		goes, more := 0, true
-		for ; more; goes++ {
-			if i == 0 {
-				more, err = s.write(ctx, zoneID, l, 1)
-			} else {
-				var h *head
-				if h, err = s.readHead(ctx, zoneID, d.Event); err == nil {
-					more, err = s.remember(ctx, zoneID, l, h)
-				}
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if goes != 3 || !slices.Equal(l.tickets, tickets) || l.head == nil || l.head.Parts != 2*aTurn+1 || l.work != nil {
-			t.Errorf("server %d, in %d goes: %d bytes, %+v", i, goes, len(l.tickets), l.head)
-		}
-	}
-}
-
-// uneven reads the lines of zones one visitor at a time, slowly those whose name begins with S, and never of those with H, which
-// hang. It notes when the list of a zone is there.
-type uneven struct {
-	*registry.Registry
-	there map[string]time.Time
-}
-
-func (u uneven) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	if zoneID[0] == 'H' {
-		<-time.After(400 * time.Millisecond)
-		return line.Stats{}, line.ErrStoreUnavailable
-	}
-	return u.Registry.Stats(ctx, zoneID)
-}
-
-func (u uneven) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
-	if zoneID[0] == 'S' {
-		<-time.After(300 * time.Millisecond)
-	}
-	all, err := u.Registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
-	return all[:min(1, len(all))], err
-}
-
-func (u uneven) KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error {
-	if part > 0 {
-		u.there[zoneID] = time.Now()
-	}
-	return u.Registry.KeepDraw(ctx, zoneID, event, part, text)
-}
-
-// TestNoListWaitsForAnotherZone: the nodes of some zones hang, or are slow. A list of 20 turns in another zone is there long before
-// the opening; and that of the slow one in time.
-func TestNoListWaitsForAnotherZone(t *testing.T) {
-	t.Parallel()
-	for _, others := range [][]string{{"H1", "H2", "H3", "H4", "H5", "H6", "H7", "H8"}, {"S1"}} {
-		t.Run(others[0], func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				ctx := t.Context()
-				r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
-				z, err := r.store.Zone(ctx, zoneID)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, name := range others {
-					z.ZoneID = name
-					if _, err := r.store.PutZone(ctx, z, nil, "test"); err != nil {
-						t.Fatal(err)
-					}
-				}
-				s := r.servers[0]
-				s.zones.RunOnce(ctx)
-				r.pass(11 * time.Second)
-				r.join(20 * aTurn)
-				for i := range 2 * aTurn {
-					if _, err := s.zones.Join(ctx, others[0], line.ID{1, byte(i)}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				r.later(82 * time.Second)
-				u := uneven{s.zones, make(map[string]time.Time)}
-				s.Zones = u
-				began := time.Now()
-				s.publishAll(ctx)
-				if took := u.there[zoneID].Sub(began); took < 0 || took > 10*time.Second {
-					t.Errorf("beside %v the list takes %v", others, took)
-				}
-				if took := u.there["S1"].Sub(began); others[0] == "S1" && (took < 0 || took > 28*time.Second) {
-					t.Errorf("that of the slow zone takes %v", took)
-				}
-			})
 		})
 	}
 }

@@ -2,8 +2,6 @@ package schedule
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -13,115 +11,100 @@ import (
 )
 
 const (
-	// publishAfter is how many milliseconds after people have settled the list is begun. By then, joins that were on
+	// publishAfter is how many milliseconds after people have settled the list is made. By then, joins that were on
 	// their way have ended.
 	publishAfter = 1_000
-	// claimLife is after how many milliseconds without progress another server begins the list anew. A list of a
-	// million tickets takes some 5 s.
-	claimLife = 8_000
 	// lookEvery is how many milliseconds apart a server looks whether the store still has a list.
 	lookEvery = 2_000
 )
 
-// head is part 0 of the list of a draw: the draw itself, and what is known of the list.
-type head struct {
-	event.Draw
-	// By names the server that writes the list. Its parts, 1 to Parts, are kept under that name, too.
-	By string `json:"by"`
-	// ClaimedMillis is when that server last went on with it. Done: the list is complete, and has so many Tickets.
-	ClaimedMillis int64 `json:"claimed"`
-	Done          bool  `json:"done"`
-	Parts         int   `json:"parts"`
-	Tickets       int   `json:"tickets"`
-	// ListHash is described at Draw.
-	ListHash string `json:"listHash,omitempty"`
-}
-
-// readHead returns the head of the list of the latest draw of an event; nil for none.
-func (s *Schedule) readHead(ctx context.Context, zoneID, name string) (*head, error) {
-	text, err := s.Zones.Draw(ctx, zoneID, name, 0)
-	if err != nil || text == nil {
-		return nil, err
-	}
-	h := new(head)
-	if err := json.Unmarshal(text, h); err != nil {
-		return nil, fmt.Errorf("schedule: a draw is damaged: %w", err)
-	}
-	return h, nil
-}
-
-func (s *Schedule) keepHead(ctx context.Context, zoneID string, h *head) error {
-	text, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	return s.Zones.KeepDraw(ctx, zoneID, h.Event, 0, text)
-}
-
-// publish goes on with those lists of a zone's draws that the store should have, and has not. more: one of them is not
-// complete yet.
-func (s *Schedule) publish(ctx context.Context, z zone.Settings) (more bool, err error) {
+// publish sees to it that the store has the lists of a zone's draws, and that this server remembers them.
+func (s *Schedule) publish(ctx context.Context, z zone.Settings) error {
 	if len(z.EventState.Draws) == 0 {
-		return false, nil
+		return nil
 	}
 	stats, err := s.Zones.Stats(ctx, z.ZoneID)
 	if err != nil {
-		return false, err
+		return err
 	}
 	now := stats.State
-	for i, d := range z.EventState.Draws {
-		if lastIndex(z.EventState.Draws, d.Event) != i || now.NowMillis < d.SettlesAtMillis+publishAfter ||
-			now.NowMillis >= d.OpensAtMillis+store.DrawLife.Milliseconds() {
+	for _, d := range z.EventState.Draws {
+		if now.NowMillis < d.SettlesAtMillis+publishAfter || now.NowMillis >= d.OpensAtMillis+store.DrawLife.Milliseconds() {
 			continue
 		}
-		next := z.EventState.Draw()
-		gathered := next != nil && next.Nonce == d.Nonce && z.EventState.Now.Phase != event.PhaseAnnounced
-		// A line that was lost is whole when everybody has polled.
-		whole := now.NowMillis >= now.LostAtMillis+window.FreezeMillis
-		goesOn, err := s.see(ctx, z.ZoneID, &d, now, gathered && whole && now.NowMillis < d.OpensAtMillis)
-		if err != nil {
-			return false, err
+		current := z.EventState.Draw()
+		gathered := current != nil && current.Nonce == d.Nonce && z.EventState.Now.Phase != event.PhaseAnnounced
+		if err := s.see(ctx, z.ZoneID, &d, now, gathered); err != nil {
+			return err
 		}
-		more = more || goesOn
 	}
-	return more, nil
+	return nil
 }
 
-// see looks for the list of a draw. If the store does not have it, see goes on with writing it: from what this server
-// remembers or, with fromLine, from the line. If this server does not know it, see goes on with reading it. more: the list is
-// not complete yet.
-func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now line.State, fromLine bool) (more bool, err error) {
+// see looks for the list of a draw. If the store does not have it, see writes it: as this server remembers it or, of a draw
+// for which people have gathered, from the line.
+func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now line.State, gathered bool) error {
 	l := s.list(d.Nonce)
-	if l.work == nil && now.NowMillis < l.lookMillis {
-		return false, nil
+	if l != nil && now.NowMillis < l.lookMillis {
+		return nil
 	}
-	h, err := s.readHead(ctx, zoneID, d.Event)
-	if err != nil {
-		return false, err
-	}
-	there := h != nil && h.Nonce == d.Nonce
-	switch {
-	case there && h.Done && l.head == nil:
-		more, err = s.remember(ctx, zoneID, l, h)
-	case there && h.Done:
-		l.work = nil
-	case there && h.By != s.writer && now.NowMillis < h.ClaimedMillis+claimLife:
-		return false, nil // another server is writing it
-	case l.head != nil:
-		if l.work == nil {
-			l.work = &work{head: head{Draw: *d, By: s.writer}, tickets: l.tickets, whole: true}
+	if l == nil {
+		tickets, err := s.Zones.Draw(ctx, zoneID, d.Nonce)
+		if err != nil {
+			return err
 		}
-		more, err = s.write(ctx, zoneID, l, now.NowMillis)
-	case l.work != nil && l.work.head.By == s.writer && l.work.lostMillis == now.LostAtMillis && (fromLine || l.work.whole):
-		more, err = s.write(ctx, zoneID, l, now.NowMillis)
-	case fromLine:
-		l.work = &work{head: head{Draw: *d, By: s.writer}, lostMillis: now.LostAtMillis}
-		more, err = s.write(ctx, zoneID, l, now.NowMillis)
-	default:
-		l.work = nil // the line does not say any more who stood in it
+		if tickets == nil && gathered {
+			tickets, err = s.make(ctx, zoneID, d, now)
+		}
+		if err != nil || tickets == nil {
+			return err
+		}
+		l = newList(tickets)
+	} else if written, err := s.Zones.KeepDraw(ctx, zoneID, d.Nonce, l.tickets); err != nil {
+		return err
+	} else if written {
+		s.Logger.WarnContext(ctx, "the store had lost the list of a draw, and has it again", "zone", zoneID, "event", d.Event)
 	}
-	if err == nil && !more {
-		l.lookMillis = now.NowMillis + lookEvery
+	next := *l
+	next.lookMillis = now.NowMillis + lookEvery
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lists[d.Nonce] = &next
+	return nil
+}
+
+// make writes the list of those who stand in the line, and returns the list that the store has then: another server may have
+// been faster. It returns nil if the line may lack some: it was lost and not everybody has polled since, or it has opened.
+func (s *Schedule) make(ctx context.Context, zoneID string, d *event.Draw, now line.State) ([]byte, error) {
+	tickets := []byte{}
+	var after line.Place
+	for {
+		some, err := s.Zones.Drawn(ctx, zoneID, after, d.FromMicros, d.UptoMicros)
+		if err != nil {
+			return nil, err
+		}
+		if len(some) == 0 {
+			break
+		}
+		for _, one := range some {
+			t := event.TicketOf(zoneID, d.Event, one.ID)
+			tickets, after = append(tickets, t[:]...), one
+		}
 	}
-	return more, err
+	stats, err := s.Zones.Stats(ctx, zoneID)
+	if err != nil {
+		return nil, err
+	}
+	if now.NowMillis < stats.State.LostAtMillis+window.FreezeMillis || stats.State.NowMillis >= d.OpensAtMillis {
+		return nil, nil
+	}
+	written, err := s.Zones.KeepDraw(ctx, zoneID, d.Nonce, tickets)
+	if err != nil {
+		return nil, err
+	}
+	if written {
+		s.Logger.InfoContext(ctx, "the list of a draw is published", "zone", zoneID, "event", d.Event, "tickets", len(tickets)/len(event.Ticket{}))
+		return tickets, nil
+	}
+	return s.Zones.Draw(ctx, zoneID, d.Nonce)
 }

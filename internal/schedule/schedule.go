@@ -24,8 +24,8 @@ type Zones interface {
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
 	Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error)
-	KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error
-	Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error)
+	KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error)
+	Draw(ctx context.Context, zoneID, nonce string) (list []byte, err error)
 }
 
 // Seeds makes and knows the seeds of draws.
@@ -53,17 +53,15 @@ type Options struct {
 // Schedule makes the steps of events. It is safe for concurrent use.
 type Schedule struct {
 	Options
-	// writer names this server in the lists that it writes.
-	writer string
-
-	// lists are what this server knows of the lists of draws, by nonce.
-	lists map[string]*list
 
 	mu sync.Mutex
-	// troubled has, by the zone and what fails there, what the log has said already.
+	// lists are the lists of draws that this server remembers, by nonce. So a store that loses one gets the same back. The
+	// line could not give it back: visitors who were let in are not in it any more.
+	lists map[string]*list
+	// troubled has, by what is done and the zone, what the log has said already.
 	troubled map[string]bool
-	// looking has the zones whose steps are being looked at in the background, by name.
-	looking sync.Map
+	// busy has what is being done in the background, by what it is and the zone.
+	busy sync.Map
 
 	background background.Group
 }
@@ -73,14 +71,32 @@ func New(o Options) *Schedule {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	writer, _ := o.Seeds.Commit("")
-	return &Schedule{Options: o, writer: writer, lists: make(map[string]*list), troubled: make(map[string]bool)}
+	return &Schedule{Options: o, lists: make(map[string]*list), troubled: make(map[string]bool)}
 }
 
-// Start makes steps in the background until Stop. Lists are written beside the steps, since a list of a million tickets
-// takes seconds, and one at a time.
+// task is what is done in a zone again and again.
+type task struct {
+	name string
+	do   func(*Schedule, context.Context, zone.Settings) error
+}
+
+// tasks do not wait for one another, in one zone or in several: a list of a million tickets takes seconds, and each zone
+// may lie on another node.
+var tasks = []task{{"a step", (*Schedule).look}, {"the list of a draw", (*Schedule).publish}}
+
+// Start makes steps and publishes lists in the background until Stop.
 func (s *Schedule) Start(ctx context.Context) {
-	s.background.Start(ctx, background.Every(every, s.makeAll), background.Every(every, s.publishAll))
+	s.background.Start(ctx, background.Every(every, func(ctx context.Context) {
+		s.each(ctx, func(t task, z zone.Settings) {
+			if _, already := s.busy.LoadOrStore(t.name+z.ZoneID, true); already {
+				return
+			}
+			s.background.Go(func() {
+				defer s.busy.Delete(t.name + z.ZoneID)
+				s.log(ctx, z.ZoneID, t.name, t.do(s, ctx, z))
+			})
+		})
+	}))
 }
 
 // Stop ends that, and waits for it.
@@ -89,77 +105,37 @@ func (s *Schedule) Stop() { s.background.Stop() }
 // RunOnce does once what Start has done again and again: it makes one step in each zone in which one is due, and writes
 // the lists that the store should have.
 func (s *Schedule) RunOnce(ctx context.Context) {
-	s.makeSteps(ctx)
-	s.publishAll(ctx)
+	s.each(ctx, func(t task, z zone.Settings) { s.log(ctx, z.ZoneID, t.name, t.do(s, ctx, z)) })
 }
 
-// zones are the zones that have events; none with an error.
-func (s *Schedule) zones(ctx context.Context) (all []zone.Settings, err error) {
-	zones, err := s.Zones.Zones(ctx) // the registry's log says why not
-	for _, z := range zones {
-		if len(z.Events) > 0 || !z.EventState.IsZero() {
-			all = append(all, z)
-		}
+// each calls do with each task in each zone that has events, and forgets the lists of draws that no zone has any more.
+func (s *Schedule) each(ctx context.Context, do func(t task, z zone.Settings)) {
+	zones, err := s.Zones.Zones(ctx)
+	if err != nil {
+		return // the registry's log says why
 	}
-	return all, err
-}
-
-// makeAll begins makeSteps in all zones. They do not wait for one another: each may lie on another node.
-func (s *Schedule) makeAll(ctx context.Context) {
-	zones, _ := s.zones(ctx)
+	draws := make(map[string]bool)
 	for _, z := range zones {
-		if _, already := s.looking.LoadOrStore(z.ZoneID, true); already {
+		for _, d := range z.EventState.Draws {
+			draws[d.Nonce] = true
+		}
+		if len(z.Events) == 0 && z.EventState.IsZero() {
 			continue
 		}
-		s.background.Go(func() {
-			defer s.looking.Delete(z.ZoneID)
-			s.log(ctx, z.ZoneID, "a step", s.look(ctx, z))
-		})
-	}
-}
-
-// makeSteps looks at one zone after the other.
-func (s *Schedule) makeSteps(ctx context.Context) {
-	zones, _ := s.zones(ctx)
-	for _, z := range zones {
-		s.log(ctx, z.ZoneID, "a step", s.look(ctx, z))
-	}
-}
-
-// publishAll goes on with all lists in turn until all are complete. A zone that fails is left out for a while: its Redis
-// node may hang, and each attempt would hold up the other lists.
-func (s *Schedule) publishAll(ctx context.Context) {
-	failed := make(map[string]time.Time)
-	for more := true; more && ctx.Err() == nil; {
-		more = false
-		zones, err := s.zones(ctx)
-		if err != nil {
-			return
+		for _, t := range tasks {
+			do(t, z)
 		}
-		draws := make(map[string]bool)
-		for _, z := range zones {
-			for _, d := range z.EventState.Draws {
-				draws[d.Nonce] = true
-			}
-			if at, known := failed[z.ZoneID]; known && time.Since(at) < leaveOut {
-				continue
-			}
-			goesOn, err := s.publish(ctx, z)
-			s.log(ctx, z.ZoneID, "the list of a draw", err)
-			if err != nil {
-				failed[z.ZoneID] = time.Now()
-			}
-			more = more || goesOn
-		}
-		maps.DeleteFunc(s.lists, func(nonce string, _ *list) bool { return !draws[nonce] })
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.lists, func(nonce string, _ *list) bool { return !draws[nonce] })
 }
 
 // log says once that something fails, and once that it does not any more.
 func (s *Schedule) log(ctx context.Context, zoneID, what string, err error) {
 	s.mu.Lock()
-	before := s.troubled[zoneID+what]
-	s.troubled[zoneID+what] = err != nil
+	before := s.troubled[what+zoneID]
+	s.troubled[what+zoneID] = err != nil
 	s.mu.Unlock()
 	switch {
 	case err != nil && !before && ctx.Err() == nil:

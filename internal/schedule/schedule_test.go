@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -112,30 +113,27 @@ func TestDrawIsAsItsListSays(t *testing.T) {
 	ctx := t.Context()
 	r := newRoom(t, event.Event{Order: event.OrderDraw, Settings: event.Values{"perMinute": "120"}}, 10*time.Second, 2*time.Minute)
 	r.pass(time.Second)
-	d, err := r.servers[0].Draw(ctx, zoneID, "noon")
-	if err != nil || d.Commitment == "" || d.Seed != "" || d.Parts != 0 {
-		t.Fatalf("before people gather: %+v, %v", d, err)
+	earlier, err := r.servers[0].Draw(ctx, zoneID, "noon")
+	if d := earlier; err != nil || d.Commitment == "" || d.Seed != "" || d.ListHash != "" {
+		t.Fatalf("before people gather: %+v, %v", earlier, err)
 	}
 	r.pass(9 * time.Second)
 	r.join(40)
 	r.pass(78 * time.Second) // 2 s before the draw closes
-	if _, err := r.servers[1].Part(ctx, zoneID, "noon", "1"); !errors.Is(err, ErrNoDraw) {
+	if _, _, err := r.servers[1].List(ctx, zoneID, "noon"); !errors.Is(err, ErrNoDraw) {
 		t.Errorf("a list before the draw has closed: %v", err)
 	}
 	r.pass(4 * time.Second)
-	p, err := r.servers[1].Part(ctx, zoneID, "noon", "1")
-	if err != nil || len(p.Tickets) != 40 || p.First != 1 {
-		t.Fatalf("%+v, %v", p, err)
-	}
-	number := make(map[string]int64)
-	for i, ticket := range p.Tickets {
-		number[ticket] = int64(i) + 1
+	d, list, err := r.servers[1].List(ctx, zoneID, "noon")
+	tickets, fault := ReadTickets(list)
+	if err != nil || fault != nil || len(tickets) != 40 || d.ListHash == "" {
+		t.Fatalf("%+v, %v, %v", d, err, fault)
 	}
 	for name, place := range r.places {
 		a, err := r.servers[0].zones.Poll(ctx, zoneID, place)
-		mine := event.TicketOf(zoneID, "noon", place.ID)
-		if err != nil || a.Position != number[hex.EncodeToString(mine[:])] {
-			t.Errorf("%s stands at %d, the list says %d: %v", name, a.Position, number[hex.EncodeToString(mine[:])], err)
+		number := slices.Index(tickets, event.TicketOf(zoneID, "noon", place.ID)) + 1
+		if err != nil || a.Position != int64(number) {
+			t.Errorf("%s stands at %d, the list says %d: %v", name, a.Position, number, err)
 		}
 	}
 	if d, err = r.servers[0].Draw(ctx, zoneID, "noon"); err != nil || d.Seed != "" {
@@ -145,7 +143,7 @@ func TestDrawIsAsItsListSays(t *testing.T) {
 	if d, err = r.servers[1].Draw(ctx, zoneID, "noon"); err != nil || d.Seed == "" || d.Tickets != 40 {
 		t.Fatalf("after the opening: %+v, %v", d, err)
 	}
-	if fault := (&Published{d, []Part{p}}).Fault(nil); fault != "" {
+	if fault := d.Fault(list, &earlier); fault != "" {
 		t.Error(fault)
 	}
 	z, err := r.store.Zone(ctx, zoneID)

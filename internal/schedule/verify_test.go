@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -16,98 +15,89 @@ import (
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
-// drawnList is a draw of n visitors, in parts of 40.
-func drawnList(n int, seed event.Seed) (p Published) {
-	p.ZoneID, p.Event, p.Seed, p.Commitment = zoneID, "noon", hex.EncodeToString(seed[:]), seed.Commitment()
-	p.FromMicros, p.UptoMicros, p.Tickets = 1_800_000_000_000_000, 1_800_000_600_000_000, n
+const ticketBytes = len(event.Ticket{})
+
+// drawnList is a draw of n visitors, and its list.
+func drawnList(n int, seed event.Seed) (d Draw, list []byte) {
+	d.ZoneID, d.Event, d.Seed, d.Commitment = zoneID, "noon", hex.EncodeToString(seed[:]), seed.Commitment()
+	d.FromMicros, d.UptoMicros = 1_800_000_000_000_000, 1_800_000_600_000_000
 	all := make([]event.Ticket, n)
 	for i := range all {
 		var id line.ID
 		binary.BigEndian.PutUint64(id[:], uint64(i))
 		all[i] = event.TicketOf(zoneID, "noon", id)
 	}
-	slices.SortFunc(all, func(a, b event.Ticket) int { return cmp.Compare(p.Score(seed, a), p.Score(seed, b)) })
-	sum := sha256.New()
-	for part := range slices.Chunk(all, 40) {
-		p.Parts++
-		one := Part{ZoneID: zoneID, Event: "noon", Part: p.Parts, First: (p.Parts-1)*40 + 1}
-		for _, t := range part {
-			sum.Write(t[:])
-			one.Tickets = append(one.Tickets, hex.EncodeToString(t[:]))
-		}
-		p.List = append(p.List, one)
+	slices.SortFunc(all, func(a, b event.Ticket) int { return cmp.Compare(d.Score(seed, a), d.Score(seed, b)) })
+	for _, t := range all {
+		list = append(list, t[:]...)
 	}
-	p.ListHash = hex.EncodeToString(sum.Sum(nil))
-	return p
+	d.sum(list)
+	return d, list
+}
+
+// sum makes the draw that of the list, as a forger would who knows of the sum.
+func (d *Draw) sum(list []byte) {
+	sum := sha256.Sum256(list)
+	d.Tickets, d.ListHash = len(list)/ticketBytes, hex.EncodeToString(sum[:])
+}
+
+// moved is the list with a ticket moved from one number to another, which is smaller.
+func moved(list []byte, from, to int) []byte {
+	at := func(n int) int { return (n - 1) * ticketBytes }
+	ticket := slices.Clone(list[at(from):at(from+1)])
+	return slices.Insert(slices.Delete(slices.Clone(list), at(from), at(from+1)), at(to), ticket...)
 }
 
 // TestForgedListIsRefused: whatever is changed, and also by one who makes the sums fit.
 func TestForgedListIsRefused(t *testing.T) {
 	t.Parallel()
 	seed, other := event.Seed{1}, event.Seed{2}
-	genuine := drawnList(100, seed)
-	if fault := genuine.Fault(&genuine.Draw); fault != "" {
+	genuine, list := drawnList(100, seed)
+	if fault := genuine.Fault(list, &genuine); fault != "" {
 		t.Fatal(fault)
 	}
 	hexOf := func(s event.Seed) string { return hex.EncodeToString(s[:]) }
-	// rehash is done by a forger who knows of the sum.
-	rehash := func(p *Published) {
-		sum := sha256.New()
-		for _, part := range p.List {
-			for _, ticket := range part.Tickets {
-				raw, _ := hex.DecodeString(ticket)
-				sum.Write(raw)
-			}
-		}
-		p.ListHash = hex.EncodeToString(sum.Sum(nil))
-	}
-	move := func(p *Published) {
-		list := p.List[0].Tickets
-		moved := list[30]
-		copy(list[6:31], list[5:30])
-		list[5] = moved
-	}
-	drop := func(p *Published) { last := &p.List[2]; last.Tickets = last.Tickets[:19] }
+	swapped := moved(list, 45, 44)
 	for name, tt := range map[string]struct {
-		forge func(p *Published)
+		forge func(d *Draw)
+		list  []byte
 		says  string
 	}{
-		"a visitor moved":                      {move, "the list was changed: its SHA-256 is"},
-		"a visitor moved, the sum made to fit": {func(p *Published) { move(p); rehash(p) }, "was moved: it has number 6, and the seed gives it number 31"},
-		"two changed places":                   {func(p *Published) { l := p.List[1].Tickets; l[3], l[4] = l[4], l[3]; rehash(p) }, "was moved: it has number 44, and the seed gives it number 45"},
-		"a changed seed":                       {func(p *Published) { p.Seed = "ff" + p.Seed[2:] }, "the seed is not the one of the commitment"},
-		"no seed at all":                       {func(p *Published) { p.Seed = "seed" }, "is not 32 bytes"},
-		"the seed of another draw":             {func(p *Published) { p.Seed = hexOf(other) }, "the seed is not the one of the commitment"},
-		"another draw's seed and commitment":   {func(p *Published) { p.Seed, p.Commitment = hexOf(other), other.Commitment() }, "as with the seed of another draw"},
-		"another zone's part":                  {func(p *Published) { p.List[1].ZoneID = "OTHER" }, "part 2 is of noon in OTHER"},
-		"a part left out":                      {func(p *Published) { p.List = slices.Delete(p.List, 1, 2) }, "part 2 is missing"},
-		"the last part left out":               {func(p *Published) { p.List = p.List[:2] }, "the list has 2 parts, and should have 3"},
-		"a ticket dropped":                     {drop, "the list has 99 tickets, and should have 100"},
-		"a ticket dropped within":              {func(p *Published) { p.List[0].Tickets = p.List[0].Tickets[1:] }, "part 2 is missing, or some of it"},
-		"a ticket added":                       {func(p *Published) { l := &p.List[2]; l.Tickets = append(l.Tickets, strings.Repeat("ab", 16)) }, "the list has 101 tickets"},
-		"a ticket twice":                       {func(p *Published) { l := p.List[2].Tickets; l[19] = l[18] }, "is there twice, with the numbers 99 and 100"},
-		"what is no ticket":                    {func(p *Published) { p.List[0].Tickets[0] = "x" }, "number 1 is no ticket"},
-		"no room for places":                   {func(p *Published) { p.UptoMicros = p.FromMicros }, "there are no places"},
+		"a visitor moved":                      {nil, moved(list, 31, 6), "the list was changed: its SHA-256 is"},
+		"a visitor moved, the sum made to fit": {func(d *Draw) { d.sum(moved(list, 31, 6)) }, moved(list, 31, 6), "has number 6, and the seed puts it behind"},
+		"two changed places":                   {func(d *Draw) { d.sum(swapped) }, swapped, "which has number 45; 1 of 99 neighbours stand so"},
+		"a changed seed":                       {func(d *Draw) { d.Seed = "ff" + d.Seed[2:] }, list, "the seed is not the one of the commitment"},
+		"no seed at all":                       {func(d *Draw) { d.Seed = "seed" }, list, "is not 32 bytes"},
+		"the seed of another draw":             {func(d *Draw) { d.Seed = hexOf(other) }, list, "the seed is not the one of the commitment"},
+		"another draw's seed and commitment":   {func(d *Draw) { d.Seed, d.Commitment = hexOf(other), other.Commitment() }, list, "the order is not that of the seed"},
+		"a ticket dropped":                     {nil, list[ticketBytes:], "the list has 1584 bytes, and should have 100 tickets of 16"},
+		"half a ticket":                        {nil, list[:len(list)-8], "some were added or dropped"},
+		"a ticket added":                       {nil, append(slices.Clone(list), make([]byte, ticketBytes)...), "some were added or dropped"},
+		"a ticket twice": {func(d *Draw) { d.sum(slices.Concat(list, list[len(list)-ticketBytes:])) },
+			slices.Concat(list, list[len(list)-ticketBytes:]), "is there twice"},
+		"no room for places": {func(d *Draw) { d.UptoMicros = d.FromMicros }, list, "there are no places"},
 	} {
-		forged := drawnList(100, seed)
-		tt.forge(&forged)
-		if fault := forged.Fault(nil); !strings.Contains(fault, tt.says) {
+		forged := genuine
+		if tt.forge != nil {
+			tt.forge(&forged)
+		}
+		if fault := forged.Fault(tt.list, nil); !strings.Contains(fault, tt.says) {
 			t.Errorf("%s: %q, want %q", name, fault, tt.says)
 		}
 	}
 
 	// Who forges all of it is found out by who has kept the draw from before.
-	again, less := drawnList(100, other), drawnList(100, seed)
-	drop(&less)
-	less.Tickets = 99
-	rehash(&less)
-	for fault, p := range map[string]Published{
-		"this is another draw: the commitment was": again, "the list was changed since it was published": less,
-	} {
-		if own := p.Fault(nil); own != "" {
+	again, itsList := drawnList(100, other)
+	less, lessList := genuine, list[:99*ticketBytes]
+	less.sum(lessList)
+	for fault, p := range map[string]struct {
+		d    Draw
+		list []byte
+	}{"this is another draw: the commitment was": {again, itsList}, "the list was changed since it was published": {less, lessList}} {
+		if own := p.d.Fault(p.list, nil); own != "" {
 			t.Errorf("%s: by itself %q", fault, own)
 		}
-		if got := p.Fault(&genuine.Draw); !strings.Contains(got, fault) {
+		if got := p.d.Fault(p.list, &genuine); !strings.Contains(got, fault) {
 			t.Errorf("%q, want %q", got, fault)
 		}
 	}
@@ -116,59 +106,41 @@ func TestForgedListIsRefused(t *testing.T) {
 // TestEqualPlaces may stand either way round.
 func TestEqualPlaces(t *testing.T) {
 	t.Parallel()
-	p := drawnList(100, event.Seed{1})
-	p.UptoMicros = p.FromMicros + 3
-	if fault := p.Fault(nil); fault != "" {
-		t.Error(fault)
-	}
-	list := p.List[0].Tickets
-	slices.Reverse(list[:10])
-	p.ListHash = ""
-	if fault := p.Fault(nil); fault != "" {
-		t.Error(fault)
-	}
-	list[0], p.List[2].Tickets[19] = p.List[2].Tickets[19], list[0]
-	if fault := p.Fault(nil); fault == "" {
-		t.Error("the last is first")
+	d, list := drawnList(100, event.Seed{1})
+	d.UptoMicros = d.FromMicros + 3
+	for what, fits := range map[string]bool{"as it is": true, "two of one place": true, "the last is first": false} {
+		changed := map[string][]byte{"as it is": list, "two of one place": moved(list, 10, 1), "the last is first": moved(list, 100, 1)}[what]
+		d.sum(changed)
+		if fault := d.Fault(changed, nil); (fault == "") != fits {
+			t.Errorf("%s: %q", what, fault)
+		}
 	}
 }
 
-// TestReadPublished reads what is sent, and finds a visitor by the token.
-func TestReadPublished(t *testing.T) {
+// TestOwnTicket finds a visitor by the token.
+func TestOwnTicket(t *testing.T) {
 	t.Parallel()
-	want := drawnList(100, event.Seed{1})
-	var sent bytes.Buffer
-	all := json.NewEncoder(&sent)
-	for _, one := range []any{want.Draw, want.List[0], want.List[1], want.List[2]} {
-		if err := all.Encode(one); err != nil {
-			t.Fatal(err)
-		}
-	}
-	whole := sent.String()
-	p, err := ReadPublished(&sent)
-	if fault := p.Fault(&want.Draw); err != nil || fault != "" {
-		t.Errorf("%q, %v", fault, err)
-	}
+	_, list := drawnList(100, event.Seed{1})
 	keys, err := token.NewKeys([]byte(strings.Repeat("k", token.MinSecretBytes)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	tickets, err := ReadTickets(list)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for n := range uint64(100) {
-		place := line.Place{ArrivedAtMicros: 1, Epoch: uint32(n % 2)} // both versions of tokens
+		place := line.Place{ArrivedAtMicros: 1, Epoch: uint32(n)}
 		binary.BigEndian.PutUint64(place.ID[:], n)
 		ticket, ok := OwnTicket(zoneID, "noon", keys.Sign(zoneID, place))
-		mine := event.TicketOf(zoneID, "noon", place.ID)
-		if number := p.Number(ticket); !ok || ticket != hex.EncodeToString(mine[:]) || number < 1 ||
-			p.List[(number-1)/40].Tickets[(number-1)%40] != ticket {
-			t.Errorf("visitor %d: ticket %s, number %d", n, ticket, number)
+		if !ok || ticket != event.TicketOf(zoneID, "noon", place.ID) || !slices.Contains(tickets, ticket) {
+			t.Errorf("visitor %d: ticket %x", n, ticket)
 		}
 	}
-	if _, ok := OwnTicket(zoneID, "noon", "token"); ok || p.Number("00") != 0 {
+	if _, ok := OwnTicket(zoneID, "noon", "token"); ok {
 		t.Error("a ticket for nobody")
 	}
-	for _, text := range []string{"", "{}", "[]", whole[:len(whole)-30]} {
-		if _, err := ReadPublished(strings.NewReader(text)); err == nil {
-			t.Errorf("%q was read", text)
-		}
+	if _, err := ReadTickets(bytes.Repeat([]byte{1}, 17)); err == nil {
+		t.Error("17 bytes were read")
 	}
 }

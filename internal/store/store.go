@@ -60,11 +60,11 @@ type Drawer interface {
 	// order, at most DrawnBatch of them. Of each place only the id and the score are set. after is the last place of
 	// the call before, or the zero value. For a zone that does not exist nobody is returned.
 	Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error)
-	// KeepDraw keeps a part of what is published of a zone's draw, under the event's name, for DrawLife. It replaces
-	// the part if it is there. Draw returns the part; nil if there is none. Neither returns ErrZoneUnknown or
-	// ErrZoneDeleted.
-	KeepDraw(ctx context.Context, zoneID, event string, part int, text []byte) error
-	Draw(ctx context.Context, zoneID, event string, part int) ([]byte, error)
+	// KeepDraw keeps the list of a zone's draw for DrawLife, unless there is one: written reports that it did. The nonce
+	// names the draw: hexadecimal digits. A list has 16 bytes a ticket: 16 MB a million. Draw returns the list; nil if
+	// there is none, or not all of it yet. Neither returns ErrZoneUnknown or ErrZoneDeleted.
+	KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error)
+	Draw(ctx context.Context, zoneID, nonce string) (list []byte, err error)
 }
 
 const (

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -191,6 +192,34 @@ func (s *story) listed(want []string) {
 		}
 		if !slices.Equal(got, want) {
 			s.t.Fatalf("the draw is %v, want %v", got, want)
+		}
+		s.keepsLists(h.Store)
+	}
+}
+
+// keepsLists: the first list of a draw stays, however long it is.
+func (s *story) keepsLists(d store.Drawer) {
+	s.t.Helper()
+	for _, tickets := range []int{0, 1, 1 << 14, 50_000} {
+		nonce, list := fmt.Sprintf("%032x", tickets), make([]byte, 16*tickets)
+		for i := range list {
+			list[i] = byte(i >> 8 * i)
+		}
+		for _, first := range []bool{true, false} {
+			if !first {
+				list = append(slices.Clone(list), 1)
+			}
+			before, err := d.Draw(s.t.Context(), s.zoneID, nonce)
+			s.fails("draw", err, nil)
+			s.equal("there is no list", before == nil, first)
+			written, err := d.KeepDraw(s.t.Context(), s.zoneID, nonce, list)
+			s.fails("keep draw", err, nil)
+			s.equal("it is written", written, first)
+		}
+		kept, err := d.Draw(s.t.Context(), s.zoneID, nonce)
+		s.fails("draw", err, nil)
+		if !slices.Equal(kept, list[:16*tickets]) || kept == nil {
+			s.t.Fatalf("%d bytes are kept of a list of %d", len(kept), 16*tickets)
 		}
 	}
 }

@@ -1,13 +1,14 @@
 package cli
 
 import (
-	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,15 +23,18 @@ import (
 // errForged is what events verify returns when it has said what is wrong with a list.
 var errForged = errors.New("the list is not what the seed makes of it")
 
-// maxPublished bounds what is read of a draw: a list of ten million is 350 MB.
-const maxPublished = 400 << 20
+// maxPublished bounds what is read of a draw, in bytes: a list of ten million has 160 MB.
+const maxPublished = 200 << 20
+
+// listTimeout is enough for a list of a million, 16 MB, at half a megabit a second.
+const listTimeout = 5 * time.Minute
 
 // verifyEvent is queue-server events verify. It asks the public listener, as anybody can,
 // and believes nothing that it answers.
 func verifyEvent(t *Terminal) *cobra.Command {
 	var earlier, ticket, tokenFile string
 	command := &cobra.Command{
-		Use:   "verify URL|FILE",
+		Use:   "verify URL | DRAW-FILE LIST-FILE",
 		Short: "Check a draw by what is published of it: that the order is what the seed makes of it.",
 		Long: `Reads a draw and its list, and works the order out again: that the seed is the one
 that was committed to, that the list is complete and has each ticket once, and that
@@ -38,9 +42,9 @@ each has the number which follows from the seed. URL is that of the draw:
 
   queue-server events verify https://queue.example/traffic/zones/TICKETS/events/noon/draw
 
-FILE has the same, saved: the draw and the parts of its list, one after the other.
+The files have the same, saved:
 
-  curl "$URL" "$URL/tickets/[1-5]" > draw.json
+  curl "$URL" > draw.json; curl "$URL/list" > draw.list
 
 What a server says after the opening alone cannot show that it always said so. Keep
 the draw, curl "$URL" > earlier.json, when the list is there and the seed is not, and
@@ -49,32 +53,39 @@ name that file with --earlier.
 Exit status: 0 when the list is what the seed makes of it; 7 when it is not; 3 when
 there is no such draw, or the ticket is not on its list; 1 when the draw cannot be
 checked yet.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := t.readPublished(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
 			var kept *schedule.Draw
 			if earlier != "" {
-				before, err := t.readPublished(cmd.Context(), earlier)
+				before, err := t.readDraw(earlier)
 				if err != nil {
 					return err
 				}
-				kept = &before.Draw
+				kept = &before
+			}
+			var d schedule.Draw
+			var list []byte
+			var err error
+			if len(args) == 1 {
+				d, list, err = fetchDraw(cmd.Context(), strings.TrimRight(args[0], "/"))
+			} else if d, err = t.readDraw(args[0]); err == nil {
+				list, err = t.readNamed(args[1])
+			}
+			if err != nil {
+				return err
 			}
 			if tokenFile != "" {
-				text, err := t.readFile(tokenFile)
+				text, err := t.readNamed(tokenFile)
 				if err != nil {
-					return UsageError{fmt.Errorf("the token cannot be read: %w", err)}
+					return err
 				}
-				own, ok := schedule.OwnTicket(p.ZoneID, p.Event, strings.TrimSpace(string(text)))
+				own, ok := schedule.OwnTicket(d.ZoneID, d.Event, strings.TrimSpace(string(text)))
 				if !ok {
 					return Usage("what is in %s is no token", tokenFile)
 				}
-				ticket = own
+				ticket = hex.EncodeToString(own[:])
 			}
-			return t.verify(p, kept, strings.ToLower(ticket))
+			return t.verify(d, list, kept, strings.ToLower(ticket))
 		},
 	}
 	flags := command.Flags()
@@ -89,99 +100,112 @@ checked yet.`,
 }
 
 // verify says what is published, and whether it is as drawn.
-func (t *Terminal) verify(p schedule.Published, earlier *schedule.Draw, ticket string) error {
-	name := harmless(p.Event+" in "+p.ZoneID, "")
+func (t *Terminal) verify(d schedule.Draw, list []byte, earlier *schedule.Draw, ticket string) error {
+	name := harmless(d.Event+" in "+d.ZoneID, "")
 	switch {
-	case p.Seed == "" && p.OpensAtMillis == event.Never:
+	case d.Seed == "" && d.OpensAtMillis == event.Never:
 		return fmt.Errorf("%s cannot be checked yet: the seed is published when it opens, which has no time: the opening is held", name)
-	case p.Seed == "":
+	case d.Seed == "":
 		return fmt.Errorf("%s cannot be checked yet: the seed is published when it opens, at %s",
-			name, time.UnixMilli(p.OpensAtMillis).UTC().Format(time.RFC3339))
-	case p.Tickets == 0 && len(p.List) == 0 && p.ListHash != "":
+			name, time.UnixMilli(d.OpensAtMillis).UTC().Format(time.RFC3339))
+	case d.ListHash == "":
+		return fmt.Errorf("%s cannot be checked: no list of it is published", name)
+	case d.Tickets == 0 && len(list) == 0:
 		return fmt.Errorf("%s cannot be checked: nobody was in the line when the draw closed", name)
-	case p.Tickets == 0 && len(p.List) == 0:
-		return fmt.Errorf("%s cannot be checked: no list of it is published, or nobody is on it", name)
 	}
-	if fault := p.Fault(earlier); fault != "" {
+	if fault := d.Fault(list, earlier); fault != "" {
 		t.say("%s: NOT AS DRAWN", name)
 		t.say("%s.", harmless(fault, ""))
 		return errForged
 	}
 	t.say("%s: as drawn", name)
-	t.say("seed        %s", p.Seed)
-	t.say("commitment  %s, the seed's SHA-256%s", p.Commitment, map[bool]string{true: ", as before the opening"}[earlier != nil])
+	t.say("seed        %s", d.Seed)
+	t.say("commitment  %s, the seed's SHA-256%s", d.Commitment, map[bool]string{true: ", as before the opening"}[earlier != nil])
 	same := ""
 	if earlier != nil && earlier.ListHash != "" {
 		same = ", as before the opening"
 	}
-	t.say("list        %s, each once and where the seed puts it%s", counted(p.Tickets, "ticket", "tickets"), same)
+	t.say("list        %s, each once and where the seed puts it%s", counted(d.Tickets, "ticket", "tickets"), same)
 	if ticket == "" {
 		return nil
 	}
-	n := p.Number(ticket)
+	raw, err := hex.DecodeString(ticket)
+	if err != nil || len(raw) != len(event.Ticket{}) {
+		return Usage("%q is no ticket: it has 32 hexadecimal digits", ticket)
+	}
+	tickets, err := schedule.ReadTickets(list)
+	if err != nil { // Fault has read them
+		return err
+	}
+	n := slices.Index(tickets, event.Ticket(raw)) + 1
 	if n == 0 {
 		return sentence(adminclient.ErrNotFound, "ticket %s is not on the list: whoever came when the draw had closed, or had left by then, is not", ticket)
 	}
-	t.say("ticket      %s has number %s of %s", ticket, grouped(int64(n)), grouped(int64(p.Tickets)))
+	t.say("ticket      %s has number %s of %s", ticket, grouped(int64(n)), grouped(int64(d.Tickets)))
 	return nil
 }
 
-// readPublished reads a draw and its list from where it is published, or from a file.
-func (t *Terminal) readPublished(ctx context.Context, from string) (p schedule.Published, err error) {
-	var text []byte
-	if strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://") {
-		text, err = fetchPublished(ctx, strings.TrimRight(from, "/"))
-	} else if text, err = t.readFile(from); err != nil {
-		err = UsageError{err}
-	}
+// readNamed reads a file that an argument names.
+func (t *Terminal) readNamed(name string) ([]byte, error) {
+	text, err := t.readFile(name)
 	if err != nil {
-		return p, err
+		return nil, UsageError{err}
 	}
-	if p, err = schedule.ReadPublished(bytes.NewReader(text)); err != nil {
-		return p, Usage("%s is no draw: %w", from, err)
-	}
-	return p, nil
+	return text, nil
 }
 
-// fetchPublished returns the answers about a draw, one after the other.
-func fetchPublished(ctx context.Context, url string) (all []byte, err error) {
-	client := &http.Client{Timeout: adminclient.DefaultTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}
+// readDraw reads a draw from a file.
+func (t *Terminal) readDraw(name string) (d schedule.Draw, err error) {
+	text, err := t.readNamed(name)
+	if err != nil {
+		return d, err
+	}
+	return parseDraw(name, text)
+}
+
+func parseDraw(from string, text []byte) (d schedule.Draw, err error) {
+	if err := json.Unmarshal(text, &d); err != nil {
+		return d, Usage("%s is no draw: %w", from, err)
+	}
+	if d.Commitment == "" {
+		return d, Usage("%s is no draw: it has no commitment", from)
+	}
+	return d, nil
+}
+
+// fetchDraw returns a draw, and its list if it has one.
+func fetchDraw(ctx context.Context, url string) (d schedule.Draw, list []byte, err error) {
+	client := &http.Client{Timeout: listTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}
 	defer client.CloseIdleConnections()
-	get := func(url string) error {
+	get := func(url string) (text []byte, err error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
-			return UsageError{err}
+			return nil, UsageError{err}
 		}
 		res, err := client.Do(req)
 		if err != nil {
-			return sentence(adminclient.ErrUnreachable, "%v", err)
+			return nil, sentence(adminclient.ErrUnreachable, "%v", err)
 		}
-		text, err := io.ReadAll(io.LimitReader(res.Body, int64(maxPublished-len(all))))
+		text, err = io.ReadAll(io.LimitReader(res.Body, maxPublished))
 		if err := errors.Join(err, res.Body.Close()); err != nil {
-			return sentence(adminclient.ErrUnreachable, "%s: %v", url, err)
+			return nil, sentence(adminclient.ErrUnreachable, "%s: %v", url, err)
 		}
 		if res.StatusCode == http.StatusOK {
-			all = append(all, text...)
-			return nil
+			return text, nil
 		}
 		var said problem.Problem
 		kind := adminclient.ErrUnreachable
 		if json.Unmarshal(text, &said) == nil && res.StatusCode == http.StatusNotFound && said.Code != "" {
 			kind = adminclient.ErrNotFound
 		}
-		return sentence(kind, "%s answers %s. %s", url, res.Status, said.Detail)
+		return nil, sentence(kind, "%s answers %s. %s", url, res.Status, said.Detail)
 	}
-	if err := get(url); err != nil {
-		return nil, err
+	text, err := get(url)
+	if err == nil {
+		d, err = parseDraw(url, text)
 	}
-	var d schedule.Draw
-	if json.Unmarshal(all, &d) != nil {
-		return all, nil // ReadPublished says what it lacks
+	if err == nil && d.ListHash != "" {
+		list, err = get(url + "/list")
 	}
-	for part := 1; part <= d.Parts && len(all) < maxPublished; part++ {
-		if err := get(fmt.Sprintf("%s/tickets/%d", url, part)); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return d, list, err
 }

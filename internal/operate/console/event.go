@@ -18,7 +18,7 @@ import (
 // Draws is what everybody may know of draws: the schedule.
 type Draws interface {
 	Draw(ctx context.Context, zoneID, event string) (schedule.Draw, error)
-	Part(ctx context.Context, zoneID, event, part string) (schedule.Part, error)
+	List(ctx context.Context, zoneID, event string) (d schedule.Draw, tickets []byte, err error)
 }
 
 // eventPath is where the pages of a zone's event are.
@@ -317,8 +317,12 @@ func (c *Console) drawJSON(w http.ResponseWriter, r *http.Request, _ session) er
 	return sendJSON(w, r, d, err)
 }
 
-// drawPart is GET .../schedule/{event}/draw/{part}: a part of its list.
-func (c *Console) drawPart(w http.ResponseWriter, r *http.Request, _ session) error {
-	p, err := c.Draws.Part(r.Context(), r.PathValue("zoneId"), r.PathValue("event"), r.PathValue("part"))
-	return sendJSON(w, r, p, err)
+// drawList is GET .../schedule/{event}/draw/list: its list.
+func (c *Console) drawList(w http.ResponseWriter, r *http.Request, _ session) error {
+	d, tickets, err := c.Draws.List(r.Context(), r.PathValue("zoneId"), r.PathValue("event"))
+	if err != nil {
+		return err
+	}
+	d.ServeList(w, r, tickets)
+	return nil
 }

@@ -378,10 +378,10 @@ func TestDrawIsShown(t *testing.T) {
 	d := &schedule.Draw{ZoneID: "Z", Draw: event.Draw{Event: "noon", Commitment: "c0ffee"}}
 	r.draws.draw = d
 	shows(t, p.get("zones/Z/schedule/noon"), "Commitment, published before people gather c0ffee Seed published at the opening", "the list is there some seconds after")
-	d.Seed, d.Tickets, d.Parts = "5eed", 40_000, 20
-	r.draws.parts = []schedule.Part{{First: 1}, {First: 2_049}}
-	shows(t, p.get("zones/Z/schedule/noon"), "5eed", "40,000: the draw , the list, part 1 of 20")
-	if w := p.get("zones/Z/schedule/noon/draw/2"); !strings.Contains(w.Body.String(), `"first":2049`) {
+	d.Seed, d.Tickets = "5eed", 40_000
+	r.draws.list = []byte("the tickets")
+	shows(t, p.get("zones/Z/schedule/noon"), "5eed", "40,000: the draw , the list")
+	if w := p.get("zones/Z/schedule/noon/draw/list"); w.Body.String() != "the tickets" {
 		t.Errorf("the list: %.200s", w.Body)
 	}
 	if w := p.get("zones/Z/schedule/noon/draw"); !strings.Contains(w.Body.String(), `"seed":"5eed"`) {

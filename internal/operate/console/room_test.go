@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -210,9 +209,9 @@ func (s *sight) Clock(string) (time.Time, bool) { return s.now().Add(s.ahead), t
 
 // draws are what is published of draws, as the test says.
 type draws struct {
-	draw  *schedule.Draw
-	parts []schedule.Part
-	read  int
+	draw *schedule.Draw
+	list []byte
+	read int
 }
 
 func (d *draws) Draw(_ context.Context, zoneID, name string) (schedule.Draw, error) {
@@ -225,13 +224,12 @@ func (d *draws) Draw(_ context.Context, zoneID, name string) (schedule.Draw, err
 	return *d.draw, nil
 }
 
-func (d *draws) Part(_ context.Context, _, _, part string) (schedule.Part, error) {
-	i, err := strconv.Atoi(part)
-	if err != nil || i < 1 || i > len(d.parts) {
-		return schedule.Part{}, schedule.ErrNoDraw
+func (d *draws) List(context.Context, string, string) (schedule.Draw, []byte, error) {
+	if d.list == nil {
+		return schedule.Draw{}, nil, schedule.ErrNoDraw
 	}
 	d.read++
-	return d.parts[i-1], nil
+	return *d.draw, d.list, nil
 }
 
 func newSight() *sight {

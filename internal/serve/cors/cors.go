@@ -102,7 +102,7 @@ func (p *Policy) Handler(next http.Handler) http.Handler {
 	return cors.New(cors.Options{
 		AllowedOrigins: p.origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
-		AllowedHeaders: []string{"Content-Type", "If-None-Match"},
+		AllowedHeaders: []string{"Content-Type", "If-None-Match", "Range"},
 		ExposedHeaders: []string{"ETag", "Retry-After"},
 		MaxAge:         maxAgeSeconds,
 	}).Handler(next)

@@ -56,11 +56,11 @@ func (away) JoinDrawn(context.Context, string, event.Drawn, line.ID, ...line.ID)
 func (away) Drawn(context.Context, string, line.Place, int64, int64) ([]line.Place, error) {
 	return nil, errAway
 }
-func (away) KeepDraw(context.Context, string, string, int, []byte) error { return errAway }
-func (away) Draw(context.Context, string, string, int) ([]byte, error)   { return nil, errAway }
-func (away) Zone(context.Context, string) (z zone.Settings, err error)   { return z, errAway }
-func (away) Zones(context.Context) ([]zone.Settings, error)              { return nil, errAway }
-func (away) Stats(context.Context, string) (s line.Stats, err error)     { return s, errAway }
+func (away) KeepDraw(context.Context, string, string, []byte) (bool, error) { return false, errAway }
+func (away) Draw(context.Context, string, string) ([]byte, error)           { return nil, errAway }
+func (away) Zone(context.Context, string) (z zone.Settings, err error)      { return z, errAway }
+func (away) Zones(context.Context) ([]zone.Settings, error)                 { return nil, errAway }
+func (away) Stats(context.Context, string) (s line.Stats, err error)        { return s, errAway }
 func (away) PutZone(context.Context, zone.Settings, *zone.Settings, string) (bool, error) {
 	return false, errAway
 }

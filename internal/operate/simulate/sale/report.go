@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"text/tabwriter"
 	"text/template"
 	"time"
@@ -139,23 +138,14 @@ func (r *run) look(ctx context.Context) error {
 	if r.draw == nil {
 		return nil
 	}
-	d, err := r.schedule.Draw(ctx, r.zone.ZoneID, r.zone.Events[0].Name)
-	p := schedule.Published{Draw: d}
-	for part := 1; err == nil && part <= d.Parts; part++ {
-		var one schedule.Part
-		one, err = r.schedule.Part(ctx, r.zone.ZoneID, d.Event, strconv.Itoa(part))
-		p.List = append(p.List, one)
-	}
-	r.out.Tickets = d.Tickets
+	d, list, err := r.schedule.List(ctx, r.zone.ZoneID, r.zone.Events[0].Name)
 	switch {
 	case errors.Is(err, schedule.ErrNoDraw):
-		r.out.Fault = "it is not there any more"
+		r.out.Fault = "it was not published"
 	case err != nil:
 		return err
-	case d.Parts == 0:
-		r.out.Fault = "it was not published"
 	default:
-		r.out.Fault = p.Fault(nil)
+		r.out.Tickets, r.out.Fault = d.Tickets, d.Fault(list, nil)
 	}
 	return nil
 }
