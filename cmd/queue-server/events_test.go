@@ -78,7 +78,7 @@ func TestEvents(t *testing.T) {
 	}
 	cancelled := c.types(t, "zones", "apply", "-f", file, "--check")
 	says(t, "a check after that", cancelled, cli.ExitOK, "1 as the file says already")
-	if early := request(t, "GET", c.public+path+"/tickets/1", "", "Accept-Encoding", "gzip"); early.status != http.StatusNotFound ||
+	if early := request(t, "GET", c.public+path+"/list", "", "Accept-Encoding", "gzip"); early.status != http.StatusNotFound ||
 		early.value(t, "code") != "draw_unknown" {
 		t.Errorf("a list before the draw has closed: %d %s", early.status, early.body)
 	}
@@ -162,7 +162,7 @@ func TestBadEvents(t *testing.T) {
 	file := config(t, "zones:\n  - {zoneId: TICKETS, events: ["+past+"]}\n")
 	says(t, "check", c.types(t, "zones", "apply", "-f", file, "--check"), cli.ExitDiffers, `the server will refuse it: "a" is in the past`)
 	says(t, "apply", c.types(t, "zones", "apply", "-f", file, "--yes"), cli.ExitUsage, `events "a" is in the past`)
-	for _, path := range []string{"none/draw", "none/draw/tickets/1", "..%2f..%2fzones/draw", "a=b/draw", strings.Repeat("a", 41) + "/draw"} {
+	for _, path := range []string{"none/draw", "none/draw/list", "..%2f..%2fzones/draw", "a=b/draw", strings.Repeat("a", 41) + "/draw"} {
 		for _, encoding := range []string{"gzip", "identity"} {
 			got := request(t, "GET", c.public+"/traffic/zones/TEST_ZONE/events/"+path, "", "Accept-Encoding", encoding)
 			if got.status != http.StatusNotFound || got.value(t, "code") != "draw_unknown" {

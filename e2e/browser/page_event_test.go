@@ -2,8 +2,6 @@ package browser
 
 import (
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -124,15 +122,15 @@ func (g *guest) checksTheNumber(place string) {
 	raw, err := base64.RawURLEncoding.DecodeString(tok)
 	must(g.t, err)
 	ticket := event.TicketOf("DRAWN", "noon", [8]byte(raw[2:10]))
-	var list schedule.Part
-	must(g.t, json.Unmarshal([]byte(room.Request(g.t, "GET", g.shop.Public+"/traffic/zones/DRAWN/events/noon/draw/tickets/1", "").Body), &list))
-	number := 1 + slices.Index(list.Tickets, hex.EncodeToString(ticket[:]))
-	if len(list.Tickets) != 41 || strconv.Itoa(number) != place {
-		g.t.Errorf("number %d of %d, and the page was told %s", number, len(list.Tickets), place)
+	tickets, err := schedule.ReadTickets([]byte(room.Request(g.t, "GET", g.shop.Public+"/traffic/zones/DRAWN/events/noon/draw/list", "").Body))
+	must(g.t, err)
+	number := 1 + slices.Index(tickets, ticket)
+	if len(tickets) != 41 || strconv.Itoa(number) != place {
+		g.t.Errorf("number %d of %d, and the page was told %s", number, len(tickets), place)
 	}
 	g.do(g.t, "ask", chromedp.Click(css("summary")), chromedp.Click(css("#now")))
 	g.has("#checked", fmt.Sprintf(`^✓ Number %d of 41, drawn and verified\. It follows from the secret to which`, number))
-	if at := value[string](g.t, g.browser, `document.querySelector("#list").getAttribute("href")`); at != "/traffic/zones/DRAWN/events/noon/draw/tickets/1" {
+	if at := value[string](g.t, g.browser, `document.querySelector("#list").getAttribute("href")`); at != "/traffic/zones/DRAWN/events/noon/draw/list" {
 		g.t.Errorf("it leads to %q", at)
 	}
 	g.inspect("a number that was verified")
@@ -142,14 +140,14 @@ func (g *guest) checksTheNumber(place string) {
 func (g *guest) saysWhatIsWrong() {
 	const list = `{ const real = window.fetch; window.fetch = async (url, o) => {
 		const answer = await real(url, o);
-		if (!String(url).includes("/tickets/")) return answer;
-		const part = await answer.json();
+		if (!String(url).endsWith("/list")) return answer;
+		const list = new Uint8Array(await answer.arrayBuffer());
 		%s;
-		return new Response(JSON.stringify(part));
+		return new Response(list, { status: answer.status });
 	}; }`
 	for _, tt := range []struct{ what, does, says string }{
-		{"a list in another order", fmt.Sprintf(list, `part.tickets.push(part.tickets.shift())`), "not in the order that the secret gives"},
-		{"a list without it", fmt.Sprintf(list, `part.tickets = part.tickets.map(() => "0".repeat(32))`), "not on the published list"},
+		{"a list in another order", fmt.Sprintf(list, `const first = list.slice(0, 16); list.copyWithin(0, 16); list.set(first, list.length - 16)`), "not in the order that the secret gives"},
+		{"a list without it", fmt.Sprintf(list, `list.fill(0)`), "not on the published list"},
 		{"another commitment", `localStorage["waitingroom-DRAWN"] = JSON.stringify({ ...JSON.parse(localStorage["waitingroom-DRAWN"]), commitment: "f".repeat(64) })`, "not the one to which the organiser was committed"},
 		{"none", `delete localStorage["waitingroom-DRAWN"]`, "has not seen the commitment before the opening"},
 		{"no answer", `window.fetch = async () => { throw new TypeError("no") }`, "cannot be read at the moment"},

@@ -89,25 +89,24 @@ type publicDraw struct {
 	GathersAt  int64  `json:"gathersAt"`
 	SettlesAt  int64  `json:"settlesAt"`
 	Tickets    int    `json:"tickets"`
-	Parts      int    `json:"parts"`
+	ListHash   string `json:"listHash"`
 }
 
-// read reads what is public of the draw, and returns the status.
-func (o *opening) read(t *testing.T, server int, path string, into any) int {
+// read reads what is public of the draw.
+func (o *opening) read(t *testing.T, server int, path string) room.Reply {
 	t.Helper()
-	r := room.Request(t, http.MethodGet, o.servers[server].Public+"/traffic/zones/"+o.zoneID+"/events/"+saleName+"/draw"+path, "")
-	if r.Status == http.StatusOK {
-		if err := json.Unmarshal([]byte(r.Body), into); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-	return r.Status
+	return room.Request(t, http.MethodGet, o.servers[server].Public+"/traffic/zones/"+o.zoneID+"/events/"+saleName+"/draw"+path, "")
 }
 
 func (o *opening) draw(t *testing.T, server int) (d publicDraw, status int) {
 	t.Helper()
-	status = o.read(t, server, "", &d)
-	return d, status
+	r := o.read(t, server, "")
+	if r.Status == http.StatusOK {
+		if err := json.Unmarshal([]byte(r.Body), &d); err != nil {
+			t.Error(err)
+		}
+	}
+	return d, r.Status
 }
 
 // prove reads the list from a server, checks it as anybody can, and gives each visitor its number.
@@ -117,7 +116,7 @@ func (o *opening) prove(t *testing.T, server int) int {
 	var d publicDraw
 	room.Await(t, "the seed and the list are published", func() bool {
 		d, _ = o.draw(t, server)
-		return d.Seed != "" && d.Parts > 0
+		return d.Seed != "" && d.ListHash != ""
 	})
 	seed, err := hex.DecodeString(d.Seed)
 	if sum := sha256.Sum256(seed); err != nil || hex.EncodeToString(sum[:]) != d.Commitment {
@@ -125,27 +124,19 @@ func (o *opening) prove(t *testing.T, server int) int {
 	}
 	numbers := make(map[string]int64, d.Tickets)
 	last := uint64(0)
-	for part := range d.Parts {
-		var p struct {
-			Tickets []string `json:"tickets"`
+	list := []byte(o.read(t, server, "/list").Body)
+	if sum := sha256.Sum256(list); hex.EncodeToString(sum[:]) != d.ListHash {
+		t.Errorf("the list of %d bytes is not that of %s", len(list), d.ListHash)
+	}
+	for ticket := range slices.Chunk(list, 16) {
+		mac := hmac.New(sha256.New, seed)
+		mac.Write(ticket)
+		score, _ := bits.Mul64(binary.BigEndian.Uint64(mac.Sum(nil)), uint64(d.UptoMicros-d.FromMicros))
+		if score < last {
+			t.Errorf("number %d stands at %d, the one before at %d", len(numbers)+1, score, last)
 		}
-		if status := o.read(t, server, fmt.Sprintf("/tickets/%d", part+1), &p); status != http.StatusOK {
-			t.Fatalf("part %d: %d", part+1, status)
-		}
-		for _, text := range p.Tickets {
-			ticket, err := hex.DecodeString(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			mac := hmac.New(sha256.New, seed)
-			mac.Write(ticket)
-			score, _ := bits.Mul64(binary.BigEndian.Uint64(mac.Sum(nil)), uint64(d.UptoMicros-d.FromMicros))
-			if score < last {
-				t.Errorf("number %d stands at %d, the one before at %d", len(numbers)+1, score, last)
-			}
-			last = score
-			numbers[text] = int64(len(numbers)) + 1
-		}
+		last = score
+		numbers[hex.EncodeToString(ticket)] = int64(len(numbers)) + 1
 	}
 	if len(numbers) != d.Tickets {
 		t.Errorf("%d different tickets are on a list of %d", len(numbers), d.Tickets)

@@ -106,55 +106,52 @@ func TestDrawProgram(t *testing.T) {
 	}
 
 	answers := map[string]string{drawPath: await(t, r, drawPath, `"seed":"`)}
-	var p schedule.Published
-	if p.List = make([]schedule.Part, 1); json.Unmarshal([]byte(answers[drawPath]), &p.Draw) != nil || p.Tickets != came || p.Parts != 1 {
+	var d schedule.Draw
+	if json.Unmarshal([]byte(answers[drawPath]), &d) != nil || d.Tickets != came {
 		t.Fatalf("the draw is %s", answers[drawPath])
 	}
-	res, err := http.Get(r.Public + drawPath + "/tickets/1") // takes what is packed
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.NewDecoder(res.Body).Decode(&p.List[0]); err != nil || res.Body.Close() != nil || !res.Uncompressed {
-		t.Fatalf("the list came packed: %v, %v", res.Uncompressed, err)
+	genuine, err := schedule.ReadTickets([]byte(room.Request(t, http.MethodGet, r.Public+drawPath+"/list", "").Body))
+	if err != nil || len(genuine) != came {
+		t.Fatalf("%d tickets, %v", len(genuine), err)
 	}
 	own, _ := schedule.OwnTicket("TICKETS", "noon", token)
+	number := slices.Index(genuine, own) + 1
 	said, good := run(r.Public, early, token)
-	if good != [2]bool{true, true} || !strings.Contains(said[0], "as drawn: 30 tickets") || !strings.Contains(said[0], fmt.Sprintf("has number %d\n", p.Number(own))) ||
-		!strings.Contains(said[1], fmt.Sprintf("%s has number %d of 30", own, p.Number(own))) {
+	if good != [2]bool{true, true} || !strings.Contains(said[0], "as drawn: 30 tickets") || !strings.Contains(said[0], fmt.Sprintf("has number %d\n", number)) ||
+		!strings.Contains(said[1], fmt.Sprintf("%x has number %d of 30", own, number)) {
 		t.Errorf("the true list: %v\n%s", good, said)
 	}
 	for _, tt := range []struct {
 		name, says string
-		forge      func(d *schedule.Draw, list *[]string)
+		forge      func(d *schedule.Draw, list *[]event.Ticket)
 	}{
-		{"a visitor moved", "belongs before number", func(_ *schedule.Draw, list *[]string) { (*list)[2], (*list)[20] = (*list)[20], (*list)[2] }},
-		{"a changed seed", "the seed is not", func(d *schedule.Draw, _ *[]string) { d.Seed = strings.Repeat("ab", 32) }},
-		{"a ticket dropped", "29 tickets, not 30", func(_ *schedule.Draw, list *[]string) { *list = (*list)[:came-1] }},
-		{"a ticket added", "31 tickets, not 30", func(_ *schedule.Draw, list *[]string) { *list = append(*list, strings.Repeat("ab", 16)) }},
-		{"a ticket twice", "is there twice", func(_ *schedule.Draw, list *[]string) { (*list)[3] = (*list)[2] }},
-		{"the seed of another draw", "belongs before number", func(d *schedule.Draw, _ *[]string) {
+		{"a visitor moved", "belongs before number", func(_ *schedule.Draw, list *[]event.Ticket) { (*list)[2], (*list)[20] = (*list)[20], (*list)[2] }},
+		{"a changed seed", "the seed is not", func(d *schedule.Draw, _ *[]event.Ticket) { d.Seed = strings.Repeat("ab", 32) }},
+		{"a ticket dropped", "29 tickets, not 30", func(_ *schedule.Draw, list *[]event.Ticket) { *list = (*list)[:came-1] }},
+		{"a ticket added", "31 tickets, not 30", func(_ *schedule.Draw, list *[]event.Ticket) { *list = append(*list, event.Ticket{1}) }},
+		{"a ticket twice", "is there twice", func(_ *schedule.Draw, list *[]event.Ticket) { (*list)[3] = (*list)[2] }},
+		{"the seed of another draw", "belongs before number", func(d *schedule.Draw, _ *[]event.Ticket) {
 			d.Seed, d.Commitment = strings.Repeat("00", 32), event.Seed{}.Commitment()
 		}},
-		{"another list", "the list was changed", func(d *schedule.Draw, _ *[]string) { d.ListHash = "" }},
+		{"another list", "the list was changed", func(d *schedule.Draw, _ *[]event.Ticket) { d.ListHash = "" }},
 	} {
-		forged := p
-		tickets := slices.Clone(p.List[0].Tickets)
-		tt.forge(&forged.Draw, &tickets)
-		if raw, err := hex.DecodeString(strings.Join(tickets, "")); err != nil {
-			t.Fatal(err)
-		} else if sum := sha256.Sum256(raw); forged.ListHash != "" {
+		forged, tickets := d, slices.Clone(genuine)
+		tt.forge(&forged, &tickets)
+		var list []byte
+		for _, ticket := range tickets {
+			list = append(list, ticket[:]...)
+		}
+		if sum := sha256.Sum256(list); forged.ListHash != "" {
 			forged.ListHash = hex.EncodeToString(sum[:]) // the forger knows of it
 		} else {
-			forged.ListHash = p.Commitment
+			forged.ListHash = d.Commitment
 		}
-		part := p.List[0]
-		part.Tickets = tickets
 		forger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-			answer := any(part)
 			if q.URL.Path == drawPath {
-				answer = forged.Draw
+				_ = json.NewEncoder(w).Encode(forged) // to a program that says so if it does not come
+			} else {
+				_, _ = w.Write(list)
 			}
-			_ = json.NewEncoder(w).Encode(answer) // to a program that says so if it does not come
 		}))
 		if said, good := run(forger.URL, early, token); good != [2]bool{} || !strings.Contains(said[0], "NOT AS DRAWN: ") || !strings.Contains(said[0], tt.says) || !strings.Contains(said[1], "NOT AS DRAWN") {
 			t.Errorf("%s: %v\n%s", tt.name, good, said)

@@ -31,31 +31,33 @@ function drawOf(n, me) {
   const list = scored.sort((a, b) => (a.score < b.score ? -1 : 1)).map((s) => s.ticket);
   const draw = {
     event: 'noon', commitment: sha256(seed).toString('hex'), fromMicros: from, uptoMicros: upto, gathersAt: GATHERS, settlesAt: SETTLES,
-    seed: seed.toString('hex'), tickets: n, parts: Math.ceil(n / 2048),
+    seed: seed.toString('hex'), tickets: n, listHash: sha256(Buffer.from(list.join(''), 'hex')).toString('hex'),
   };
   return { draw, list, mine, number: list.indexOf(mine) + 1 };
 }
 
-// A room that has published it.
-function published(n, me = randomBytes(8)) {
+// A room that has published it; with whole, behind a cache that knows no ranges.
+function published(n, whole, me = randomBytes(8)) {
   const d = drawOf(n, me);
   const asked = [];
   const kept = { clientId: 'me', token: tokenOf(me, SETTLES * 1000 - 1), draw: { event: 'noon', arrived: 1, commitment: d.draw.commitment, number: d.number } };
-  const fetch = async ({ pathname }) => {
+  const fetch = async ({ pathname }, { headers }) => {
     asked.push(pathname);
-    const part = Number(pathname.split('/tickets/')[1]);
-    const tickets = d.list.slice((part - 1) * 2048, part * 2048);
-    const body = part ? { first: (part - 1) * 2048 + 1, tickets } : d.draw;
-    return new Response(JSON.stringify(body), { status: part && !tickets.length ? 404 : 200 });
+    if (!pathname.endsWith('/list')) {
+      return new Response(JSON.stringify(d.draw));
+    }
+    const [from, upto] = headers.Range.match(/\d+/g).map(Number);
+    const list = Buffer.from(d.list.join(''), 'hex');
+    return new Response(whole ? list : list.subarray(from, upto + 1), { status: whole ? 200 : 206 });
   };
   return { ...d, asked, kept, options: { url: 'https://queue.example', zone: 'Z', fetch, storage: { getItem: () => JSON.stringify(kept), setItem() {} } } };
 }
 
-for (const n of [1, 2, 2048, 2049, 10_000, 60_000]) {
-  test(`a number among ${n} is checked, mostly with one part of the list`, async () => {
-    const p = published(n);
+for (const [n, whole] of [[1], [2], [2560], [2561], [10_000], [60_000], [10_000, true]]) {
+  test(`a number among ${n} is checked, mostly with one ${whole ? 'list' : 'range of the list'}`, async () => {
+    const p = published(n, whole);
     const got = await checkNumber(p.options);
-    assert.deepEqual(got, { number: p.number, tickets: n, part: Math.ceil(p.number / 2048), seen: true, told: p.number });
+    assert.deepEqual(got, { number: p.number, tickets: n, seen: true, told: p.number });
     assert.ok(p.asked.length <= 4, `${p.asked}`);
   });
 }
