@@ -83,7 +83,7 @@ func TestScriptSaysTheSame(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Fatal("node is not installed: scripts/install-debian.sh nodejs, or run the tests with make test")
+		t.Skip("node is not installed: make e2e installs it, and runs this test, too")
 	}
 	waits := []time.Duration{
 		0, 59 * time.Second, time.Minute, time.Minute + 1e6, 2 * time.Minute, 3 * time.Minute, 11 * time.Minute, 21 * time.Minute, 89 * time.Minute,
