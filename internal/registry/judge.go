@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"maps"
@@ -32,15 +31,13 @@ const (
 )
 
 // judge compares the estimates that some visitors of a zone are told with how long they waited. A visitor's id decides
-// whether that visitor is looked at, so all of a visitor's estimates are, or none. While too many are looked at, every
-// second visitor is dropped (adaptive sampling, Wegman). A visitor whom another server admits is not judged. The zero
-// value is ready.
+// whether that visitor is looked at: in a line of n, most of n are. A visitor whom another server admits is not judged.
+// The zero value is ready.
 type judge struct {
-	// mask has the bits that must be 0 in the id of a visitor who is looked at.
-	mask atomic.Uint32
+	// below is the number that the ids of visitors who are looked at lie below; 0 is for all.
+	below atomic.Uint32
 
 	mu   sync.Mutex
-	most int
 	byID map[line.ID]*judged
 }
 
@@ -50,12 +47,15 @@ type judged struct {
 	// dueMillis is when the visitor was told to poll again.
 	dueMillis int64
 	told      []estimate.Told
-	// skip is how many estimates are dropped between two that are kept, skipped how many were since the last one.
-	skip, skipped int
+	// heard is how many estimates the visitor was told. Those are kept whose number is a multiple of every.
+	heard, every int
 }
 
 // looksAt reports whether a visitor is looked at. A poll of any other visitor costs no more than this.
-func (j *judge) looksAt(id line.ID) bool { return binary.BigEndian.Uint32(id[4:])&j.mask.Load() == 0 }
+func (j *judge) looksAt(id line.ID) bool {
+	below := j.below.Load()
+	return below == 0 || binary.BigEndian.Uint32(id[4:]) < below
+}
 
 // hear takes in the answer to a visitor who is looked at.
 func (j *judge) hear(a *line.Answer) {
@@ -79,45 +79,28 @@ func (j *judge) wait(a *line.Answer) {
 	defer j.mu.Unlock()
 	v := j.byID[a.Place.ID]
 	if v == nil || v.arrivedAtMicros != a.Place.ArrivedAtMicros {
-		most := cmp.Or(j.most, mostJudged)
-		j.thin(most - 1)
-		if len(j.byID) >= most || !j.looksAt(a.Place.ID) {
+		if len(j.byID) >= mostJudged {
 			return
 		}
 		if j.byID == nil {
 			j.byID = make(map[line.ID]*judged)
 		}
-		v = &judged{arrivedAtMicros: a.Place.ArrivedAtMicros}
+		v = &judged{arrivedAtMicros: a.Place.ArrivedAtMicros, every: 1}
 		j.byID[a.Place.ID] = v
 	}
 	v.dueMillis = a.State.NowMillis + a.PeriodMillis
-	v.keep(estimate.Told{
-		AtMicros: 1000 * a.State.NowMillis, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis,
-	})
-}
-
-func (v *judged) keep(t estimate.Told) {
-	if v.skipped < v.skip {
-		v.skipped++
+	if v.heard++; v.heard%v.every > 0 {
 		return
 	}
-	v.skipped = 0
 	if len(v.told) == maxTold {
 		for i := range maxTold / 2 {
 			v.told[i] = v.told[2*i]
 		}
-		v.told, v.skip = v.told[:maxTold/2], 2*v.skip+1
+		v.told, v.every = v.told[:maxTold/2], 2*v.every
 	}
-	v.told = append(v.told, t)
-}
-
-// thin drops every second visitor until at most so many are left. The caller holds mu.
-func (j *judge) thin(most int) {
-	for mask := j.mask.Load(); len(j.byID) > most && mask < math.MaxUint32; {
-		mask = mask<<1 | 1
-		j.mask.Store(mask)
-		maps.DeleteFunc(j.byID, func(id line.ID, _ *judged) bool { return !j.looksAt(id) })
-	}
+	v.told = append(v.told, estimate.Told{
+		AtMicros: 1000 * a.State.NowMillis, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis,
+	})
 }
 
 // forget drops all estimates that were told so far: none of them is judged.
@@ -127,31 +110,29 @@ func (j *judge) forget() {
 	clear(j.byID)
 }
 
-// settle judges the estimates of visitors who were admitted, and forgets visitors who fell silent. From now on at most
-// so many are looked at. nowMillis is on the zone's clock.
-func (j *judge) settle(nowMillis int64, s zone.Settings, most int) (all []estimate.Judgement) {
+// settle judges the estimates of visitors who were admitted, and forgets visitors who fell silent. From now on about most
+// of those who wait are looked at. nowMillis is on the zone's clock.
+func (j *judge) settle(nowMillis, waiting int64, s zone.Settings, most int) (all []estimate.Judgement) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for id, v := range j.byID {
-		switch {
-		case v.admittedAtMillis == 0:
-			if v.dueMillis+s.IdleTimeout().Milliseconds() < nowMillis {
-				delete(j.byID, id)
-			}
-		case v.admittedAtMillis+judgedAfterMillis <= nowMillis:
-			for _, t := range v.told {
-				if x, ok := t.Judge(1000*v.admittedAtMillis, s.Window().Milliseconds()); ok {
-					all = append(all, x)
-				}
-			}
-			delete(j.byID, id)
+	j.below.Store(0)
+	if waiting > int64(most) {
+		j.below.Store(uint32(math.MaxUint32 / waiting * int64(most)))
+	}
+	maps.DeleteFunc(j.byID, func(id line.ID, v *judged) bool {
+		if v.admittedAtMillis == 0 {
+			return !j.looksAt(id) || v.dueMillis+s.IdleTimeout().Milliseconds() < nowMillis
 		}
-	}
-	j.most = most
-	j.thin(most)
-	if len(j.byID) < most/4 {
-		j.mask.Store(j.mask.Load() >> 1)
-	}
+		if v.admittedAtMillis+judgedAfterMillis > nowMillis {
+			return false
+		}
+		for _, t := range v.told {
+			if x, ok := t.Judge(1000*v.admittedAtMillis, s.Window().Milliseconds()); ok {
+				all = append(all, x)
+			}
+		}
+		return true
+	})
 	return all
 }
 
@@ -165,7 +146,7 @@ func (r *Registry) judgeAll(context.Context) {
 	}
 	most := max(leastJudged, min(mostJudged, judgedInAll/max(1, lines)))
 	for _, z := range zones {
-		for _, j := range z.judge.settle(z.now.Load(), *z.settings.Load(), most) {
+		for _, j := range z.judge.settle(z.now.Load(), z.waiting.Load(), *z.settings.Load(), most) {
 			r.meter.Judged(z.id, j)
 		}
 	}

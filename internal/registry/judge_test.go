@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -167,30 +168,29 @@ func TestAChangeThatTheTableKnows(t *testing.T) {
 	remembers("the table after", false)
 }
 
-// TestSampleIsBounded: of a long line some are looked at, from what they were told first to what
-// they were told last; as it gets shorter, others.
+// TestSampleIsBounded: of a long line some are looked at, from what they were told first to what they were told last; as
+// it gets shorter, others.
 func TestSampleIsBounded(t *testing.T) {
 	c := newTold(t)
+	j, s := &c.z.judge, *c.z.settings.Load()
 	rng := rand.New(rand.NewPCG(1, 2))
 	ids := make([]line.ID, 20_000)
 	for i := range ids {
 		binary.BigEndian.PutUint64(ids[i][:], rng.Uint64())
-		c.waits(ids[i], 0, 200)
 	}
-	j := &c.z.judge
+	j.settle(toldAt, int64(len(ids)), s, mostJudged)
 	for round := range int64(100) {
 		for _, id := range ids {
-			if n := int(round); n < 3 || j.looksAt(id) {
-				c.waits(id, 1+round, 200-round)
+			if j.looksAt(id) {
+				c.waits(id, round, 200-round)
 			}
 		}
 	}
-	if n := len(j.byID); n < mostJudged/3 || n > mostJudged {
+	if n := len(j.byID); n < mostJudged*3/4 || n > mostJudged {
 		t.Errorf("%d of %d are looked at", n, len(ids))
 	}
-	for id, v := range j.byID {
-		if first, last := v.told[0], v.told[len(v.told)-1]; !j.looksAt(id) || first.AtMicros != 1000*toldAt || first.Millis != 200_000 ||
-			len(v.told) > maxTold || len(v.told) < maxTold/2 || last.Millis > 110_000 {
+	for _, v := range j.byID {
+		if first, last := v.told[0], v.told[len(v.told)-1]; first.AtMicros != 1000*toldAt || len(v.told) > maxTold || len(v.told) < maxTold/2 || last.Millis > 110_000 {
 			t.Fatalf("%d kept, the first %+v, the last %+v", len(v.told), first, last)
 		}
 		for i, x := range v.told[1:] {
@@ -200,16 +200,14 @@ func TestSampleIsBounded(t *testing.T) {
 		}
 	}
 	// A line in each of a thousand zones.
-	all := c.z.judge.settle(toldAt+100_000, *c.z.settings.Load(), leastJudged)
-	if n := len(j.byID); n > leastJudged || len(all) > 0 {
+	all := j.settle(toldAt+100_000, int64(len(ids)), s, leastJudged)
+	if n := len(j.byID); n > 2*leastJudged || len(all) > 0 {
 		t.Errorf("%d are looked at, %d judged", n, len(all))
 	}
 	// They all leave.
-	for range 32 {
-		c.z.judge.settle(toldAt+1_000_000, *c.z.settings.Load(), mostJudged)
-	}
-	if j.mask.Load() != 0 || len(j.byID) != 0 {
-		t.Errorf("of a line that is gone, %d are looked at, and not all who come: mask %x", len(j.byID), j.mask.Load())
+	j.settle(toldAt+1_000_000, 0, s, mostJudged)
+	if len(j.byID) != 0 || !j.looksAt(line.ID{4: 0xff, 5: 0xff, 6: 0xff, 7: 0xff}) {
+		t.Errorf("of a line that is gone, %d are looked at, and not all who come", len(j.byID))
 	}
 	// Whose ids are no random numbers.
 	for i := range 2 * mostJudged {
@@ -235,7 +233,7 @@ func TestPollOfOneWhoIsNotLookedAt(t *testing.T) {
 	r, _ := newTest(t, newFakeStore(), Options{})
 	r.store = waitingStore{}
 	r.remember(settings("a", 1), true)
-	r.lookup("a").judge.mask.Store(1)
+	r.lookup("a").judge.below.Store(math.MaxUint32 / 2)
 	poll := func(id line.ID) float64 {
 		return testing.AllocsPerRun(100, func() {
 			if _, err := r.Poll(t.Context(), "a", line.Place{ID: id, ArrivedAtMicros: 1}); err != nil {
@@ -243,7 +241,7 @@ func TestPollOfOneWhoIsNotLookedAt(t *testing.T) {
 			}
 		})
 	}
-	if n := poll(line.ID{7: 1}); n != 0 {
+	if n := poll(line.ID{4: 0xff}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	if n := poll(line.ID{7: 2}); n != 0 {
@@ -252,11 +250,11 @@ func TestPollOfOneWhoIsNotLookedAt(t *testing.T) {
 }
 
 func BenchmarkPollWaiting(b *testing.B) {
-	for name, id := range map[string]line.ID{"one of the sample": {7: 2}, "one who is not": {7: 1}} {
+	for name, id := range map[string]line.ID{"one of the sample": {7: 2}, "one who is not": {4: 0xff}} {
 		b.Run(name, func(b *testing.B) {
 			r := New(Options{Store: waitingStore{}})
 			r.remember(settings("a", 1), true)
-			r.lookup("a").judge.mask.Store(1)
+			r.lookup("a").judge.below.Store(math.MaxUint32 / 2)
 			ctx := b.Context()
 			b.ReportAllocs()
 			for b.Loop() {

@@ -3,8 +3,6 @@
 package simulate_test
 
 import (
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,23 +34,6 @@ func TestCrowds(t *testing.T) {
 				t.Errorf("%d admitted and %d left of %d", r.Admitted, r.Left, r.Visitors)
 			}
 		})
-	}
-}
-
-// TestTheDecisionHasTheTable: what the decision shows has the columns and the crowds of the command.
-func TestTheDecisionHasTheTable(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../../docs/decisions/0035-estimates-from-samples.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), simulate.EstimatesHead) {
-		t.Errorf("it lacks the columns\n%s", simulate.EstimatesHead)
-	}
-	for _, c := range simulate.Crowds() {
-		if !strings.Contains(string(text), "| "+c.Name+" | ") {
-			t.Errorf("it lacks %q", c.Name)
-		}
 	}
 }
 
