@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 
-	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/serve/metric"
@@ -21,8 +19,7 @@ import (
 // frames of a poll.
 type chain struct {
 	guard    *guard.Guard       // answers polls before their time, limits joins; nil where it is off
-	fallback *fallback.Policy   // gives a call its deadline; answers while the store is away
-	registry *registry.Registry // remembers zones, heals the store, brakes; measures each call
+	registry *registry.Registry // deadlines, outages, what is remembered of zones; measures each call
 	store    store.Store        // embedded or Redis
 }
 
@@ -30,36 +27,23 @@ type chain struct {
 func newChain(s checked, opened store.Store, seeds []zone.Settings, draws registry.DrawSeeds, limits guard.Limiter, meter *metric.Metrics, log *slog.Logger) *chain {
 	c := &chain{store: opened}
 	c.registry = registry.New(registry.Options{
-		Store: c.store, Seeds: seeds, SeedFresh: s.Store == storeEmbedded, DrawSeeds: draws, Meter: meter, Logger: log,
-	})
-	c.fallback = fallback.New(fallback.Options{
-		Lines: c.registry, Meter: meter, Servers: s.Servers, Within: within(s), Logger: log,
+		Store: c.store, Seeds: seeds, SeedFresh: s.Store == storeEmbedded, DrawSeeds: draws,
+		Servers: s.Servers, Within: within(s), Meter: meter, Logger: log,
 	})
 	if s.DoorLimits != guardOff {
 		c.guard = guard.New(guard.Options{
-			Lines: c.fallback, Remembered: c.registry.Remembered, Limiter: limits,
+			Lines: c.registry, Limiter: limits,
 			Trusted: s.proxies, Backends: s.backends, Meter: meter, Logger: log,
 		})
 	}
 	return c
 }
 
-// start begins what the links do in the background; stop ends it.
-func (c *chain) start(ctx context.Context) {
-	c.registry.Start(ctx)
-	c.fallback.Start(ctx)
-}
-
-func (c *chain) stop() {
-	c.fallback.Stop()
-	c.registry.Stop()
-}
-
 // first returns the link that the rooms ask, and who keeps out those who ask too much:
 // nil where the guard is off, which lets everybody in.
 func (c *chain) first() (store.Lines, wait.Guard) {
 	if c.guard == nil {
-		return c.fallback, nil
+		return c.registry, nil
 	}
 	return c.guard, c.guard
 }

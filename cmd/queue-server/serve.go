@@ -116,9 +116,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	links := newChain(s, opened, from.Zones, keys.tokens, limits, metrics, log)
-	links.start(ctx)
-	defer links.stop()
 	zones := links.registry
+	zones.Start(ctx)
+	defer zones.Stop()
 
 	events := schedule.New(schedule.Options{Zones: zones, Seeds: keys.tokens, Meter: metrics, Logger: log})
 	events.Start(ctx)
@@ -131,7 +131,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	seen.Start(ctx)
 	defer seen.Stop()
 
-	sweeps, err := sweeper.New(sweeper.Options{Lines: zones, Registerer: reg, Every: s.SweepEvery, StoreOverloaded: links.fallback.Overloaded, Logger: log})
+	sweeps, err := sweeper.New(sweeper.Options{Lines: zones, Registerer: reg, Every: s.SweepEvery, StoreOverloaded: zones.Overloaded, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err != nil {
 		return err
 	}
-	health := newHealth(zones.Ping, links.fallback.Admits)
+	health := newHealth(zones.Ping, zones.Admits)
 	if err := metrics.ShowServer(func() bool { return health.asksForTraffic(ctx) }); err != nil {
 		return err
 	}

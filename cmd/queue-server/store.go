@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
-	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/lua"
@@ -59,7 +59,7 @@ func within(s checked) time.Duration {
 	if s.Store == storeEmbedded {
 		return 0
 	}
-	return fallback.Within
+	return registry.Within
 }
 
 // openStore opens the store that the settings name.

@@ -13,13 +13,14 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // quick is a store that costs nothing.
 type quick struct {
-	store.Lines
+	store.Store
 	says line.Answer
 }
 
@@ -27,6 +28,10 @@ func (q *quick) Poll(_ context.Context, _ string, p line.Place) (line.Answer, er
 	a := q.says
 	a.Place = p
 	return a, nil
+}
+
+func (q *quick) Zones(context.Context) ([]zone.Settings, error) {
+	return []zone.Settings{zone.Defaults(zoneID)}, nil
 }
 
 func (q *quick) Join(_ context.Context, _ string, id line.ID, _ ...line.ID) (line.Answer, error) {
@@ -57,10 +62,9 @@ func newBench(visitors int) *bench {
 	}
 	counting.Use(book)
 	start := time.Now()
-	b.guard = guard.New(guard.Options{
-		Lines: b.store, Limiter: counting, Meter: &meter{}, Now: func() time.Time { return start.Add(time.Since(start) + b.ahead) },
-		Remembered: func(id string) (zone.Settings, bool) { return zone.Defaults(id), true },
-	})
+	lines := registry.New(registry.Options{Store: b.store, Now: func() time.Time { return start.Add(time.Since(start) + b.ahead) }})
+	lines.RunOnce(context.Background())
+	b.guard = guard.New(guard.Options{Lines: lines, Limiter: counting, Meter: &meter{}})
 	return b
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
@@ -143,12 +144,12 @@ func (e *entry) worth(now int64) int64 {
 
 // early returns what is known of a visitor, and whether the poll came before its time. If it did not, the caller is to
 // ask the store at once, unless the visitor polls too often for another place than it is gone from (entry.another).
-func (c *pollCache) early(z *cachedZone, p line.Place, now int64) (known entry, early bool) {
+func (c *pollCache) early(z *registry.Zone, p line.Place, now int64) (known entry, early bool) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	e := at.find(p.ID)
-	if e == nil || e.zone != z.generation.Load() {
+	if e == nil || e.zone != z.Generation() {
 		return entry{}, false
 	}
 	if e.another(p) {
@@ -164,7 +165,7 @@ func (c *pollCache) early(z *cachedZone, p line.Place, now int64) (known entry, 
 }
 
 // passes reports whether the store is to be asked.
-func (e *entry) passes(z *cachedZone, p line.Place, now int64) bool {
+func (e *entry) passes(z *registry.Zone, p line.Place, now int64) bool {
 	since := now - e.asked
 	switch {
 	case since < apart:
@@ -174,9 +175,9 @@ func (e *entry) passes(z *cachedZone, p line.Place, now int64) bool {
 	}
 	left := int64(e.period) - since
 	switch {
-	case left <= max(leastEarly, int64(e.period)/earlyPart), z.open.Load():
+	case left <= max(leastEarly, int64(e.period)/earlyPart), z.Open():
 		return true
-	case p.ArrivedAtMicros <= z.edge.Load() && since >= releasedEvery:
+	case p.ArrivedAtMicros <= z.EdgeMicros() && since >= releasedEvery:
 		return true
 	}
 	// A visitor who goes on in this rhythm would come too late next time. So the early poll is let through.
@@ -205,9 +206,9 @@ func (e *entry) left(told uint32, now int64) int64 {
 
 // vouch gives a place from an older token the time at which this server knows the visitor to be due. So a visitor who
 // always shows its first token counts as fresh as one who shows the newest, on the servers that it polls.
-func (e *entry) vouch(z *cachedZone, p line.Place) line.Place {
-	if due := e.due + z.ahead.Load(); e.kind == waiting && e.place == p.ArrivedAtMicros && due > p.DueMillis {
-		p.DueMillis, p.Epoch = due, z.epoch.Load()
+func (e *entry) vouch(z *registry.Zone, p line.Place) line.Place {
+	if due := e.due + z.AheadMillis(); e.kind == waiting && e.place == p.ArrivedAtMicros && due > p.DueMillis {
+		p.DueMillis, p.Epoch = due, z.Epoch()
 	}
 	return p
 }
@@ -237,12 +238,12 @@ func (e *entry) answer(p line.Place, now, ahead int64) line.Answer {
 }
 
 // keep remembers what the store answered to a call that began at asked. p is the place that the call was about.
-func (c *pollCache) keep(z *cachedZone, p line.Place, a *line.Answer, asked int64) {
+func (c *pollCache) keep(z *registry.Zone, p line.Place, a *line.Answer, asked int64) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	e := at.room(p.ID, asked)
-	n := entry{id: p.ID, asked: asked, zone: z.generation.Load()}
+	n := entry{id: p.ID, asked: asked, zone: z.Generation()}
 	known := e.kind != nobody && e.id == p.ID
 	if known && e.kind == gone && e.asked >= asked && e.arrived() == p.ArrivedAtMicros {
 		return // the visitor left while the call was under way
@@ -306,23 +307,23 @@ func (e *entry) another(p line.Place) bool { return e.kind == gone && e.arrived(
 func (e *entry) setArrived(v int64) { e.a, e.b = uint32(v>>32), uint32(v) }
 
 // leave remembers that the visitor has given the place up.
-func (c *pollCache) leave(z *cachedZone, p line.Place, now int64) {
+func (c *pollCache) leave(z *registry.Zone, p line.Place, now int64) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	e := at.room(p.ID, now)
-	*e = entry{id: p.ID, asked: now, zone: z.generation.Load(), kind: gone}
+	*e = entry{id: p.ID, asked: now, zone: z.Generation(), kind: gone}
 	e.setArrived(p.ArrivedAtMicros)
 }
 
 // left reports whether the visitor is known to have given up this place just now; another, whether it is known to be gone
 // from another.
-func (c *pollCache) left(z *cachedZone, p line.Place, now int64) (left, another bool) {
+func (c *pollCache) left(z *registry.Zone, p line.Place, now int64) (left, another bool) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	e := at.find(p.ID)
-	if e == nil || e.zone != z.generation.Load() {
+	if e == nil || e.zone != z.Generation() {
 		return false, false
 	}
 	return e.kind == gone && e.arrived() == p.ArrivedAtMicros && now-e.asked < admittedEvery, e.another(p)

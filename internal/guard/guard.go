@@ -8,16 +8,15 @@ import (
 	"log/slog"
 	"net/netip"
 	"sync/atomic"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/store"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Limiter decides whether a client is within its limits. *limiter.Limiter does.
 type Limiter interface {
-	Check(ctx context.Context, q limiter.Question) (limiter.Answer, error)
+	CheckAll(ctx context.Context, questions ...limiter.Question) (limiter.Answer, error)
 }
 
 // Meter shows what happens here. Its methods are called from any goroutine.
@@ -29,13 +28,10 @@ type Meter interface {
 	ForwardedRefused()
 }
 
-// Options of a Guard. Lines, Remembered, Limiter and Meter are required.
+// Options of a Guard. Lines, Limiter and Meter are required.
 type Options struct {
 	// Lines is the next link of the chain.
-	Lines store.Lines
-	// Remembered returns a zone's settings without asking the store, if they are
-	// known.
-	Remembered func(zoneID string) (zone.Settings, bool)
+	Lines *registry.Registry
 	// Limiter decides by the guard's policies.
 	Limiter Limiter
 	// Trusted are the networks of the proxies in front.
@@ -45,8 +41,6 @@ type Options struct {
 	Meter    Meter
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
-	// Now defaults to time.Now. Only differences count.
-	Now func() time.Time
 }
 
 // Guard is the first link of the chain: the rooms ask it. Its methods may be called from
@@ -55,9 +49,7 @@ type Guard struct {
 	store.Viewer // calls that only look are not guarded
 
 	options Options
-	zones   *zones
 	polls   *pollCache
-	epoch   time.Time
 
 	// warnedPrivate: the log says already that joins come from addresses that are no visitor's. warnedSilent: it says
 	// already that a trusted proxy does not say for whom it asks.
@@ -69,10 +61,7 @@ type Guard struct {
 // New returns a Guard.
 func New(o Options) *Guard {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	g := &Guard{Viewer: o.Lines, options: o, zones: newZones(o.Remembered), polls: newPollCache(), epoch: time.Now()}
-	if o.Now != nil {
-		g.epoch = o.Now()
-	}
+	g := &Guard{Viewer: o.Lines, options: o, polls: newPollCache()}
 	g.warnedForwarded.Store(-warnEvery)
 	return g
 }

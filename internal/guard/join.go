@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"math/rand/v2"
 	"net/netip"
 
@@ -51,41 +50,34 @@ type Newcomer struct {
 // Admits returns nil for a newcomer who may ask for a place, else a *RefusedError; or ctx's error if ctx ended first.
 func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
 	if n.ClientID != "" {
-		v, err := g.check(ctx, limiter.Question{Policy: JoinsClient, Key: clientKey(n.ZoneID, n.ClientID)})
+		a, err := g.check(ctx, limiter.Question{Policy: JoinsClient, Key: clientKey(n.ZoneID, n.ClientID)})
 		if err != nil {
 			return err
 		}
-		if !v.Allowed {
-			return &RefusedError{RetryMillis: v.RetryMillis}
+		if !a.Allowed {
+			return &RefusedError{RetryMillis: a.RetryMillis}
 		}
 	}
 	from, ok := g.counted(&n)
 	if !ok {
 		return nil
 	}
-	for _, q := range g.byAddress(n.ZoneID, from) {
-		v, err := g.check(ctx, q)
-		switch {
-		case err != nil:
-			return err
-		case v.Allowed:
-			continue
-		}
-		if n.Forwarded && n.Address == from {
-			g.options.Meter.ForwardedRefused()
-			g.warnOfForwarded(from, q.Policy)
-		}
-		return &RefusedError{RetryMillis: v.RetryMillis + rand.Int64N(spread)}
+	a, err := g.check(ctx, g.byAddress(n.ZoneID, from)...)
+	if err != nil || a.Allowed {
+		return err
 	}
-	return nil
+	if n.Forwarded && n.Address == from {
+		g.options.Meter.ForwardedRefused()
+		g.warnOfForwarded(from, a.Policy)
+	}
+	return &RefusedError{RetryMillis: a.RetryMillis + rand.Int64N(spread)}
 }
 
-// byAddress returns the questions about an address. That about the zone comes first: if it is refused, the join takes
-// nothing of what the address may have in other zones.
+// byAddress returns the questions about an address: what it may have in the zone, and in all zones.
 func (g *Guard) byAddress(zoneID, from string) []limiter.Question {
 	all := make([]limiter.Question, 0, 2)
-	if settings, known := g.zones.remembered(zoneID); known {
-		if by, ok := shareOf(settings); ok {
+	if settings := g.options.Lines.Settings(zoneID); settings != nil {
+		if by, ok := shareOf(settings.InForce()); ok {
 			all = append(all, limiter.Question{Policy: JoinsZone, Key: "zone:" + zoneID + "/" + address.Line(from), Scale: &by})
 		}
 	}
@@ -105,19 +97,18 @@ func (g *Guard) flood(ctx context.Context, p line.Place, a *line.Answer) error {
 	return &RefusedError{RetryMillis: max(a.PeriodMillis, apart)}
 }
 
-// check asks one policy. One that does not exist allows everything.
-func (g *Guard) check(ctx context.Context, q limiter.Question) (limit.Verdict, error) {
-	a, err := g.options.Limiter.Check(ctx, q)
+// check asks policies at once, within the time of a visitor's call. One that does not exist allows everything.
+func (g *Guard) check(ctx context.Context, questions ...limiter.Question) (limiter.Answer, error) {
+	a, err := g.options.Limiter.CheckAll(g.options.Lines.Bound(ctx), questions...)
 	switch {
 	case err == nil:
-		return a.Verdict, nil
+		return a, nil
 	case ctx.Err() != nil:
-		return limit.Verdict{}, ctx.Err()
-	case !errors.Is(err, limiter.ErrPolicyUnknown):
-		// A cost of 1 and the guard's keys are always in range. Any other error is logged, and the request allowed.
-		g.options.Logger.ErrorContext(ctx, "guard: a limit could not be checked", "policy", q.Policy, "error", err)
+		return limiter.Answer{}, ctx.Err()
 	}
-	return limit.Verdict{Allowed: true}, nil
+	// A cost of 1 and the guard's keys are always in range. Any other error is logged, and the request allowed.
+	g.options.Logger.ErrorContext(ctx, "guard: a limit could not be checked", "policy", questions[0].Policy, "error", err)
+	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
 }
 
 // counted returns the address that a join counts for; ok is false if there is none.
@@ -160,7 +151,7 @@ func public(a netip.Addr) bool {
 
 // warnOfForwarded logs that joins behind one address are refused, which may be those of many visitors.
 func (g *Guard) warnOfForwarded(from, policy string) {
-	now, last := g.millis(), g.warnedForwarded.Load()
+	now, last := g.options.Lines.Millis(), g.warnedForwarded.Load()
 	if now-last >= warnEvery && g.warnedForwarded.CompareAndSwap(last, now) {
 		g.options.Logger.Warn("joins are refused that say they were forwarded, which anybody can write; if the address is in the list that your "+
 			"balancer or CDN publishes, that list belongs in QUEUE_TRUSTED_PROXIES, or visitors behind it are turned away; "+

@@ -12,19 +12,22 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // asked is a limiter that allows everything and notes what it was asked.
 type asked struct{ keys []string }
 
-func (a *asked) Check(_ context.Context, q limiter.Question) (limiter.Answer, error) {
-	a.keys = append(a.keys, q.Policy+" "+q.Key)
+func (a *asked) CheckAll(_ context.Context, questions ...limiter.Question) (limiter.Answer, error) {
+	for _, q := range questions {
+		a.keys = append(a.keys, q.Policy+" "+q.Key)
+	}
 	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
 }
 
-// byAddress are the questions about one who is a part of TestWhoIsCounted's nameless zone.
+// byAddress are the questions about one who is a part of the test's zone.
 func byAddress(line, network string) []string {
-	return []string{"joins-zone zone:/ip:" + line, "joins-address ip:" + network}
+	return []string{"joins-zone zone:" + zoneID + "/ip:" + line, "joins-address ip:" + network}
 }
 
 func TestWhoIsCounted(t *testing.T) {
@@ -42,8 +45,8 @@ func TestWhoIsCounted(t *testing.T) {
 		"a network of IPv6": {guard.Newcomer{Address: "2001:db8:1:2:3:4:5:6"}, byAddress("2001:db8:1::/56", "2001:db8:1:2::/64"), "", false},
 		"IPv4 within IPv6":  {guard.Newcomer{Address: "::ffff:203.0.113.9"}, byAddress("203.0.113.9", "203.0.113.9"), "", false},
 		"with a clientId": {
-			guard.Newcomer{ZoneID: "Z", ClientID: "c", Address: "203.0.113.9"},
-			[]string{"joins-client client:Z/c", "joins-zone zone:Z/ip:203.0.113.9", "joins-address ip:203.0.113.9"}, "", false,
+			guard.Newcomer{ClientID: "c", Address: "203.0.113.9"},
+			append([]string{"joins-client client:" + zoneID + "/c"}, byAddress("203.0.113.9", "203.0.113.9")...), "", false,
 		},
 		"this machine":       {guard.Newcomer{Address: "127.0.0.1"}, nil, "unlimited private", false},
 		"a proxy here":       {guard.Newcomer{Address: "127.0.0.1", Forwarded: true}, nil, "unlimited private", true},
@@ -63,6 +66,7 @@ func TestWhoIsCounted(t *testing.T) {
 			r := newRoom(t)
 			var a asked
 			r.guard = r.behind(&a)
+			tt.from.ZoneID = zoneID
 			for range 2 {
 				if err := r.guard.Admits(t.Context(), tt.from); err != nil {
 					t.Fatal(err)
@@ -99,7 +103,7 @@ func TestALongClientID(t *testing.T) {
 func TestASchoolJoins(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, guard.Policies()...)
-	r.store.settings.PerMinute = 20_000 // of 6,000 or fewer, the school gets its share
+	r.change(func(s *zone.Settings) { s.PerMinute = 20_000 }) // of 6,000 or fewer, the school gets its share
 	joined, refused := 0, 0
 	var worst int64
 	for i := range 1200 {
@@ -177,7 +181,7 @@ func TestForwardedJoinsThatAreRefused(t *testing.T) {
 // failing is a limiter that cannot say.
 type failing struct{ err error }
 
-func (f failing) Check(context.Context, limiter.Question) (limiter.Answer, error) {
+func (f failing) CheckAll(context.Context, ...limiter.Question) (limiter.Answer, error) {
 	return limiter.Answer{}, f.err
 }
 

@@ -104,8 +104,7 @@ func TestAChangeLetsEverybodyTryOnce(t *testing.T) {
 			r, v := newRoom(t), visitor(1)
 			r.passes("", 0, v)
 			r.early("", time.Second, v)
-			r.store.set(func(s *scripted) { tt.change(&s.settings) })
-			r.early("seen a tenth of a second later", 50*milli, v)
+			r.change(tt.change)
 			if !tt.passes {
 				r.early("it concerns nobody who waits", time.Second, v)
 				return
@@ -124,9 +123,13 @@ func TestAZoneThatIsGone(t *testing.T) {
 	t.Parallel()
 	r, v := newRoom(t), visitor(1)
 	r.passes("", 0, v)
-	r.store.set(func(s *scripted) { s.known = false })
-	r.passes("the registry does not know it any more", time.Second, v)
-	r.store.set(func(s *scripted) { s.known = true })
+	r.store.set(func(s *scripted) { s.gone = true })
+	r.lines.RunOnce(t.Context())
+	if _, err := r.guard.Poll(t.Context(), zoneID, v); !errors.Is(err, line.ErrZoneUnknown) {
+		t.Errorf("a zone that is not there: %v", err)
+	}
+	r.store.set(func(s *scripted) { s.gone = false })
+	r.lines.RunOnce(t.Context())
 	r.passes("made anew", time.Second, v)
 	r.early("", time.Second, v)
 	r.store.set(func(s *scripted) { s.err = line.ErrZoneDeleted })
@@ -134,6 +137,7 @@ func TestAZoneThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.store.set(func(s *scripted) { s.err = nil })
+	r.lines.RunOnce(t.Context())
 	r.passes("deleted, as the store says", time.Second, v)
 }
 

@@ -1,7 +1,6 @@
 package guard_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -39,13 +39,10 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 		settings.PerMinute = 10
 		_, err = lines.PutZone(t.Context(), settings, nil, "")
 		must(t, err)
-		d := guard.New(guard.Options{
-			Lines: lines, Limiter: &asked{}, Meter: &meter{}, Now: clock.Now,
-			Remembered: func(id string) (zone.Settings, bool) {
-				s, err := lines.Zone(context.Background(), id)
-				return s, err == nil
-			},
-		})
+		zones := registry.New(registry.Options{Store: lines, Now: clock.Now})
+		zones.RunOnce(t.Context())
+		defer zones.Stop()
+		d := guard.New(guard.Options{Lines: zones, Limiter: &asked{}, Meter: &meter{}})
 		visitors := make([]*told, 8)
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
 			clock.forward(time.Duration(rapid.SampledFrom([]int{0, 1, 50, 250, 999, 1000, 3000, 9000}).Draw(t, "ms")) * time.Millisecond)
@@ -82,6 +79,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 				_, err := lines.PutZone(t.Context(), changed, &settings, "")
 				must(t, err)
 				settings = changed
+				zones.RunOnce(t.Context())
 			case "sweep":
 				for cursor := uint64(0); ; {
 					out, err := lines.Sweep(t.Context(), zoneID, "", cursor)

@@ -16,6 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -29,6 +30,7 @@ type room struct {
 	t     testing.TB
 	guard *guard.Guard
 	store *scripted
+	lines *registry.Registry
 	clock *clock
 	meter *meter
 	logs  *bytes.Buffer
@@ -41,14 +43,24 @@ func newRoom(t testing.TB, policies ...limit.Policy) *room {
 	counting := local.New(local.CountersOptions{Now: r.clock.Now})
 	r.limit = limiter.New(limiter.Dependencies{Local: counting, Now: r.clock.Now})
 	r.use(policies...)
+	r.lines = registry.New(registry.Options{Store: r.store, Now: r.clock.Now})
+	r.lines.RunOnce(t.Context())
+	t.Cleanup(r.lines.Stop)
 	r.guard = r.behind(r.limit)
 	return r
+}
+
+// change has an operator change the zone.
+func (r *room) change(do func(*zone.Settings)) {
+	r.t.Helper()
+	r.store.set(func(s *scripted) { do(&s.settings) })
+	r.lines.RunOnce(r.t.Context())
 }
 
 // behind returns a guard with this limiter.
 func (r *room) behind(l guard.Limiter) *guard.Guard {
 	return guard.New(guard.Options{
-		Lines: r.store, Remembered: r.store.remembered, Limiter: l, Meter: r.meter, Now: r.clock.Now,
+		Lines: r.lines, Limiter: l, Meter: r.meter,
 		Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}, Backends: []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25")},
 		Logger: slog.New(slog.NewTextHandler(r.logs, nil)),
 	})
@@ -118,7 +130,7 @@ func (c *clock) forward(d time.Duration) {
 
 // scripted is a store that says to everybody what it is told to.
 type scripted struct {
-	store.Viewer
+	store.Store
 
 	mu       sync.Mutex
 	asked    int
@@ -126,7 +138,7 @@ type scripted struct {
 	says     line.Answer
 	err      error
 	settings zone.Settings
-	known    bool
+	gone     bool
 	// hold, when not nil, keeps calls until it is closed.
 	hold chan struct{}
 	left int
@@ -138,7 +150,7 @@ func newStore() *scripted {
 			Position: 100, EstimateMillis: 60_000, PeriodMillis: 10_000,
 			State: line.State{NowMillis: 1_795_223_373_000, EdgeMicros: 1_795_223_200_000_000, Waiting: 500},
 		},
-		settings: zone.Defaults(zoneID), known: true,
+		settings: zone.Defaults(zoneID),
 	}
 }
 
@@ -178,10 +190,17 @@ func (s *scripted) Leave(context.Context, string, line.Place) error {
 	return s.err
 }
 
-func (s *scripted) remembered(string) (zone.Settings, bool) {
+func (s *scripted) Zones(context.Context) ([]zone.Settings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.settings, s.known
+	if s.gone {
+		return nil, nil
+	}
+	return []zone.Settings{s.settings}, nil
+}
+
+func (s *scripted) Zone(context.Context, string) (zone.Settings, error) {
+	return zone.Settings{}, line.ErrZoneDeleted
 }
 
 // meter writes down what it is told.

@@ -33,7 +33,7 @@ func TestAnAddressHasAShareOfAZone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRoom(t, guard.Policies()...)
-			tt.set(&r.store.settings)
+			r.change(tt.set)
 			got, number := 0, 0
 			ask := func(times int) {
 				for range times {
@@ -102,17 +102,17 @@ func TestAShareIsThatOfTheNewSettings(t *testing.T) {
 	join := func() error {
 		return r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, Address: "203.0.113.9"})
 	}
-	r.store.settings.PerMinute = 6_000
+	r.change(func(s *zone.Settings) { s.PerMinute = 6_000 })
 	for range 300 {
 		if err := join(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.store.settings.PerMinute = 60
+	r.change(func(s *zone.Settings) { s.PerMinute = 60 })
 	if err := join(); !errors.Is(err, guard.ErrRefused) {
 		t.Fatal("while it is lowered:", err)
 	}
-	r.store.settings.PerMinute = 6_000
+	r.change(func(s *zone.Settings) { s.PerMinute = 6_000 })
 	r.clock.forward(time.Second)
 	if err := join(); err != nil {
 		t.Error("a second after it is raised:", err)

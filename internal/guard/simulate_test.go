@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -60,13 +61,8 @@ func through(t *testing.T, cfg simulate.Config) (r simulate.Report, polls int) {
 		if err != nil {
 			return nil, err
 		}
-		d := guard.New(guard.Options{
-			Lines: counted{store, &polls}, Limiter: &asked{}, Meter: &meter{}, Now: now,
-			Remembered: func(id string) (zone.Settings, bool) {
-				s, err := store.Zone(context.Background(), id)
-				return s, err == nil
-			},
-		})
+		lines := registry.New(registry.Options{Store: counted{store, &polls}, Now: now})
+		d := guard.New(guard.Options{Lines: lines, Limiter: &asked{}, Meter: &meter{}})
 		return &behind{Store: store, guard: d}, nil
 	}
 	r, err := simulate.Run(t.Context(), cfg)

@@ -16,7 +16,7 @@ func TestALossOntoAClockThatIsBehind(t *testing.T) {
 	admit := func(letter byte, nowMillis int64) line.Answer {
 		t.Helper()
 		a := line.Answer{
-			Status: line.Admitted, Place: line.Place{ID: visitor(letter), ArrivedAtMicros: 5},
+			Status: line.Admitted, Place: line.Place{ID: idOf(letter), ArrivedAtMicros: 5},
 			AdmittedAtMillis: nowMillis, ExpiresAtMillis: nowMillis + 300_000, AheadMillis: 7,
 		}
 		f.answers(a, nowMillis, 0)
@@ -27,7 +27,7 @@ func TestALossOntoAClockThatIsBehind(t *testing.T) {
 	}
 	admit('e', 1_004_000) // in time to be known there
 	in := admit('l', 1_010_000)
-	left := line.Place{ID: visitor('x'), ArrivedAtMicros: 6}
+	left := line.Place{ID: idOf('x'), ArrivedAtMicros: 6}
 	if err := r.Leave(t.Context(), "a", left); err != nil {
 		t.Fatal(err)
 	}

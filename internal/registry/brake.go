@@ -19,13 +19,12 @@ const (
 	// brakeAfter is how long the store may take for a change that tightens a zone. After that this server holds the
 	// zone's visitors. It is less than the second within which the change must be in force.
 	brakeAfter = 500 * time.Millisecond
-	// keepEvery is how often a store that did not take a brake is tried again.
-	keepEvery = 250 * time.Millisecond
+	// sendEvery is how often a brake that the store did not take is sent again.
+	sendEvery = 250 * time.Millisecond
 )
 
-// brake is a change that tightens a zone and that the store has not taken yet. It is in force on this server all the
-// same: the server goes by its settings. The store still goes by the old settings, so it is asked nothing about the
-// zone until it has taken the change.
+// brake is a change that tightens a zone, and that this server keeps and sends until the store has taken it. The server
+// goes by it meanwhile. The store goes by the old settings, so it is asked nothing about the zone.
 type brake struct {
 	// was are the settings that the store had when the change was made. now are the settings that it is to have.
 	was, now zone.Settings
@@ -33,8 +32,8 @@ type brake struct {
 	since    time.Time
 	// why is the error with which the store did not take the change. Nil: it has not answered yet.
 	why atomic.Pointer[error]
-	// keeping has all callers of keep share one try. trying: a try of keepAll is under way.
-	keeping background.Shared
+	// sending has all callers of send share one try. trying: a try of sendAll is under way.
+	sending background.Shared
 	trying  atomic.Bool
 }
 
@@ -43,18 +42,25 @@ func (b *brake) holds(now time.Time) bool {
 	return b.why.Load() != nil || now.Sub(b.since) >= brakeAfter
 }
 
-// on applies the brake to the settings that the store has now, which other servers may have changed meanwhile. The
-// tighter limit and the tighter mode hold. Of all other settings, those that others changed meanwhile hold.
-func (b *brake) on(s zone.Settings) zone.Settings {
-	next, _ := zone.Table.Merge(s, b.was, b.now)
-	next.PerMinute, next.Mode = b.now.PerMinute, b.now.Mode
-	if s.PerMinute != b.was.PerMinute && (b.now.PerMinute == b.was.PerMinute || s.PerMinute < b.now.PerMinute) {
-		next.PerMinute = s.PerMinute
+// over returns what is to be in force, where the store has settings s now. If other servers have changed them meanwhile,
+// their settings hold, but for what the brake tightens: of two limits the lower one is taken, of two modes the tighter.
+func (b *brake) over(s zone.Settings) zone.Settings {
+	if s.Equal(b.was) {
+		return b.now
 	}
-	if s.Mode != b.was.Mode && (b.now.Mode == b.was.Mode || tightness(s.Mode) > tightness(b.now.Mode)) {
-		next.Mode = s.Mode
+	if b.now.PerMinute != b.was.PerMinute {
+		s.PerMinute = min(s.PerMinute, b.now.PerMinute)
 	}
-	return next
+	if b.now.Mode != b.was.Mode && tightness(b.now.Mode) > tightness(s.Mode) {
+		s.Mode = b.now.Mode
+	}
+	if b.now.OnStoreFailure != b.was.OnStoreFailure {
+		s.OnStoreFailure = zone.FailureHold
+	}
+	if len(s.SoldOut) == 0 {
+		s.SoldOut = b.now.SoldOut
+	}
+	return s
 }
 
 // tightness orders modes by how few they let in.
@@ -72,38 +78,57 @@ func tightens(was, now zone.Settings) bool {
 	return limit >= 0 && mode >= 0 && !freed && (limit > 0 || mode > 0 || held)
 }
 
-// putBraking changes a zone that this server knows. If the change is a brake, it is in force on this server until the
-// store has taken it.
-func (r *Registry) putBraking(ctx context.Context, z *remembered, s zone.Settings, was *zone.Settings, by string) (bool, error) {
-	pending := z.brake.Load()
-	var away error
-	if pending != nil {
-		if away = r.keep(ctx, z, pending); away == nil {
-			pending = nil
+// PutZone implements store.Editor. After line.ErrZoneChanged, Zone returns the settings that the store has. A change
+// that only tightens a known zone is in force on this server before the store is asked, and stays in force if the store
+// does not answer: then PutZone returns no error, and NotKept does. While the store does not take that brake, another
+// brake may replace it, and so may the settings of before it. Any other change waits for the store.
+func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+	z := r.lookup(s.ZoneID)
+	if z == nil {
+		return r.putZone(ctx, s, was, by)
+	}
+	b, pending := r.putBrake(z, s, was, by)
+	switch {
+	case b == nil && pending != nil && was != nil && !was.Equal(*z.settings.Load()):
+		return false, fmt.Errorf("registry: put zone: %w", line.ErrZoneChanged)
+	case b == nil && pending != nil:
+		if err := r.send(ctx, z, pending); err != nil {
+			return false, err
 		}
-	}
-	b, err := r.apply(z, s, was, by, pending)
-	if err != nil {
-		return false, err
-	}
-	created := false
-	if err = away; err == nil {
+		return r.putZone(ctx, s, was, by)
+	case b == nil:
+		return r.putZone(ctx, s, was, by)
+	case pending != nil:
+		err = r.send(ctx, z, b)
+	default:
 		created, err = r.putZone(ctx, s, was, by)
 	}
-	switch {
-	case b == nil:
+	if err == nil || refused(err) {
+		r.release(z, b)
 		return created, err
-	case err == nil:
-		r.release(z, b)
-		return created, nil
-	case refused(err):
-		r.release(z, b)
-		return false, err
 	}
+	why := err
 	r.log.Error("a change is in force on this server alone: the store does not take it, and is tried again until it does",
 		"zone", s.ZoneID, "by", by, "settings", s, "error", err)
-	b.why.Store(&err)
+	b.why.Store(&why)
 	return false, nil
+}
+
+// putBrake puts a change into force and returns it as a brake; nil if it is none, or if it was not made from the settings
+// in force. pending is the brake that the store had not taken before.
+func (r *Registry) putBrake(z *Zone, s zone.Settings, was *zone.Settings, by string) (b, pending *brake) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	base, pending := *z.stored.Load(), z.brake.Load()
+	if was != nil && !was.Equal(*z.settings.Load()) || s.Validate() != nil {
+		return nil, pending
+	}
+	if !tightens(base, s) && (pending == nil || !s.Equal(base)) {
+		return nil, pending
+	}
+	b = &brake{was: base, now: s, by: by, since: r.now()}
+	z.apply(b)
+	return b, pending
 }
 
 // refused reports whether err says that the store refused the change, rather than that it did not answer.
@@ -112,28 +137,8 @@ func refused(err error) bool {
 		errors.Is(err, line.ErrZoneUnknown) || errors.Is(err, zone.ErrInvalid)
 }
 
-// apply puts a brake into force and returns it; nil if the change is no brake. Where another brake is pending, a change
-// back to the settings of the store counts as a brake, too: so an operator can take a pending brake back.
-func (r *Registry) apply(z *remembered, s zone.Settings, was *zone.Settings, by string, pending *brake) (*brake, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if was != nil && !was.Equal(*z.settings.Load()) {
-		if pending != nil {
-			return nil, fmt.Errorf("registry: put zone: %w", line.ErrZoneChanged)
-		}
-		return nil, nil // the store may have newer settings, and decides
-	}
-	base := *z.stored.Load()
-	if s.Validate() != nil || !tightens(base, s) && (pending == nil || !s.Equal(base)) {
-		return nil, nil
-	}
-	b := &brake{was: base, now: s, by: by, since: r.now()}
-	z.apply(b)
-	return b, nil
-}
-
 // release ends a brake, unless another has taken its place.
-func (r *Registry) release(z *remembered, b *brake) {
+func (r *Registry) release(z *Zone, b *brake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if z.brake.Load() == b {
@@ -141,12 +146,11 @@ func (r *Registry) release(z *remembered, b *brake) {
 	}
 }
 
-// keep has the store take a brake, applied to what others have changed meanwhile.
-func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
-	return r.share(ctx, &b.keeping, func(ctx context.Context) error {
-		id := b.now.ZoneID
+// send has the store take a brake, over what others have changed meanwhile. It can be repeated.
+func (r *Registry) send(ctx context.Context, z *Zone, b *brake) error {
+	return r.share(ctx, &b.sending, func(ctx context.Context) error {
 		is, err := r.present(ctx, z)
-		if next := b.on(is); err == nil && !next.Equal(is) {
+		if next := b.over(is); err == nil && !next.Equal(is) {
 			_, err = r.write(ctx, next, &is, b.by)
 			is = next
 		}
@@ -154,10 +158,9 @@ func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
 		case err == nil:
 			r.remember(is, false)
 			r.release(z, b)
-			r.log.Info("a change that was in force on this server alone is in the store", "zone", id, "settings", is)
+			r.log.Info("a change that was in force on this server alone is in the store", "zone", z.id, "settings", is)
 		case errors.Is(err, line.ErrZoneDeleted):
 			r.forget(z)
-			r.release(z, b)
 		default:
 			b.why.Store(&err)
 			return fmt.Errorf("registry: keep a change: %w", err)
@@ -166,12 +169,12 @@ func (r *Registry) keep(ctx context.Context, z *remembered, b *brake) error {
 	})
 }
 
-// keepAll has the store asked again to take each brake that it did not take. Zones do not wait for one another: each
-// may lie on another node.
-func (r *Registry) keepAll(ctx context.Context) {
+// sendAll has each brake sent again that the store did not take. Zones do not wait for one another: each may lie on
+// another node.
+func (r *Registry) sendAll(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if b := z.brake.Load(); b != nil && b.why.Load() != nil {
-			r.background.GoAlone(&b.trying, func() { _ = r.keep(ctx, z, b) }) // NotKept returns the error
+			r.background.GoAlone(&b.trying, func() { _ = r.send(ctx, z, b) }) // NotKept returns the error
 		}
 	}
 }

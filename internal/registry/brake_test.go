@@ -40,7 +40,7 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 					t.Errorf("NotKept = %v", err)
 				}
 				_ = r.read(t.Context()) // what the store has does not win over it
-				if got, ok := r.Remembered("a"); !ok || !got.Equal(s.InForce()) {
+				if got, ok := r.inForce("a"); !ok || !got.Equal(s.InForce()) {
 					t.Errorf("in force: %+v", got)
 				}
 				f.counted()
@@ -53,7 +53,7 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 					t.Errorf("another zone: %v", err)
 				}
 
-				if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil {
+				if err := r.send(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil {
 					t.Fatal(err)
 				}
 				if !f.zones["a"].Equal(s) || r.NotKept() != nil || f.record[len(f.record)-1].By != "ada" {
@@ -110,7 +110,7 @@ func TestABrakeCanBeTakenBack(t *testing.T) {
 		t.Errorf("from what it is not: %v, want ErrZoneChanged", err)
 	}
 	f.do(func() { f.away = false })
-	if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil || !f.zones["a"].Equal(was) {
+	if err := r.send(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil || !f.zones["a"].Equal(was) {
 		t.Errorf("in the store: %+v, %v", f.zones["a"], err)
 	}
 	if _, err := r.PutZone(t.Context(), paused, &was, ""); err != nil || r.NotKept() != nil || !f.zones["a"].Equal(paused) {
@@ -147,7 +147,7 @@ func TestABrakeAndOthersChanges(t *testing.T) {
 		"others open": {
 			func(s *zone.Settings) { s.Mode, s.Burst = zone.ModeClosed, 5 },
 			func(s *zone.Settings) { s.Mode, s.WindowSeconds = zone.ModeOpen, 9 },
-			func(s *zone.Settings) { s.Mode, s.Burst, s.WindowSeconds = zone.ModeClosed, 5, 9 },
+			func(s *zone.Settings) { s.Mode, s.WindowSeconds = zone.ModeClosed, 9 },
 		},
 		"all else": {
 			func(s *zone.Settings) { s.PerMinute = 0 },
@@ -169,7 +169,7 @@ func TestABrakeAndOthersChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.do(func() { f.away, f.zones["a"] = false, with(tt.others) })
-			if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil {
+			if err := r.send(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil {
 				t.Fatal(err)
 			}
 			if got, _ := r.Zone(t.Context(), "a"); !f.zones["a"].Equal(with(tt.want)) || !got.Equal(with(tt.want)) {
@@ -188,7 +188,7 @@ func TestABrakeOfADeletedZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.do(func() { f.away = false; clear(f.zones); f.deleted["a"] = true })
-	if err := r.keep(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil || r.lookup("a") != nil || r.NotKept() != nil {
+	if err := r.send(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil || r.lookup("a") != nil || r.NotKept() != nil {
 		t.Errorf("%v, %v, %v", err, r.lookup("a"), r.NotKept())
 	}
 }
@@ -214,7 +214,7 @@ func TestTheBrakeDoesNotWaitForAStoreThatHangs(t *testing.T) {
 		done := make(chan error)
 		go func() { _, err := r.PutZone(t.Context(), settings("a", 0), nil, ""); done <- err }()
 		synctest.Wait()
-		if got, _ := r.Remembered("a"); got.PerMinute != 0 {
+		if got, _ := r.inForce("a"); got.PerMinute != 0 {
 			t.Errorf("in force at once: %d a minute", got.PerMinute)
 		}
 		if _, err := r.Poll(t.Context(), "a", line.Place{}); err != nil {
@@ -229,7 +229,7 @@ func TestTheBrakeDoesNotWaitForAStoreThatHangs(t *testing.T) {
 			t.Error(err)
 		}
 		f.do(func() { f.refuses = nil })
-		<-time.After(2 * keepEvery)
+		<-time.After(2 * sendEvery)
 		if err := r.NotKept(); err != nil || f.zones["a"].PerMinute != 0 {
 			t.Errorf("NotKept = %v, the store has %v", err, maps.Collect(maps.All(f.zones)))
 		}

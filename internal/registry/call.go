@@ -16,25 +16,58 @@ import (
 // Every method here passes a call on to the store, and puts a lost zone back on the way. The errors wrap
 // line.ErrZoneUnknown, line.ErrZoneDeleted or line.ErrStoreUnavailable.
 
-// Join implements store.Visitors.
+// Join implements store.Visitors; while the store is away, it lets in or refuses.
 func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	z, err := r.find(ctx, zoneID)
+	z, err := r.Find(ctx, zoneID)
 	if err != nil {
 		return line.Answer{}, err
 	}
-	if err := r.confirm(ctx, z); err != nil {
+	return z.Join(ctx, id, former...)
+}
+
+// Poll implements store.Visitors; while the store is away, it lets in or refuses.
+func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	z, err := r.Find(ctx, zoneID)
+	if err != nil {
 		return line.Answer{}, err
 	}
+	return z.Poll(ctx, p)
+}
+
+// Leave implements store.Visitors. While the store is away it fails: only the store can do it.
+func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	z, err := r.Find(ctx, zoneID)
+	if err != nil {
+		return err
+	}
+	return z.Leave(ctx, p)
+}
+
+// Join is store.Visitors.Join for this zone.
+func (z *Zone) Join(ctx context.Context, id line.ID, former ...line.ID) (line.Answer, error) {
+	return z.registry.visit(ctx, z, visitor{place: line.Place{ID: id}, newcomer: true}, func(ctx context.Context) (line.Answer, error) {
+		return z.join(ctx, id, former...)
+	})
+}
+
+func (z *Zone) join(ctx context.Context, id line.ID, former ...line.ID) (line.Answer, error) {
+	if a, ok := z.letInHere(line.Place{ID: id}); ok {
+		return a, nil
+	}
+	if err := z.confirm(ctx); err != nil {
+		return line.Answer{}, err
+	}
+	r := z.registry
 	var drawn event.Drawn
-	a, err := r.drawn(ctx, z, store.Join, func() (line.Answer, error) {
+	a, err := z.drawn(ctx, store.Join, func() (line.Answer, error) {
 		if drawn = z.drawnNow(id); drawn == (event.Drawn{}) {
-			return r.store.Join(ctx, zoneID, id, former...)
+			return r.store.Join(ctx, z.id, id, former...)
 		}
-		return r.store.JoinDrawn(ctx, zoneID, drawn, id, former...)
+		return r.store.JoinDrawn(ctx, z.id, drawn, id, former...)
 	})
 	if err == nil {
 		z.tell(&a, drawn.ScoreMicros)
-		r.answered(z, a)
+		z.answered(a)
 	}
 	return a, err
 }
@@ -42,78 +75,67 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former .
 // confirm returns nil for a zone that the store was seen to hold. Of any other zone the caller knows only what the
 // configuration says, which may not name the invitation of an event that is under way. So confirm reads the zone from
 // the store. If its settings differ, the error wraps line.ErrStoreUnavailable, and the visitor has to ask again.
-func (r *Registry) confirm(ctx context.Context, z *remembered) error {
+func (z *Zone) confirm(ctx context.Context) error {
 	if z.seen.Load() {
 		return nil
 	}
 	was := *z.settings.Load()
-	is, err := r.present(ctx, z)
+	is, err := z.registry.present(ctx, z)
 	if errors.Is(err, line.ErrZoneDeleted) {
-		r.forget(z)
+		z.registry.forget(z)
 	}
 	if err != nil {
 		return err
 	}
-	if r.remember(is, false); !was.Equal(is) {
+	if z.registry.remember(is, false); !was.Equal(is) {
 		return fmt.Errorf("registry: the zone is another than the configuration says: %w", line.ErrStoreUnavailable)
 	}
 	return nil
 }
 
-// Poll implements store.Visitors.
-func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	z, err := r.find(ctx, zoneID)
-	if err != nil {
-		return line.Answer{}, err
+// Poll is store.Visitors.Poll for this zone.
+func (z *Zone) Poll(ctx context.Context, p line.Place) (line.Answer, error) {
+	return z.registry.visit(ctx, z, visitor{place: p}, func(ctx context.Context) (line.Answer, error) { return z.poll(ctx, p) })
+}
+
+func (z *Zone) poll(ctx context.Context, p line.Place) (line.Answer, error) {
+	if a, ok := z.letInHere(p); ok {
+		return a, nil
 	}
 	if _, ended := z.departures.find(p); ended {
 		p.DueMillis = 0 // the token no longer shows that its visitor was in the line lately
 	}
-	a, err := r.drawn(ctx, z, store.Poll, func() (line.Answer, error) { return r.store.Poll(ctx, zoneID, z.placed(p)) })
+	a, err := z.drawn(ctx, store.Poll, func() (line.Answer, error) { return z.registry.store.Poll(ctx, z.id, z.placed(p)) })
 	if err == nil {
 		z.tell(&a, 0)
-		r.answered(z, a)
+		z.answered(a)
 		z.letIn(&a, p)
 	}
 	return a, err
 }
 
-// answered takes in what the store said to a visitor.
-func (r *Registry) answered(z *remembered, a line.Answer) {
-	if z.judge.looksAt(a.Place.ID) {
-		z.judge.hear(&a)
+// letInHere returns the admission of a visitor whom this server let in without the store, while the pass is good: every
+// repeated call gets the same.
+func (z *Zone) letInHere(p line.Place) (a line.Answer, ok bool) {
+	if z.outside.Load() == 0 {
+		return line.Answer{}, false
 	}
-	if a.Restored {
-		r.meter.Restored(z.id)
+	if d, ended := z.departures.find(p); ended && d.local {
+		return d.admission(p, z.registry.Millis()+z.ahead.Load())
 	}
-	if z.before.Load() != nil && !a.Remembered {
-		z.before.Store(nil)
-	}
-	if !a.Remembered {
-		z.learn(a.State, r.now().Sub(r.began))
-	}
-	switch a.Status {
-	case line.Admitted, line.AdmittedBefore:
-		r.departed(z, a)
-	case line.Waiting:
-		// Until a store that lost data is told who departed, it may put a departed visitor back.
-		if z.toldAll() {
-			z.departures.stands(a.Place)
-		}
-	default: // the visitor has no place
-	}
+	return line.Answer{}, false
 }
 
-// Leave implements store.Visitors. A departure that is remembered already is not remembered once more: repeated calls
-// must not push the departures of others out.
-func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
-	z, err := r.find(ctx, zoneID)
-	if err != nil {
-		return err
+// Leave is store.Visitors.Leave for this zone. A departure that is remembered already is not remembered once more:
+// repeated calls must not push the departures of others out.
+func (z *Zone) Leave(ctx context.Context, p line.Place) error {
+	bounded := z.registry.limits.bound(ctx)
+	_, err := ask(bounded, z, store.Leave, func() (none, error) { return none{}, z.registry.store.Leave(bounded, z.id, p) })
+	if unanswered(ctx, err) {
+		return z.registry.later(z, visitor{place: p}, unavailable(err))
 	}
-	_, err = ask(ctx, r, z, store.Leave, func() (none, error) { return none{}, r.store.Leave(ctx, zoneID, p) })
 	if _, ended := z.departures.find(p); err == nil && !ended {
-		r.departed(z, line.Answer{Place: p})
+		z.departed(line.Answer{Place: p}, false)
 	}
 	return err
 }
@@ -125,7 +147,7 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error)
 		return line.Stats{}, err
 	}
 	var began time.Time
-	s, err := ask(ctx, r, z, store.Stats, func() (line.Stats, error) {
+	s, err := ask(ctx, z, store.Stats, func() (line.Stats, error) {
 		began = r.now()
 		return r.store.Stats(ctx, zoneID)
 	})
@@ -134,7 +156,7 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error)
 			s.EstimateMillis, s.LowMillis, s.HighMillis = told.EstimateMillis, told.LowMillis, told.HighMillis
 		}
 		now := r.now()
-		z.learn(s.State, now.Sub(r.began))
+		z.learn(s.State, r.Millis())
 		// The store read its clock at some time during the call. The middle of the call is the best guess.
 		half := began.Add(now.Sub(began) / 2)
 		r.meter.ClockAhead(zoneID, time.UnixMilli(s.State.NowMillis).Sub(half))
@@ -148,7 +170,7 @@ func (r *Registry) Sweep(ctx context.Context, zoneID, owner string, cursor uint6
 	if err != nil {
 		return line.Sweep{}, err
 	}
-	return ask(ctx, r, z, store.Sweep, func() (line.Sweep, error) { return r.store.Sweep(ctx, zoneID, owner, cursor) })
+	return ask(ctx, z, store.Sweep, func() (line.Sweep, error) { return r.store.Sweep(ctx, zoneID, owner, cursor) })
 }
 
 // HoldSweeps implements store.Sweeper.
@@ -157,7 +179,7 @@ func (r *Registry) HoldSweeps(ctx context.Context, zoneID, owner string, span ti
 	if err != nil {
 		return err
 	}
-	_, err = ask(ctx, r, z, store.Sweep, func() (none, error) { return none{}, r.store.HoldSweeps(ctx, zoneID, owner, span) })
+	_, err = ask(ctx, z, store.Sweep, func() (none, error) { return none{}, r.store.HoldSweeps(ctx, zoneID, owner, span) })
 	return err
 }
 
@@ -180,7 +202,8 @@ func measured[T any](r *Registry, call store.Call, do func() (T, error)) (T, err
 
 // ask makes a call to the store for a zone that is remembered. If the store does not know the zone, ask puts the zone
 // back and makes the call once more.
-func ask[T any](ctx context.Context, r *Registry, z *remembered, call store.Call, do func() (T, error)) (T, error) {
+func ask[T any](ctx context.Context, z *Zone, call store.Call, do func() (T, error)) (T, error) {
+	r := z.registry
 	if b := z.brake.Load(); b != nil && b.holds(r.now()) {
 		// The store would go by the settings of before the brake.
 		var nothing T
@@ -231,8 +254,8 @@ func (r *Registry) restore(ctx context.Context, s zone.Settings, m line.Memory) 
 
 // heal puts a zone back of which the store has said that it does not know it. All who want that at the same time share
 // one call. before is z.heals as it was before the store was asked.
-func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error {
-	return r.share(ctx, &z.healing, func(ctx context.Context) error {
+func (r *Registry) heal(ctx context.Context, z *Zone, before uint64) error {
+	return r.share(ctx, &z.shared, func(ctx context.Context) error {
 		if z.heals.Load() != before {
 			return nil // another caller put it back after this one had asked the store
 		}
@@ -241,7 +264,7 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error
 		if err != nil {
 			return fmt.Errorf("registry: restore zone: %w", err)
 		}
-		id, m := z.id, z.memory()
+		id, m := z.id, z.lost()
 		switch {
 		case present:
 		case !seen:
@@ -264,7 +287,7 @@ func (r *Registry) heal(ctx context.Context, z *remembered, before uint64) error
 }
 
 // present returns the zone's settings as the store has them. A zone that the store lost is put back first.
-func (r *Registry) present(ctx context.Context, z *remembered) (is zone.Settings, err error) {
+func (r *Registry) present(ctx context.Context, z *Zone) (is zone.Settings, err error) {
 	before, id := z.heals.Load(), z.id
 	is, err = r.readZone(ctx, id)
 	if errors.Is(err, line.ErrZoneUnknown) {
@@ -277,10 +300,10 @@ func (r *Registry) present(ctx context.Context, z *remembered) (is zone.Settings
 
 // put creates the zone in the store if it is absent. present is true if the store turned out to have the zone; if it is
 // false, the store may have had it all the same.
-func (r *Registry) put(ctx context.Context, z *remembered) (present bool, err error) {
+func (r *Registry) put(ctx context.Context, z *Zone) (present bool, err error) {
 	s := *z.stored.Load()
 	if z.seen.Load() || !r.seedFresh {
-		m := z.memory()
+		m := z.lost()
 		if !z.seen.Load() {
 			m.MadeBy = zone.ByConfig
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -26,18 +26,37 @@ type departures struct {
 	order []ending
 }
 
-// ending is who departed, and when.
+// ending is who departed, and when, on the registry's clock.
 type ending struct {
-	id line.ID
-	at time.Time
+	id       line.ID
+	atMillis int64
 }
 
-// departure is a departure that this server saw, and when.
+// departure is a departure that this server saw.
 type departure struct {
 	line.Departure
-	// expiresAtMillis and aheadMillis are set if the store admitted the visitor: see line.Answer.
+	// expiresAtMillis and aheadMillis are set if the visitor was admitted: see line.Answer. local: this server admitted
+	// the visitor by itself.
 	expiresAtMillis, aheadMillis int64
-	at                           time.Time
+	local                        bool
+	// atMillis is when that was, on the registry's clock.
+	atMillis int64
+}
+
+// admission returns the answer to a visitor with the place who asks again after an admission; ok is false if the
+// visitor left, or if the pass has expired at nowMillis on the zone's clock.
+func (d *departure) admission(p line.Place, nowMillis int64) (a line.Answer, ok bool) {
+	if d.expiresAtMillis <= nowMillis {
+		return line.Answer{}, false
+	}
+	if p.ArrivedAtMicros == 0 { // of one who joins again
+		p = d.Place
+	}
+	p.DueMillis = 0
+	return line.Answer{
+		Status: line.AdmittedBefore, Place: p, AdmittedAtMillis: d.AdmittedAtMillis, ExpiresAtMillis: d.expiresAtMillis,
+		AheadMillis: d.aheadMillis, Local: d.local,
+	}, true
 }
 
 // add remembers a departure. If an admitted visitor gives up another place later, the admission stays remembered.
@@ -49,7 +68,7 @@ func (ds *departures) add(d departure) {
 		return // asked again
 	}
 	if was.AdmittedAtMillis > d.AdmittedAtMillis {
-		d.AdmittedAtMillis, d.expiresAtMillis, d.aheadMillis = was.AdmittedAtMillis, was.expiresAtMillis, was.aheadMillis
+		d.AdmittedAtMillis, d.expiresAtMillis, d.aheadMillis, d.local = was.AdmittedAtMillis, was.expiresAtMillis, was.aheadMillis, was.local
 	}
 	if ds.byID == nil {
 		ds.byID = make(map[line.ID]departure)
@@ -58,7 +77,7 @@ func (ds *departures) add(d departure) {
 		ds.dropOldest()
 	}
 	ds.byID[d.Place.ID] = d
-	ds.order = append(ds.order, ending{d.Place.ID, d.at})
+	ds.order = append(ds.order, ending{d.Place.ID, d.atMillis})
 }
 
 // find returns how the place ended, if that is known.
@@ -103,11 +122,11 @@ func (ds *departures) upTo(millis, told int64) (list []line.Departure, more bool
 	return list, more
 }
 
-// prune forgets the departures before a time.
-func (ds *departures) prune(before time.Time) {
+// prune forgets the departures before a time on the registry's clock.
+func (ds *departures) prune(beforeMillis int64) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	for len(ds.order) > 0 && ds.order[0].at.Before(before) {
+	for len(ds.order) > 0 && ds.order[0].atMillis < beforeMillis {
 		ds.dropOldest()
 	}
 	if len(ds.order) == 0 {
@@ -118,31 +137,46 @@ func (ds *departures) prune(before time.Time) {
 func (ds *departures) dropOldest() {
 	oldest := ds.order[0]
 	ds.order = ds.order[1:]
-	if ds.byID[oldest.id].at.Equal(oldest.at) {
+	if ds.byID[oldest.id].atMillis == oldest.atMillis {
 		delete(ds.byID, oldest.id)
 	}
 }
 
+// recall is what of a zone the store is told that it may have lost.
+type recall struct {
+	departures departures
+	// told is the lostAt after which the store was last told who had departed; untold if the store has to be told in
+	// any case. toldUpTo is up to which time of its clock the store was told of admissions; 0 if it was told of all.
+	told, toldUpTo atomic.Int64
+	// outside counts admissions that were made without the store.
+	outside atomic.Uint64
+	// telling: the background is telling the store who departed. silent: the log says already that this fails.
+	telling, silent atomic.Bool
+}
+
+// untold differs from every time at which a store may notice a loss.
+const untold = -1
+
 // tell tells the store of the departures that this server remembers of a zone. It does so if the store has noticed a
 // loss since it was last told, or has not been told of all of them yet.
-func (r *Registry) tell(ctx context.Context, z *remembered) error {
-	lost, now, upTo, id := z.lostAt.Load(), z.now.Load(), z.toldUpTo.Load(), z.id
+func (r *Registry) tell(ctx context.Context, z *Zone) error {
+	lost, now, upTo := z.lostAt.Load(), z.now.Load(), z.toldUpTo.Load()
 	switch {
 	case z.told.Load() != lost:
 		upTo = 0
 	case upTo == 0:
 		// Nothing is forgotten during an outage. After it, the tokens of visitors who departed just before it pass
 		// for as fresh as the tokens of those who waited.
-		z.departures.prune(r.began.Add(time.Duration(z.stoodFor.Load()) - window.DepartureMatters(*z.settings.Load(), seenWithin)))
+		z.departures.prune(z.stoodAt.Load() - window.DepartureMatters(*z.settings.Load(), seenWithin).Milliseconds())
 		return nil
 	}
 	before := z.outside.Load()
 	all, more := z.departures.upTo(now, upTo)
 	if len(all) > 0 {
-		if _, err := measured(r, store.Recall, func() (none, error) { return none{}, r.store.Recall(ctx, id, all) }); err != nil {
+		if _, err := measured(r, store.Recall, func() (none, error) { return none{}, r.store.Recall(ctx, z.id, all) }); err != nil {
 			return fmt.Errorf("registry: recall: %w", err)
 		}
-		r.log.Info("the store was told who had departed", "zone", id, "departures", len(all))
+		r.log.Info("the store was told who had departed", "zone", z.id, "departures", len(all))
 	}
 	if upTo = 0; more {
 		upTo = now // the store is told of later admissions when the zone's clock has reached them
@@ -156,20 +190,24 @@ func (r *Registry) tell(ctx context.Context, z *remembered) error {
 }
 
 // toldAll reports whether the store, since it last lost data, was told of all departures from before the loss.
-func (z *remembered) toldAll() bool {
+func (z *Zone) toldAll() bool {
 	return z.told.Load() == z.lostAt.Load() && z.toldUpTo.Load() == 0
 }
 
 // letIn changes the answer to a visitor for whom the store has no place, if this server remembers the visitor's
 // admission and the store was not told of all departures yet: the visitor is told of that admission again. A store whose
 // clock is behind is not told of an admission before its clock has reached it.
-func (z *remembered) letIn(a *line.Answer, p line.Place) {
+func (z *Zone) letIn(a *line.Answer, p line.Place) {
 	if a.Status != line.Gone || z.toldAll() {
 		return
 	}
-	if d, ended := z.departures.find(p); ended && d.expiresAtMillis > a.State.NowMillis {
-		a.Status, a.Place = line.AdmittedBefore, line.Place{ID: p.ID, ArrivedAtMicros: p.ArrivedAtMicros}
-		a.AdmittedAtMillis, a.ExpiresAtMillis, a.AheadMillis = d.AdmittedAtMillis, d.expiresAtMillis, d.aheadMillis
+	d, ended := z.departures.find(p)
+	if !ended {
+		return
+	}
+	if again, ok := d.admission(p, a.State.NowMillis); ok {
+		again.State = a.State
+		*a = again
 		a.Renew()
 	}
 }
@@ -182,7 +220,7 @@ func (r *Registry) tellAll(ctx context.Context) {
 }
 
 // tellOrLog is tell, with the first of several failures logged. tellAll tries again.
-func (r *Registry) tellOrLog(ctx context.Context, z *remembered) {
+func (r *Registry) tellOrLog(ctx context.Context, z *Zone) {
 	if err := r.tell(ctx, z); err != nil && !z.silent.Swap(true) {
 		r.log.Warn("the store cannot be told yet who had departed", "zone", z.id, "error", err)
 	} else if err == nil {
@@ -190,51 +228,19 @@ func (r *Registry) tellOrLog(ctx context.Context, z *remembered) {
 	}
 }
 
-// tellOnce is tell for one zone after the other.
-func (r *Registry) tellOnce(ctx context.Context) {
-	for _, z := range *r.zones.Load() {
-		r.tellOrLog(ctx, z)
-	}
-}
-
-// Depart takes in that a visitor was admitted without the store. The store is told as soon as it answers.
-func (r *Registry) Depart(zoneID string, d line.Departure) {
-	if z := r.lookup(zoneID); z != nil {
-		r.departed(z, line.Answer{Place: d.Place, AdmittedAtMillis: d.AdmittedAtMillis})
-		z.outside.Add(1)
-		z.told.Store(untold)
-	}
-}
-
-// Departed returns how the place ended, if this server saw that lately. A place without an arrival stands for any place
-// of its visitor.
-func (r *Registry) Departed(zoneID string, p line.Place) (line.Departure, bool) {
-	z := r.lookup(zoneID)
-	if z == nil {
-		return line.Departure{}, false
-	}
-	d, ended := z.departures.find(p)
-	return d.Departure, ended
-}
-
-// Memory returns what this server remembers of a zone's line, and never asks the store. It returns the zero value for a
-// line of which this server never heard.
-func (r *Registry) Memory(zoneID string) line.Memory {
-	z := r.lookup(zoneID)
-	if z == nil {
-		return line.Memory{}
-	}
-	return z.memory()
-}
-
 // departed remembers that the visitor of an answer was admitted, or left if the answer has no admission. No place that
 // the visitor was given so far may come back, so the latest arrival that was given out is noted in place of the token's.
-func (r *Registry) departed(z *remembered, a line.Answer) {
+// The store is told of a local admission as soon as it answers.
+func (z *Zone) departed(a line.Answer, local bool) {
 	p := a.Place
 	p.ArrivedAtMicros = max(p.ArrivedAtMicros, z.lastArrival.Load())
 	p.Epoch, p.DueMillis = z.epoch.Load(), 0
 	z.departures.add(departure{
 		Departure:       line.Departure{Place: p, AdmittedAtMillis: a.AdmittedAtMillis},
-		expiresAtMillis: a.ExpiresAtMillis, aheadMillis: a.AheadMillis, at: r.now(),
+		expiresAtMillis: a.ExpiresAtMillis, aheadMillis: a.AheadMillis, local: local, atMillis: z.registry.Millis(),
 	})
+	if local {
+		z.outside.Add(1)
+		z.told.Store(untold)
+	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
-func visitor(letter byte) line.ID { return line.ID{letter} }
+func idOf(letter byte) line.ID { return line.ID{letter} }
 
 // answers has the store say to the next visitors that they have a place, or an
 // admission, at a time, and that it noticed a loss last at another.
@@ -35,7 +35,7 @@ func (f *fakeStore) told() []line.Departure {
 func TestDeparturesAreTold(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, _ := newTest(t, f, Options{})
-	in := line.Answer{Status: line.Admitted, Place: line.Place{ID: visitor('i'), ArrivedAtMicros: 5}, AdmittedAtMillis: 1_000}
+	in := line.Answer{Status: line.Admitted, Place: line.Place{ID: idOf('i'), ArrivedAtMicros: 5}, AdmittedAtMillis: 1_000}
 	f.answers(in, 1_000, 0)
 	if _, err := r.Poll(t.Context(), "a", in.Place); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestDeparturesAreTold(t *testing.T) {
 	if _, err := r.Join(t.Context(), "a", in.Place.ID); err != nil {
 		t.Fatal(err)
 	}
-	left := line.Place{ID: visitor('l'), ArrivedAtMicros: 7}
+	left := line.Place{ID: idOf('l'), ArrivedAtMicros: 7}
 	if err := r.Leave(t.Context(), "a", left); err != nil {
 		t.Fatal(err)
 	}
@@ -54,12 +54,12 @@ func TestDeparturesAreTold(t *testing.T) {
 	}
 	// Whatever the newest arrival was when they departed: no earlier one comes back.
 	want := []line.Departure{
-		{Place: line.Place{ID: visitor('i'), ArrivedAtMicros: 1_000_000, Epoch: 9}, AdmittedAtMillis: 1_000},
-		{Place: line.Place{ID: visitor('l'), ArrivedAtMicros: 2_000_000, Epoch: 9}},
+		{Place: line.Place{ID: idOf('i'), ArrivedAtMicros: 1_000_000, Epoch: 9}, AdmittedAtMillis: 1_000},
+		{Place: line.Place{ID: idOf('l'), ArrivedAtMicros: 2_000_000, Epoch: 9}},
 	}
 
 	f.lose()
-	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: visitor('w'), ArrivedAtMicros: 9}}, 3_000, 3_000)
+	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: idOf('w'), ArrivedAtMicros: 9}}, 3_000, 3_000)
 	f.counted()
 	f.before = func(call, _ string) {
 		if f.before = nil; call == "Poll" {
@@ -70,7 +70,7 @@ func TestDeparturesAreTold(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.Poll(t.Context(), "a", line.Place{ID: visitor('w')}); err != nil {
+	if _, err := r.Poll(t.Context(), "a", line.Place{ID: idOf('w')}); err != nil {
 		t.Fatal(err)
 	}
 	f.before = nil
@@ -85,7 +85,7 @@ func TestDeparturesAreTold(t *testing.T) {
 	}
 
 	// A fail-over: the store has the zone, and noticed that it may lack something.
-	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: visitor('w'), ArrivedAtMicros: 9}}, 4_000, 4_000)
+	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: idOf('w'), ArrivedAtMicros: 9}}, 4_000, 4_000)
 	if _, err := r.Stats(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -107,14 +107,14 @@ func TestDeparturesOfAnOutage(t *testing.T) {
 	if _, err := r.Stats(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	p := line.Place{ID: visitor('x'), ArrivedAtMicros: 3}
-	if _, ended := r.Departed("a", p); ended {
+	p := line.Place{ID: idOf('x'), ArrivedAtMicros: 3}
+	if _, ended := r.departedBefore("a", p); ended {
 		t.Error("departed before it did")
 	}
-	r.Depart("a", line.Departure{Place: p, AdmittedAtMillis: 1_500})
-	d, ended := r.Departed("a", p)
-	_, later := r.Departed("a", line.Place{ID: p.ID, ArrivedAtMicros: 1_000_001})
-	_, elsewhere := r.Departed("b", p)
+	r.depart("a", line.Departure{Place: p, AdmittedAtMillis: 1_500})
+	d, ended := r.departedBefore("a", p)
+	_, later := r.departedBefore("a", line.Place{ID: p.ID, ArrivedAtMicros: 1_000_001})
+	_, elsewhere := r.departedBefore("b", p)
 	if !ended || d.AdmittedAtMillis != 1_500 || later || elsewhere {
 		t.Error("it is not known who departed, or a later place of the same visitor counts as departed")
 	}
@@ -142,7 +142,7 @@ func TestADepartureWhileTheStoreIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	depart := func(letter byte) {
-		r.Depart("a", line.Departure{Place: line.Place{ID: visitor(letter), ArrivedAtMicros: 3}, AdmittedAtMillis: 900})
+		r.depart("a", line.Departure{Place: line.Place{ID: idOf(letter), ArrivedAtMicros: 3}, AdmittedAtMillis: 900})
 	}
 	depart('x')
 	f.before = func(call, _ string) {
@@ -157,7 +157,7 @@ func TestADepartureWhileTheStoreIsTold(t *testing.T) {
 	if got := f.told(); len(got) != 2 {
 		t.Errorf("told %+v, want both", got)
 	}
-	if m := r.Memory("a"); m.Epoch != 9 || m.SeenAtMillis != 2_000 || m.LastArrivalMicros != 1_000_000 || r.Memory("b") != (line.Memory{}) {
+	if m := r.lookup("a").lost(); m.Epoch != 9 || m.SeenAtMillis != 2_000 || m.LastArrivalMicros != 1_000_000 {
 		t.Errorf("remembered %+v", m)
 	}
 }
@@ -165,25 +165,24 @@ func TestADepartureWhileTheStoreIsTold(t *testing.T) {
 // TestDeparturesAreBounded: by time, and in number.
 func TestDeparturesAreBounded(t *testing.T) {
 	var ds departures
-	now := time.Unix(0, 0)
-	add := func(letter byte, at time.Time) {
-		ds.add(departure{Departure: line.Departure{Place: line.Place{ID: visitor(letter), ArrivedAtMicros: at.UnixMicro() + 1}}, at: at})
+	add := func(letter byte, at int64) {
+		ds.add(departure{Departure: line.Departure{Place: line.Place{ID: idOf(letter), ArrivedAtMicros: at*1000 + 1}}, atMillis: at})
 	}
-	add('a', now)
-	add('b', now.Add(time.Second))
-	add('a', now.Add(2*time.Second)) // joined anew, and left again
-	ds.prune(now.Add(time.Second + 1))
-	if all, _ := ds.upTo(math.MaxInt64, 0); len(all) != 1 || all[0].Place.ID != visitor('a') {
+	add('a', 0)
+	add('b', 1_000)
+	add('a', 2_000) // joined anew, and left again
+	ds.prune(1_001)
+	if all, _ := ds.upTo(math.MaxInt64, 0); len(all) != 1 || all[0].Place.ID != idOf('a') {
 		t.Errorf("remembered %+v, want a", all)
 	}
 	for i := range maxDepartures + 10 {
 		id := line.ID{1, byte(i >> 16), byte(i >> 8), byte(i)}
-		ds.add(departure{Departure: line.Departure{Place: line.Place{ID: id}}, at: now.Add(time.Minute)})
+		ds.add(departure{Departure: line.Departure{Place: line.Place{ID: id}}, atMillis: 60_000})
 	}
 	if all, _ := ds.upTo(math.MaxInt64, 0); len(all) != maxDepartures {
 		t.Errorf("%d are remembered, at most %d", len(all), maxDepartures)
 	}
-	ds.prune(now.Add(time.Hour))
+	ds.prune(3_600_000)
 	if ds.byID != nil || ds.order != nil {
 		t.Error("memory is not given back")
 	}
@@ -211,7 +210,7 @@ func TestAZoneThatCannotBeToldHoldsNobodyUp(t *testing.T) {
 			}
 		}
 		depart := func(zoneID string) {
-			r.Depart(zoneID, line.Departure{Place: line.Place{ID: visitor('x'), ArrivedAtMicros: 3}, AdmittedAtMillis: 900})
+			r.depart(zoneID, line.Departure{Place: line.Place{ID: idOf('x'), ArrivedAtMicros: 3}, AdmittedAtMillis: 900})
 		}
 		depart("hangs")
 		<-time.After(time.Second)
@@ -236,7 +235,7 @@ func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
 	if _, err := r.Stats(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	left := line.Place{ID: visitor('l'), ArrivedAtMicros: 7}
+	left := line.Place{ID: idOf('l'), ArrivedAtMicros: 7}
 	if err := r.Leave(t.Context(), "a", left); err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +253,7 @@ func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
 	}
 	// Told, and there all the same: it joined anew.
 	poll(1_500)
-	if _, ended := r.Departed("a", left); ended {
+	if _, ended := r.departedBefore("a", left); ended {
 		t.Error("one who joined anew counts as departed")
 	}
 }

@@ -44,7 +44,7 @@ func drawsOf(s zone.Settings, seeds DrawSeeds) *[]draw {
 
 // drawnNow returns what the current draw gives to a visitor who joins; the zero value if there is no draw now, or its
 // seed is not known.
-func (z *remembered) drawnNow(id line.ID) event.Drawn {
+func (z *Zone) drawnNow(id line.ID) event.Drawn {
 	if all, now := *z.draws.Load(), z.settings.Load().EventState.Draw(); now != nil && len(all) > 0 && all[len(all)-1].Nonce == now.Nonce {
 		d := &all[len(all)-1]
 		return d.Drawn(d.seed, event.TicketOf(d.zoneID, d.Event, id))
@@ -53,7 +53,7 @@ func (z *remembered) drawnNow(id line.ID) event.Drawn {
 }
 
 // placed returns the place with its score, if a draw has given it one.
-func (z *remembered) placed(p line.Place) line.Place {
+func (z *Zone) placed(p line.Place) line.Place {
 	all := *z.draws.Load()
 	for i := range all {
 		if all[i].Holds(p.ArrivedAtMicros) {
@@ -65,15 +65,15 @@ func (z *remembered) placed(p line.Place) line.Place {
 
 // drawn makes a call that may need a draw's seed. If the store answers that people gather for a draw of which this
 // server has not heard, drawn reads the zone and makes the call once more.
-func (r *Registry) drawn(ctx context.Context, z *remembered, call store.Call, do func() (line.Answer, error)) (line.Answer, error) {
-	a, err := ask(ctx, r, z, call, do)
+func (z *Zone) drawn(ctx context.Context, call store.Call, do func() (line.Answer, error)) (line.Answer, error) {
+	a, err := ask(ctx, z, call, do)
 	if err != nil || a.Status != line.Undrawn {
 		return a, err
 	}
-	is, err := r.readZone(ctx, z.id)
+	is, err := z.registry.readZone(ctx, z.id)
 	if err == nil {
-		r.remember(is, false)
-		a, err = ask(ctx, r, z, call, do)
+		z.registry.remember(is, false)
+		a, err = ask(ctx, z, call, do)
 	}
 	if err == nil && a.Status == line.Undrawn {
 		err = fmt.Errorf("registry: people gather for a draw whose seed is not known: %w", line.ErrStoreUnavailable)

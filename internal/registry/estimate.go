@@ -32,7 +32,7 @@ func (r *Registry) estimateAll(ctx context.Context) {
 }
 
 // lined returns the zones in which people wait, or that have a table still.
-func (r *Registry) lined() (all []*remembered) {
+func (r *Registry) lined() (all []*Zone) {
 	for _, z := range *r.zones.Load() {
 		if z.waiting.Load() > 0 || z.table.Load() != nil {
 			all = append(all, z)
@@ -47,8 +47,8 @@ func sampledEach(lines int) int {
 }
 
 // estimate is estimateAll for one zone, with a sample of at most so many visitors.
-func (r *Registry) estimate(ctx context.Context, z *remembered, most int) {
-	s, err := ask(ctx, r, z, store.Sample, func() (line.Sample, error) { return r.store.Sample(ctx, z.id, most) })
+func (r *Registry) estimate(ctx context.Context, z *Zone, most int) {
+	s, err := ask(ctx, z, store.Sample, func() (line.Sample, error) { return r.store.Sample(ctx, z.id, most) })
 	if err != nil {
 		z.before.CompareAndSwap(nil, z.table.Load())
 	} else {
@@ -56,12 +56,12 @@ func (r *Registry) estimate(ctx context.Context, z *remembered, most int) {
 		if was := z.table.Swap(table); table.Changed(was) {
 			z.judge.forget()
 		}
-		z.learn(s.State, r.now().Sub(r.began))
+		z.learn(s.State, r.Millis())
 	}
 }
 
 // tell writes into an answer how long its visitor will wait.
-func (z *remembered) tell(a *line.Answer, score int64) {
+func (z *Zone) tell(a *line.Answer, score int64) {
 	if a.Status == line.Waiting {
 		stands := z.placed(a.Place)
 		stands.ScoreMicros = max(stands.ScoreMicros, score)
@@ -77,20 +77,10 @@ func (r *Registry) EstimateOnce(ctx context.Context) {
 	}
 }
 
-// Expect returns about how long a visitor at the place would still wait, in milliseconds, if a store that is away were
-// back at nowMillis on the zone's clock. The range is 0 to window.MaxEstimateMillis. It never asks the store. heard is
-// false if this server never heard of the line.
-func (r *Registry) Expect(zoneID string, p line.Place, nowMillis int64) (millis int64, heard bool) {
-	z := r.lookup(zoneID)
-	if z == nil || z.now.Load() == 0 {
-		return 0, false
-	}
-	return z.expect(z.placed(p).StandsAtMicros(), nowMillis), true
-}
-
-// expect goes by the last table, since nobody has entered after it was made. Without a table, while people gather or
+// expect returns about how long a visitor who stands there would still wait, in milliseconds, if a store that is away
+// were back at nowMillis on the zone's clock. The range is 0 to window.MaxEstimateMillis. Itgoes by the last table, since nobody has entered after it was made. Without a table, while people gather or
 // have just begun to wait, it assumes that their arrivals are spread evenly.
-func (z *remembered) expect(stands, nowMillis int64) int64 {
+func (z *Zone) expect(stands, nowMillis int64) int64 {
 	s := z.settings.Load().InForce()
 	pace, g := window.RatesOf(s).Pace, s.EventState.Gate()
 	if pace == 0 {

@@ -276,6 +276,7 @@ func (f *fakeStore) wantCalls(t *testing.T, want map[string]int) {
 
 // watched is a Meter that knows what it was told.
 type watched struct {
+	noMeter
 	mu     sync.Mutex
 	zones  map[string]bool
 	called map[store.Call]tally
@@ -365,4 +366,33 @@ func settings(id string, perMinute int64) zone.Settings {
 	s := zone.Defaults(id)
 	s.PerMinute = perMinute
 	return s
+}
+
+// What tests look at and do, of a zone by its name.
+
+func (r *Registry) tellOnce(ctx context.Context) {
+	for _, z := range *r.zones.Load() {
+		r.tellOrLog(ctx, z)
+	}
+}
+
+func (r *Registry) depart(zoneID string, d line.Departure) {
+	if z := r.lookup(zoneID); z != nil {
+		z.departed(line.Answer{Place: d.Place, AdmittedAtMillis: d.AdmittedAtMillis}, true)
+	}
+}
+
+func (r *Registry) departedBefore(zoneID string, p line.Place) (line.Departure, bool) {
+	if z := r.lookup(zoneID); z != nil {
+		d, ended := z.departures.find(p)
+		return d.Departure, ended
+	}
+	return line.Departure{}, false
+}
+
+func (r *Registry) inForce(zoneID string) (zone.Settings, bool) {
+	if z := r.lookup(zoneID); z != nil {
+		return z.remembered()
+	}
+	return zone.Settings{}, false
 }

@@ -17,7 +17,7 @@ import (
 // told is a crowd in a zone of a server, and what the meter hears of it.
 type told struct {
 	r *Registry
-	z *remembered
+	z *Zone
 	m *watched
 }
 
@@ -32,7 +32,7 @@ const toldAt = int64(1_800_000_000_000)
 
 // waits has one be told so many seconds after the beginning that it will wait so many, give or take a tenth.
 func (c *told) waits(id line.ID, after, seconds int64) {
-	c.r.answered(c.z, line.Answer{
+	c.z.answered(line.Answer{
 		Status: line.Waiting, Place: line.Place{ID: id, ArrivedAtMicros: 1}, Position: 5, PeriodMillis: 2_000,
 		EstimateMillis: 1000 * seconds, LowMillis: 900 * seconds, HighMillis: 1100 * seconds,
 		State: line.State{NowMillis: toldAt + 1000*after, Waiting: 5},
@@ -41,7 +41,7 @@ func (c *told) waits(id line.ID, after, seconds int64) {
 
 // enters has one be let in.
 func (c *told) enters(id line.ID, after int64, status line.Status) {
-	c.r.answered(c.z, line.Answer{
+	c.z.answered(line.Answer{
 		Status: status, Place: line.Place{ID: id, ArrivedAtMicros: 1}, AdmittedAtMillis: toldAt + 1000*after,
 		State: line.State{NowMillis: toldAt + 1000*after, Waiting: 5},
 	})
@@ -97,11 +97,11 @@ func TestWhoIsNotJudged(t *testing.T) {
 		t.Error("one who fell silent is remembered")
 	}
 	c.waits(line.ID{2}, 100, 200)
-	c.r.answered(c.z, line.Answer{
+	c.z.answered(line.Answer{
 		Status: line.Waiting, Place: line.Place{ID: line.ID{2}, ArrivedAtMicros: 2}, Position: 9, EstimateMillis: 10_000,
 		State: line.State{NowMillis: toldAt + 110_000, Waiting: 5},
 	})
-	c.r.answered(c.z, line.Answer{
+	c.z.answered(line.Answer{
 		Status: line.Waiting, Place: line.Place{ID: line.ID{3}, ArrivedAtMicros: 2}, EstimateMillis: 10_000,
 		State: line.State{NowMillis: toldAt + 110_000, Waiting: 5},
 	})

@@ -16,7 +16,7 @@ import (
 func TestDeparturesOutliveAnOutage(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, clock := newTest(t, f, Options{})
-	in := line.Answer{Status: line.Admitted, Place: line.Place{ID: visitor('i'), ArrivedAtMicros: 5}, AdmittedAtMillis: 1_000}
+	in := line.Answer{Status: line.Admitted, Place: line.Place{ID: idOf('i'), ArrivedAtMicros: 5}, AdmittedAtMillis: 1_000}
 	f.answers(in, 1_000, 0)
 	if _, err := r.Poll(t.Context(), "a", in.Place); err != nil {
 		t.Fatal(err)
@@ -26,8 +26,8 @@ func TestDeparturesOutliveAnOutage(t *testing.T) {
 	r.tellOnce(t.Context())
 	f.do(func() { f.away = false })
 	f.lose()
-	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: visitor('w'), ArrivedAtMicros: 9}}, 3_601_000, 3_601_000)
-	if _, err := r.Poll(t.Context(), "a", line.Place{ID: visitor('w'), ArrivedAtMicros: 9}); err != nil {
+	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: idOf('w'), ArrivedAtMicros: 9}}, 3_601_000, 3_601_000)
+	if _, err := r.Poll(t.Context(), "a", line.Place{ID: idOf('w'), ArrivedAtMicros: 9}); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.told(); len(got) != 1 {
@@ -42,7 +42,7 @@ func TestDeparturesOutliveAnOutage(t *testing.T) {
 		r.tellOnce(t.Context())
 		clock.advance(window.DepartureMatters(settings("a", 60), seenWithin))
 	}
-	if _, known := r.Departed("a", in.Place); known {
+	if _, known := r.departedBefore("a", in.Place); known {
 		t.Error("a departure of an hour ago is remembered")
 	}
 }
@@ -64,12 +64,12 @@ func TestLossesInARow(t *testing.T) {
 	for _, lost := range []int64{1_100_000, 1_103_000, 1_150_000} { // after an outage of 100 s
 		hear(lost, lost)
 		hear(lost+1_000, lost)
-		if m := r.Memory("a"); m.SeenAtMillis != 1_001_000 {
+		if m := r.lookup("a").lost(); m.SeenAtMillis != 1_001_000 {
 			t.Errorf("a second after the loss at %d the line is taken to have stood until %d, want 1001000", lost, m.SeenAtMillis)
 		}
 	}
 	hear(1_150_000+60_000, 1_150_000)
-	if m := r.Memory("a"); m.SeenAtMillis != 1_211_000 {
+	if m := r.lookup("a").lost(); m.SeenAtMillis != 1_211_000 {
 		t.Errorf("an idle timeout after the loss the line is taken to have stood until %d", m.SeenAtMillis)
 	}
 }
@@ -83,7 +83,7 @@ func TestLeavingAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if err := r.Leave(t.Context(), "a", line.Place{ID: visitor('l'), ArrivedAtMicros: 7}); err != nil {
+		if err := r.Leave(t.Context(), "a", line.Place{ID: idOf('l'), ArrivedAtMicros: 7}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestAJoinBeforeTheStoreWasSeen(t *testing.T) {
 	r := New(Options{Store: f, Seeds: []zone.Settings{settings("a", 1), settings("b", 1)}})
 	r.RunOnce(t.Context())
 	join := func(zoneID string) error {
-		_, err := r.Join(t.Context(), zoneID, visitor('j'))
+		_, err := r.Join(t.Context(), zoneID, idOf('j'))
 		return err
 	}
 	if err := join("a"); !errors.Is(err, line.ErrStoreUnavailable) {

@@ -66,7 +66,7 @@ func (r *Registry) readOnce(ctx context.Context) error {
 	list, err := measured(r, store.Zones, func() ([]zone.Settings, error) { return r.store.Zones(ctx) })
 	r.mu.Lock()
 	r.adopt(list)
-	var missing []*remembered
+	var missing []*Zone
 	if err == nil {
 		// Only a list that was read completely shows that a zone is absent.
 		missing = r.notIn(list)
@@ -104,12 +104,12 @@ func (r *Registry) adopt(list []zone.Settings) {
 
 // notIn returns the remembered zones that are not in the list, ordered by id. It leaves out zones that this server put
 // or deleted while the list was being read. The caller holds mu.
-func (r *Registry) notIn(list []zone.Settings) []*remembered {
+func (r *Registry) notIn(list []zone.Settings) []*Zone {
 	listed := make(map[string]struct{}, len(list))
 	for _, s := range list {
 		listed[s.ZoneID] = struct{}{}
 	}
-	var missing []*remembered
+	var missing []*Zone
 	zones := *r.zones.Load()
 	for _, id := range slices.Sorted(maps.Keys(zones)) {
 		_, present := listed[id]
@@ -124,7 +124,7 @@ func (r *Registry) notIn(list []zone.Settings) []*remembered {
 // lookInto finds out why a remembered zone is not in the store's list. An operator deleted the zone: it is forgotten.
 // Or the store lost the zone, or lost the list: what was lost is put back. If the store does not answer, the next
 // reading of the list tries again.
-func (r *Registry) lookInto(ctx context.Context, z *remembered) {
+func (r *Registry) lookInto(ctx context.Context, z *Zone) {
 	before := z.heals.Load()
 	id := z.id
 	present, err := r.readZone(ctx, id)
@@ -133,7 +133,7 @@ func (r *Registry) lookInto(ctx context.Context, z *remembered) {
 		r.remember(present, false)
 		// The store has the zone, but lost the list: with Redis Cluster they may lie on different nodes. Restoring a
 		// zone that is there writes the list. Without it, a server that starts would not know the zone.
-		err = r.restore(ctx, present, z.memory())
+		err = r.restore(ctx, present, z.lost())
 	case errors.Is(err, line.ErrZoneUnknown):
 		err = r.heal(ctx, z, before)
 	}
@@ -141,9 +141,9 @@ func (r *Registry) lookInto(ctx context.Context, z *remembered) {
 	case errors.Is(err, line.ErrZoneDeleted):
 		r.log.Info("zone was deleted", "zone", id)
 		r.forget(z)
-	case err != nil && !z.troubled.Swap(true):
+	case err != nil && !z.unhealed.Swap(true):
 		r.log.Warn("a zone that the store does not list cannot be put back yet", "zone", id, "error", err)
 	case err == nil:
-		z.troubled.Store(false)
+		z.unhealed.Store(false)
 	}
 }

@@ -48,6 +48,10 @@ type Meter interface {
 	Judged(zoneID string, j estimate.Judgement)
 	// ClockAhead takes in by how much the zone's clock is ahead of this server's; negative if it is behind.
 	ClockAhead(zoneID string, by time.Duration)
+	// StoreFailing says whether the latest call to the zone's store failed.
+	StoreFailing(zoneID string, failing bool)
+	// AdmitLocally counts one visitor whom this server let in by itself.
+	AdmitLocally(zoneID string)
 }
 
 // Options of a Registry. Store is required.
@@ -60,6 +64,11 @@ type Options struct {
 	SeedFresh bool
 	// DrawSeeds may be nil: then there are no draws.
 	DrawSeeds DrawSeeds
+	// Servers is how many servers share the store at most, this one included. Local admission divides the limits by it.
+	// A value below 1 counts as 1.
+	Servers int64
+	// Within bounds a visitor's call. 0 sets no bound: right for a store in this process, whose calls do not wait.
+	Within time.Duration
 	// Meter may be nil.
 	Meter Meter
 	// Logger defaults to one that discards.
@@ -68,21 +77,29 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Registry remembers the zones of a store and heals the store from memory. It is the last
-// link of the chain, and the only one that asks the store. Its methods may be called from
-// any number of goroutines.
+// Registry remembers the zones of a store, heals the store from memory, and answers visitors in an outage. It is the
+// last link of the chain, and the only one that asks the store. Its methods may be called from any number of goroutines.
 type Registry struct {
 	store     store.Store
 	seedFresh bool
 	drawSeeds DrawSeeds
 	meter     Meter
 	log       *slog.Logger
+	servers   int64
+	limits    deadlines
 	now       func() time.Time
 	// began is when the registry was made.
 	began time.Time
 
 	// zones is replaced, never changed, so that a poll reads it without a lock.
-	zones atomic.Pointer[map[string]*remembered]
+	zones atomic.Pointer[map[string]*Zone]
+	// generations counts the generations of all zones.
+	generations atomic.Uint32
+	// answered and unanswered are visitors' calls since Overloaded was last asked.
+	answered, unanswered atomic.Int64
+	// turned, guarded by turnedMu, counts the refused in zones that are not known.
+	turnedMu sync.Mutex
+	turned   turned
 
 	// mu guards changes of zones, and the fields down to listErr.
 	mu sync.Mutex
@@ -105,7 +122,7 @@ func New(o Options) *Registry {
 	r := &Registry{
 		store: o.Store, seedFresh: o.SeedFresh, drawSeeds: o.DrawSeeds,
 		meter: o.Meter, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
-		touched: make(map[string]struct{}),
+		servers: max(1, o.Servers), limits: deadlines{within: o.Within}, touched: make(map[string]struct{}),
 	}
 	if r.meter == nil {
 		r.meter = noMeter{}
@@ -114,9 +131,9 @@ func New(o Options) *Registry {
 		r.now = time.Now
 	}
 	r.began = r.now()
-	zones := make(map[string]*remembered, len(o.Seeds))
+	zones := make(map[string]*Zone, len(o.Seeds))
 	for _, s := range o.Seeds {
-		zones[s.ZoneID] = r.newRemembered(s, false)
+		zones[s.ZoneID] = r.newZone(s, false)
 	}
 	r.zones.Store(&zones)
 	r.meter.Know(slices.Collect(maps.Keys(zones))...)
@@ -124,14 +141,15 @@ func New(o Options) *Registry {
 }
 
 // Start reads the zones once and creates the seeds that are absent. Until Stop, the background goes on: it reads the
-// zones, offers the store the changes that it did not take, and makes and judges estimates. If the store is away, Start
+// zones, sends the store the changes that it did not take, probes stores that are away, and makes and judges estimates. If the store is away, Start
 // logs that and goes on. It is to be called once.
 func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.background.Start(ctx,
 		background.Every(interval, r.readAndLog),
 		background.Every(interval, r.tellAll),
-		background.Every(keepEvery, r.keepAll),
+		background.Every(sendEvery, r.sendAll),
+		background.Every(ProbeEvery, r.probeAll),
 		background.Every(estimateEvery, r.estimateAll),
 		background.Every(judgeEvery, r.judgeAll))
 }
@@ -139,20 +157,43 @@ func (r *Registry) Start(ctx context.Context) {
 // RunOnce reads the settings of all zones, and tells the store who departed. After Start this is done twice a second.
 func (r *Registry) RunOnce(ctx context.Context) {
 	r.readAndLog(ctx)
-	r.tellOnce(ctx)
+	for _, z := range *r.zones.Load() {
+		r.tellOrLog(ctx, z)
+	}
 }
 
 // Stop ends the background reading and waits for it.
 func (r *Registry) Stop() { r.background.Stop() }
 
+// Millis is the registry's clock: the Unix milliseconds that the wall clock would show if nobody had set it since the
+// registry was made.
+func (r *Registry) Millis() int64 {
+	return r.began.UnixMilli() + r.now().Sub(r.began).Milliseconds()
+}
+
 // lookup returns the zone if it is remembered, else nil.
-func (r *Registry) lookup(zoneID string) *remembered {
+func (r *Registry) lookup(zoneID string) *Zone {
 	return (*r.zones.Load())[zoneID]
+}
+
+// Bound returns ctx with the time limit of a visitor's call, Options.Within.
+func (r *Registry) Bound(ctx context.Context) context.Context { return r.limits.bound(ctx) }
+
+// Find returns a zone for a visitor's call. Its error says when to come back, if the store did not answer.
+func (r *Registry) Find(ctx context.Context, zoneID string) (*Zone, error) {
+	if z := r.lookup(zoneID); z != nil {
+		return z, nil
+	}
+	z, err := r.find(r.limits.bound(ctx), zoneID)
+	if unanswered(ctx, err) {
+		err = r.later(nil, visitor{newcomer: true}, unavailable(err))
+	}
+	return z, err
 }
 
 // find returns a zone that is remembered or that the store lists. It asks the store only if the zone is not remembered
 // and the list is no longer fresh. All who ask at the same time share one reading.
-func (r *Registry) find(ctx context.Context, zoneID string) (*remembered, error) {
+func (r *Registry) find(ctx context.Context, zoneID string) (*Zone, error) {
 	if z := r.lookup(zoneID); z != nil {
 		return z, nil
 	}
@@ -191,7 +232,7 @@ func (r *Registry) Zones(ctx context.Context) ([]zone.Settings, error) {
 // Errors: line.ErrZoneUnknown; line.ErrStoreUnavailable when the zone is not
 // remembered and the store cannot be asked.
 func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
-	z, err := r.find(ctx, zoneID)
+	z, err := r.Find(ctx, zoneID)
 	if err != nil {
 		return zone.Settings{}, err
 	}
@@ -205,27 +246,6 @@ func (r *Registry) Settings(zoneID string) *zone.Settings {
 		return z.settings.Load()
 	}
 	return nil
-}
-
-// Remembered returns the settings in force in a zone, and never asks the store: it serves while the store is away. It
-// returns false for a zone that this server never saw in the store: the configuration may say other than the store.
-func (r *Registry) Remembered(zoneID string) (zone.Settings, bool) {
-	z := r.lookup(zoneID)
-	if z == nil || !z.seen.Load() {
-		return zone.Settings{}, false
-	}
-	return z.settings.Load().InForce(), true
-}
-
-// PutZone implements store.Editor. After line.ErrZoneChanged, Zone returns the settings that the store has. A change
-// that only tightens a known zone is in force on this server even if the store does not answer: then PutZone returns no
-// error, and NotKept does.
-func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
-	z := r.lookup(s.ZoneID)
-	if z == nil {
-		return r.putZone(ctx, s, was, by)
-	}
-	return r.putBraking(ctx, z, s, was, by)
 }
 
 // putZone makes a change in the store. A zone that the store has lost is put back first. Else the change would create a
@@ -263,7 +283,7 @@ func (r *Registry) DeleteZone(ctx context.Context, zoneID, by string) error {
 	if err != nil {
 		return err
 	}
-	_, err = ask(ctx, r, z, store.DeleteZone, func() (none, error) { return none{}, r.store.DeleteZone(ctx, zoneID, by) })
+	_, err = ask(ctx, z, store.DeleteZone, func() (none, error) { return none{}, r.store.DeleteZone(ctx, zoneID, by) })
 	if err != nil {
 		return fmt.Errorf("registry: delete zone: %w", err)
 	}
@@ -302,7 +322,7 @@ func (r *Registry) add(news ...zone.Settings) {
 	zones := maps.Clone(*r.zones.Load())
 	ids := make([]string, 0, len(news))
 	for _, s := range news {
-		zones[s.ZoneID] = r.newRemembered(s, true)
+		zones[s.ZoneID] = r.newZone(s, true)
 		ids = append(ids, s.ZoneID)
 	}
 	r.zones.Store(&zones)
@@ -310,7 +330,7 @@ func (r *Registry) add(news ...zone.Settings) {
 }
 
 // forget drops a zone, unless another of the same name has taken its place.
-func (r *Registry) forget(z *remembered) {
+func (r *Registry) forget(z *Zone) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := z.id
@@ -332,3 +352,5 @@ func (noMeter) Called(store.Call, time.Duration, error) {}
 func (noMeter) Restored(string)                         {}
 func (noMeter) Judged(string, estimate.Judgement)       {}
 func (noMeter) ClockAhead(string, time.Duration)        {}
+func (noMeter) StoreFailing(string, bool)               {}
+func (noMeter) AdmitLocally(string)                     {}

@@ -160,7 +160,7 @@ func TestRestoreIsSharedByConcurrentPolls(t *testing.T) {
 			z := r.lookup("a")
 			before := z.heals.Load()
 			first := true
-			_, err := ask(t.Context(), r, z, store.Poll, func() (line.Answer, error) {
+			_, err := ask(t.Context(), z, store.Poll, func() (line.Answer, error) {
 				a, err := f.visit("Poll", "a")
 				if first {
 					first = false
@@ -394,7 +394,7 @@ func TestPutZone(t *testing.T) {
 		if created, err := r.PutZone(t.Context(), put, nil, ""); err != nil || !created {
 			t.Fatalf("PutZone = %v, %v", created, err)
 		}
-		if m := r.lookup("a").memory(); m != (line.Memory{}) {
+		if m := r.lookup("a").lost(); m != (line.Memory{}) {
 			t.Errorf("memory = %+v", m)
 		}
 	})
@@ -516,7 +516,7 @@ func TestRememberedIsWhatTheStoreWasSeenToHold(t *testing.T) {
 	f.do(func() { f.away = true })
 	r := New(Options{Store: f, Seeds: []zone.Settings{settings("a", 2)}})
 	_ = r.read(t.Context())
-	if got, ok := r.Remembered("a"); ok {
+	if got, ok := r.inForce("a"); ok {
 		t.Errorf("before the store was seen: %+v", got)
 	}
 
@@ -526,10 +526,10 @@ func TestRememberedIsWhatTheStoreWasSeenToHold(t *testing.T) {
 	}
 	f.do(func() { f.away = true })
 	f.counted()
-	if got, ok := r.Remembered("a"); !ok || !got.Equal(settings("a", 1)) {
+	if got, ok := r.inForce("a"); !ok || !got.Equal(settings("a", 1)) {
 		t.Errorf("Remembered = %+v, %t, want the store's", got, ok)
 	}
-	if got, ok := r.Remembered("b"); ok {
+	if got, ok := r.inForce("b"); ok {
 		t.Errorf("an unknown zone: %+v", got)
 	}
 	f.wantCalls(t, map[string]int{})
@@ -576,7 +576,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.KeepDraw(ctx, "a", "e", nil)
 		_, _ = r.Draw(ctx, "a", "e")
 		_, _ = r.Spend(ctx, "k", "", 0)
-		r.Depart("b", line.Departure{Place: line.Place{ID: line.ID{2}}})
+		r.depart("b", line.Departure{Place: line.Place{ID: line.ID{2}}})
 		r.tellOnce(ctx)
 		r.readAndLog(ctx)
 		got := map[string]int{}

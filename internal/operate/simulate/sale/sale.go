@@ -28,7 +28,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/registry"
@@ -154,7 +153,6 @@ type run struct {
 	asked asked
 	// What a server has between a visitor and the store.
 	registry *registry.Registry
-	fallback *fallback.Policy
 	schedule *schedule.Schedule
 
 	now, start, gathers, settles, opens, end int64
@@ -200,7 +198,6 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	}
 	r.goTo(r.start)
 	r.registry = registry.New(registry.Options{Store: &r.asked, DrawSeeds: r.seeds, Now: now})
-	r.fallback = fallback.New(fallback.Options{Lines: r.registry, Meter: deaf{}, Now: now})
 	r.schedule = schedule.New(schedule.Options{Zones: r.registry, Seeds: r.seeds})
 	err = r.all(ctx)
 	if err == nil {
@@ -242,7 +239,7 @@ func (r *run) all(ctx context.Context) error {
 		}
 		r.goTo(tick)
 		r.registry.RunOnce(ctx)
-		r.fallback.RunOnce(ctx)
+		r.registry.ProbeOnce(ctx)
 		r.schedule.RunOnce(ctx)
 		if sample <= tick {
 			sample = tick + time.Second.Microseconds()
@@ -308,15 +305,15 @@ func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	}
 	var a line.Answer
 	if v.state == simulate.Coming {
-		a, err = r.fallback.Join(ctx, r.zone.ZoneID, v.place.ID)
+		a, err = r.registry.Join(ctx, r.zone.ZoneID, v.place.ID)
 	} else {
-		a, err = r.fallback.Poll(ctx, r.zone.ZoneID, v.place)
+		a, err = r.registry.Poll(ctx, r.zone.ZoneID, v.place)
 		v.polls++
 	}
 	at := r.second()
 	at.Requests++
 	var pause time.Duration
-	var later *fallback.LaterError
+	var later *registry.LaterError
 	switch {
 	case errors.As(err, &later):
 		at.Refused++

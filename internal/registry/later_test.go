@@ -1,4 +1,4 @@
-package fallback
+package registry
 
 import (
 	"errors"
@@ -71,36 +71,38 @@ func TestNewcomersComeBackTheLaterTheMoreThereAre(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		ask     func(r *room, i int) error
+		heard   bool
+		ask     func(r *room) error
 		longest int
 	}{
-		{"newcomers", func(r *room, _ int) error {
+		{"newcomers", true, func(r *room) error {
 			_, err := r.servers[0].Join(r.t.Context(), testZone, r.newID())
 			return err
 		}, 20},
-		{"a line that was never heard of", func(r *room, _ int) error {
-			r.servers[0].link.waiting = 0
+		{"a line that was never heard of", false, func(r *room) error {
 			_, err := r.servers[0].Poll(r.t.Context(), testZone, line.Place{ID: r.newID(), ArrivedAtMicros: 1})
 			return err
 		}, 20},
-		{"a zone that was never heard of", func(r *room, _ int) error {
-			r.servers[0].link.remember(nil)
+		{"a zone that was never heard of", true, func(r *room) error {
 			_, err := r.servers[0].Join(r.t.Context(), "OTHER", r.newID())
 			return err
 		}, 10},
-		{"who leaves", func(r *room, _ int) error {
-			r.servers[0].link.waiting = 0
+		{"who leaves", false, func(r *room) error {
 			return r.servers[0].Leave(r.t.Context(), testZone, line.Place{ID: r.newID(), ArrivedAtMicros: 1})
 		}, 20},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRoom(t, 1, zone.Defaults(testZone))
-			r.join(r.servers[0], 20)
-			r.cut(true)
+			if tt.heard {
+				r.join(r.servers[0], 20)
+				r.cut(true)
+			}
+			r.servers[0].wire.down.Store(true)
+			r.pass(2 * freshFor)
 			most := 0
 			for i := range 20_000 {
-				after := backIn(t, tt.ask(r, i))
+				after := backIn(t, tt.ask(r))
 				if i < 100 && after > 3 || after < 1 {
 					t.Fatalf("the %d-th is told to come back in %d s", i, after)
 				}
@@ -111,7 +113,7 @@ func TestNewcomersComeBackTheLaterTheMoreThereAre(t *testing.T) {
 				t.Errorf("of 20,000 in six seconds, the last are told %d s at most, want %d", most, tt.longest)
 			}
 			r.pass(turnedSeconds * time.Second)
-			if after := backIn(t, tt.ask(r, 0)); after > 3 {
+			if after := backIn(t, tt.ask(r)); after > 3 {
 				t.Errorf("when they have gone, one is told to come back in %d s", after)
 			}
 		})

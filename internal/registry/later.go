@@ -1,7 +1,8 @@
-package fallback
+package registry
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -21,9 +22,6 @@ const (
 	perTurned = 2
 	// unheardMillis is the longest period in a zone of which this server never heard: it may have a short idle timeout.
 	unheardMillis = window.NearPeriodMillis
-	// frontMillis: where servers admit by themselves, visitors whose turn is within frontMillis come back soon.
-	// TestOrderInAnOutage says in which order visitors then enter.
-	frontMillis = 25_000
 )
 
 // LaterError is line.ErrStoreUnavailable, with when to come back.
@@ -42,41 +40,46 @@ func (e *LaterError) Unwrap() error { return e.err }
 // RetryAfterSeconds is when to come back, rounded up.
 func (e *LaterError) RetryAfterSeconds() int { return int((e.RetryMillis + 999) / 1000) }
 
-// later returns the error for a call that the store did not answer: it says when the visitor is to come back.
-func (p *Policy) later(zoneID string, v visitor, err error) error {
-	now := p.clock.millis()
-	if b := p.breaker(zoneID); b != nil {
-		return &LaterError{b.retryMillis(v, now), err}
+// later returns the error of a visitor's call. If the store did not answer it, or was not asked, the error says when the
+// visitor is to come back. z is nil for a zone that this server does not know.
+func (r *Registry) later(z *Zone, v visitor, err error) error {
+	if !errors.Is(err, line.ErrStoreUnavailable) {
+		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return &LaterError{spread(min(p.turned.longest(now), unheardMillis), v, now), err}
+	now := r.Millis()
+	if z != nil {
+		return &LaterError{z.retryMillis(v, now), err}
+	}
+	r.turnedMu.Lock()
+	defer r.turnedMu.Unlock()
+	return &LaterError{spread(min(r.turned.longest(now), unheardMillis), v, now), err}
 }
 
 // retryMillis returns in how many milliseconds a refused visitor of the zone is to come back. See doc.go.
-func (b *breaker) retryMillis(v visitor, now int64) int64 {
-	settings, known := b.policy.lines.Remembered(b.zoneID)
-	wait, heard := b.policy.lines.Expect(b.zoneID, v.place, b.zoneMillis(now))
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !known || !heard || v.newcomer || settings.Mode == zone.ModeOpen {
-		longest := b.turned.longest(now)
+func (z *Zone) retryMillis(v visitor, now int64) int64 {
+	o := &z.outage
+	s, known := z.remembered()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !known || z.now.Load() == 0 || v.newcomer || s.Mode == zone.ModeOpen {
+		longest := o.turned.longest(now)
 		if !known {
 			longest = min(longest, unheardMillis)
 		}
 		return spread(longest, v, now)
 	}
+	wait := z.expect(z.placed(v.place).StandsAtMicros(), now+z.ahead.Load())
 	longest := int64(soonMillis)
-	switch {
-	case b.phase == settling:
-		wait += max(0, b.settled-now)
-	case admits(settings, b.policy.servers): // the servers admit by themselves, and need to know who of the front is there
-		passed, _ := b.policy.lines.Expect(b.zoneID, line.Place{ArrivedAtMicros: b.askers.reach}, b.zoneMillis(now))
-		wait = max(0, wait-passed-frontMillis)
-	case b.phase == failing:
-		longest = min(lateMillis, soonMillis+max(0, now-b.failedAt)/longPart)
+	switch o.phase {
+	case returning:
+		wait += max(0, o.calmAt-now)
+	case away:
+		wait = max(0, wait-o.reach(now))
+	case failing:
+		longest = min(lateMillis, soonMillis+max(0, now-o.failedAt)/longPart)
+	case calm:
 	}
-	r := window.RatesOf(settings)
+	r := window.RatesOf(s)
 	most := r.PeriodCapMillis
 	if wait*r.Pace/window.MinuteMillis < window.FarAway {
 		most = min(most, window.FarPeriodMillis)

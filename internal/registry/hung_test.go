@@ -1,4 +1,4 @@
-package fallback_test
+package registry_test
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
-	"github.com/openqueue/waitingroom/internal/fallback"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -72,14 +71,9 @@ func (h *hanging) Zones(ctx context.Context) ([]zone.Settings, error) {
 	return h.Store.Zones(ctx)
 }
 
-type silent struct{}
-
-func (silent) StoreFailing(string, bool) {}
-func (silent) AdmitLocally(string)       {}
-
 // open returns a server over a store that can hang, as cmd wires it, with a
 // zone for each policy. To be called in a bubble.
-func open(t *testing.T) (*hanging, *fallback.Policy) {
+func open(t *testing.T) (*hanging, *registry.Registry) {
 	t.Helper()
 	kept, err := embedded.Open(embedded.Options{})
 	if err != nil {
@@ -102,22 +96,17 @@ func open(t *testing.T) (*hanging, *fallback.Policy) {
 }
 
 // serve returns one more server over a store. It hears of the zone that admits.
-func serve(t *testing.T, store *hanging) *fallback.Policy {
+func serve(t *testing.T, store *hanging) *registry.Registry {
 	t.Helper()
-	zones := registry.New(registry.Options{Store: store})
-	zones.Start(t.Context())
-	lines := fallback.New(fallback.Options{Lines: zones, Meter: silent{}, Servers: 1, Within: fallback.Within})
+	lines := registry.New(registry.Options{Store: store, Servers: 1, Within: registry.Within})
 	lines.Start(t.Context())
-	t.Cleanup(func() {
-		lines.Stop()
-		zones.Stop()
-	})
+	t.Cleanup(lines.Stop)
 	hear(t, lines)
 	return lines
 }
 
 // hear has a server hear of the line, as it does once a second.
-func hear(t *testing.T, lines *fallback.Policy) {
+func hear(t *testing.T, lines *registry.Registry) {
 	t.Helper()
 	if _, err := lines.Stats(t.Context(), string(zone.FailureAdmit)); err != nil {
 		t.Fatal(err)
@@ -125,7 +114,7 @@ func hear(t *testing.T, lines *fallback.Policy) {
 }
 
 // wait takes two places and returns that of the one who waits.
-func wait(t *testing.T, lines *fallback.Policy, zoneID string) line.Place {
+func wait(t *testing.T, lines *registry.Registry, zoneID string) line.Place {
 	t.Helper()
 	for i := range 2 {
 		a, err := lines.Join(t.Context(), zoneID, line.ID{byte(i)})
@@ -198,7 +187,7 @@ func TestAHungStoreIsDoneWithout(t *testing.T) {
 			return a, time.Since(began), err
 		}
 		// One visitor is enough to notice; the probes go on.
-		if _, took, err := poll(); !errors.Is(err, line.ErrStoreUnavailable) || took != fallback.Within {
+		if _, took, err := poll(); !errors.Is(err, line.ErrStoreUnavailable) || took != registry.Within {
 			t.Fatalf("%v after %v", err, took)
 		}
 		<-time.After(15 * time.Second)
@@ -217,79 +206,6 @@ func TestAHungStoreIsDoneWithout(t *testing.T) {
 		}
 		if a, err := lines.Join(t.Context(), "admit", line.ID{9}); err != nil || a.Local || a.Status != line.Admitted {
 			t.Errorf("a newcomer after the outage: %+v, %v", a, err)
-		}
-	})
-}
-
-func TestStopEndsAProbeUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, lines := open(t)
-		place := wait(t, lines, "admit")
-		store.hangs.Store(true)
-		if _, err := lines.Poll(t.Context(), "admit", place); err == nil {
-			t.Fatal("polled a store that hangs")
-		}
-		<-time.After(fallback.ProbeEvery + 10*time.Millisecond)
-		began := time.Now()
-		lines.Stop()
-		if took := time.Since(began); took != 0 {
-			t.Errorf("took %v", took)
-		}
-	})
-}
-
-func TestPassesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, lines := open(t)
-		place := wait(t, lines, "hold")
-		if s, err := lines.Zone(t.Context(), "hold"); err != nil || s.PerMinute != 10 {
-			t.Errorf("zone: %+v, %v", s, err)
-		}
-		if s, err := lines.Stats(t.Context(), "hold"); err != nil || s.State.Waiting != 1 {
-			t.Errorf("stats: %+v, %v", s, err)
-		}
-		if err := lines.Leave(t.Context(), "hold", place); err != nil {
-			t.Errorf("leave: %v", err)
-		}
-		if a, err := lines.Poll(t.Context(), "hold", place); err != nil || a.Status != line.Gone {
-			t.Errorf("poll: %+v, %v", a, err)
-		}
-	})
-	fallback.New(fallback.Options{}).Stop() // never started
-}
-
-// TestTheStoreIsToldWhoWentIn: one who was let in without the store has this one
-// admission everywhere when the store is back, and stands in the line no more.
-func TestTheStoreIsToldWhoWentIn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, lines := open(t)
-		other := serve(t, store)
-		place := wait(t, lines, "admit")
-		hear(t, lines)
-		store.hangs.Store(true)
-		poll := func(at *fallback.Policy) line.Answer {
-			a, err := at.Poll(t.Context(), "admit", place)
-			if err != nil && !errors.Is(err, line.ErrStoreUnavailable) {
-				t.Fatal(err)
-			}
-			return a
-		}
-		poll(lines)
-		<-time.After(15 * time.Second)
-		first := poll(lines)
-		if first.Status != line.Admitted || !first.Local {
-			t.Fatalf("%+v, want an admission", first)
-		}
-
-		store.hangs.Store(false)
-		<-time.After(time.Minute)
-		again := poll(other)
-		if again.Status != line.AdmittedBefore || again.Local ||
-			again.AdmittedAtMillis != first.AdmittedAtMillis || again.ExpiresAtMillis != first.ExpiresAtMillis {
-			t.Errorf("at another server, after the outage: %+v; first %+v", again, first)
-		}
-		if s, err := other.Stats(t.Context(), "admit"); err != nil || s.State.Waiting != 0 {
-			t.Errorf("%d wait, %v; want nobody", s.State.Waiting, err)
 		}
 	})
 }
