@@ -14,9 +14,6 @@ import (
 // chain is what a visitor's call passes on its way from a room to the store, in the order of
 // these fields. Each link offers store.Lines to the one before it, and asks the next.
 // Operators, the watch and the sweeper look at zones from the registry on.
-//
-// TestChainIsWhatAPollPasses holds the fields and the drawing in docs/architecture.md to the
-// frames of a poll.
 type chain struct {
 	guard    *guard.Guard       // answers polls before their time, limits joins; nil where it is off
 	registry *registry.Registry // deadlines, outages, what is remembered of zones; measures each call

@@ -16,6 +16,7 @@ import (
 
 // Limiter decides whether a client is within its limits. *limiter.Limiter does.
 type Limiter interface {
+	Check(ctx context.Context, q limiter.Question) (limiter.Answer, error)
 	CheckAll(ctx context.Context, questions ...limiter.Question) (limiter.Answer, error)
 }
 

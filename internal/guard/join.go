@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"math/rand/v2"
 	"net/netip"
 
@@ -62,8 +63,8 @@ func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
 	if !ok {
 		return nil
 	}
-	a, err := g.check(ctx, g.byAddress(n.ZoneID, from)...)
-	if err != nil || a.Allowed {
+	a, err := g.options.Limiter.CheckAll(g.options.Lines.Bound(ctx), g.byAddress(n.ZoneID, from)...)
+	if a, err = g.decided(ctx, JoinsAddress, a, err); err != nil || a.Allowed {
 		return err
 	}
 	if n.Forwarded && n.Address == from {
@@ -97,17 +98,23 @@ func (g *Guard) flood(ctx context.Context, p line.Place, a *line.Answer) error {
 	return &RefusedError{RetryMillis: max(a.PeriodMillis, apart)}
 }
 
-// check asks policies at once, within the time of a visitor's call. One that does not exist allows everything.
-func (g *Guard) check(ctx context.Context, questions ...limiter.Question) (limiter.Answer, error) {
-	a, err := g.options.Limiter.CheckAll(g.options.Lines.Bound(ctx), questions...)
+// check asks one policy that this server counts by itself.
+func (g *Guard) check(ctx context.Context, q limiter.Question) (limiter.Answer, error) {
+	a, err := g.options.Limiter.Check(ctx, q)
+	return g.decided(ctx, q.Policy, a, err)
+}
+
+// decided returns the limiter's answer, or the error of a ctx that ended. A policy that does not exist allows everything.
+func (g *Guard) decided(ctx context.Context, policy string, a limiter.Answer, err error) (limiter.Answer, error) {
 	switch {
 	case err == nil:
 		return a, nil
 	case ctx.Err() != nil:
 		return limiter.Answer{}, ctx.Err()
+	case !errors.Is(err, limiter.ErrPolicyUnknown):
+		// A cost of 1 and the guard's keys are always in range. Any other error is logged, and the request allowed.
+		g.options.Logger.ErrorContext(ctx, "guard: a limit could not be checked", "policy", policy, "error", err)
 	}
-	// A cost of 1 and the guard's keys are always in range. Any other error is logged, and the request allowed.
-	g.options.Logger.ErrorContext(ctx, "guard: a limit could not be checked", "policy", questions[0].Policy, "error", err)
 	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
 }
 

@@ -18,6 +18,10 @@ import (
 // asked is a limiter that allows everything and notes what it was asked.
 type asked struct{ keys []string }
 
+func (a *asked) Check(ctx context.Context, q limiter.Question) (limiter.Answer, error) {
+	return a.CheckAll(ctx, q)
+}
+
 func (a *asked) CheckAll(_ context.Context, questions ...limiter.Question) (limiter.Answer, error) {
 	for _, q := range questions {
 		a.keys = append(a.keys, q.Policy+" "+q.Key)
@@ -180,6 +184,10 @@ func TestForwardedJoinsThatAreRefused(t *testing.T) {
 
 // failing is a limiter that cannot say.
 type failing struct{ err error }
+
+func (f failing) Check(context.Context, limiter.Question) (limiter.Answer, error) {
+	return limiter.Answer{}, f.err
+}
 
 func (f failing) CheckAll(context.Context, ...limiter.Question) (limiter.Answer, error) {
 	return limiter.Answer{}, f.err

@@ -5,7 +5,7 @@
 //	registry ── Called, Restored ──> time per call to the store, restored places (call.go)
 //	guard ── JoinUnlimited, ForwardedRefused ──> joins that no address was counted for (call.go)
 //	registry ── Judged ──> how good the estimates were (estimate.go)
-//	fallback ── StoreFailing, AdmitLocally ──> what is done while the store
+//	registry ── StoreFailing, AdmitLocally ──> what is done while the store
 //	                         is away (zone.go)
 //	limiter ── Took, Failing ──> how long decisions took, how often the store failed (limit.go)
 //	a scrape ── gauges ──> every zone, as watch last saw it (gauge.go)
