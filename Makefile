@@ -8,7 +8,7 @@ TFLINT   := github.com/terraform-linters/tflint@v0.64.0
 CADDY    := github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.9
 
 # Packages in which goroutines meet: their tests run with the race detector.
-RACED := ./lua ./internal/embedded ./internal/registry ./internal/fallback ./internal/guard ./internal/limits/limiter \
+RACED := ./lua ./internal/embedded ./internal/registry ./internal/guard ./internal/limits/limiter \
 	./internal/watch ./internal/sweeper ./internal/schedule ./cmd/queue-server
 
 GO      ?= go
