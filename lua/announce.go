@@ -3,11 +3,14 @@ package lua
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/openqueue/waitingroom/internal/line"
 )
@@ -48,11 +51,39 @@ func (s *Store) announce(ctx context.Context) error {
 		return err
 	case reply == int64(0):
 		s.finds(secretsReason, nil)
+		return s.shareVisitorKey(ctx)
 	case reply == int64(1):
 		s.finds(secretsReason, fmt.Errorf("lua: %w: set the same QUEUE_SECRET on all, or stop the others; "+
 			"to rotate, one step at a time: docs/operating.md", line.ErrSecrets))
 	default:
 		return fmt.Errorf("lua: announce: reply is %v", reply)
+	}
+	return nil
+}
+
+// visitorKeyKey has the key by which a clientId becomes an id, in hexadecimal.
+func (s *Store) visitorKeyKey() string { return s.prefix + "visitor-key" }
+
+// shareVisitorKey has this server use the visitors' key that is in Redis. If there is none, it writes its own: that of
+// the first server, or the one that it had used before Redis lost it.
+func (s *Store) shareVisitorKey(ctx context.Context) error {
+	if s.visitors == nil {
+		return nil
+	}
+	own := hex.EncodeToString(s.visitors.VisitorKey())
+	kept, err := s.client.SetArgs(ctx, s.visitorKeyKey(), own, redis.SetArgs{Mode: "NX", Get: true}).Result()
+	switch {
+	case errors.Is(err, redis.Nil), err == nil && kept == own:
+		return nil
+	case err != nil:
+		return fmt.Errorf("lua: visitor key: %w", err)
+	}
+	key, err := hex.DecodeString(kept)
+	if err == nil {
+		err = s.visitors.UseVisitorKey(key)
+	}
+	if err != nil {
+		return fmt.Errorf("lua: visitor key: %w", err)
 	}
 	return nil
 }

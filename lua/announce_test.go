@@ -118,3 +118,38 @@ func TestClockSetBack(t *testing.T) {
 	n.clock.Add(-time.Hour)
 	n.announces(n.server("other"), false)
 }
+
+// ownKey is a server's key of visitors' ids.
+type ownKey []byte
+
+func (k *ownKey) VisitorKey() []byte { return *k }
+
+func (k *ownKey) UseVisitorKey(key []byte) error {
+	*k = key
+	return nil
+}
+
+// TestVisitorKeyIsShared: that of the first server is used by all, and is put back when Redis has lost it.
+func TestVisitorKeyIsShared(t *testing.T) {
+	t.Parallel()
+	n := newPeers(t)
+	a, b := n.server("one"), n.server("one")
+	first, second := ownKey("first"), ownKey("second")
+	a.visitors, b.visitors = &first, &second
+	n.announces(a, false)
+	n.announces(b, false)
+	if string(second) != "first" {
+		t.Errorf("the second server uses %q", second)
+	}
+	if err := n.store.client.Del(t.Context(), n.store.visitorKeyKey()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	n.announces(b, false)
+	third := ownKey("third")
+	c := n.server("one")
+	c.visitors = &third
+	n.announces(c, false)
+	if string(third) != "first" {
+		t.Errorf("after a loss, a new server uses %q", third)
+	}
+}

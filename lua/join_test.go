@@ -18,27 +18,22 @@ func TestJoinsOfOneCall(t *testing.T) {
 	put(t, sc.store, sc.zone)
 	before := stats(t, sc.store).Totals.Joined
 	tests := []struct {
-		ids      string
-		want     byte // whose place it is
+		id       byte
 		status   line.Status
 		position int64
 	}{
-		{ids: "x", want: 'x', status: line.Waiting, position: 3},
-		{ids: "b", want: 'b', status: line.Waiting, position: 1},
-		{ids: "x", want: 'x', status: line.Waiting, position: 3},
-		{ids: "a", want: 'a', status: line.AdmittedBefore},
-		{ids: "yc", want: 'c', status: line.Waiting, position: 2},
-		{ids: "z", want: 'z', status: line.Waiting, position: 4},
-		{ids: "wx", want: 'x', status: line.Waiting, position: 3},
-		{ids: "v", status: line.Full},
-		{ids: "z", want: 'z', status: line.Waiting, position: 4},
+		{id: 'x', status: line.Waiting, position: 3},
+		{id: 'b', status: line.Waiting, position: 1},
+		{id: 'x', status: line.Waiting, position: 3},
+		{id: 'a', status: line.AdmittedBefore},
+		{id: 'c', status: line.Waiting, position: 2},
+		{id: 'z', status: line.Waiting, position: 4},
+		{id: 'v', status: line.Full},
+		{id: 'z', status: line.Waiting, position: 4},
 	}
 	asks := make([]*request, len(tests))
 	for i, tt := range tests {
-		asks[i] = &request{op: opJoin}
-		for _, letter := range []byte(tt.ids) {
-			asks[i].ids += string(idBytes(letter))
-		}
+		asks[i] = &request{op: opJoin, place: line.Place{ID: visitor(tt.id)}}
 	}
 	if err := sc.store.sendBatch(t.Context(), sc.store.batch("Z"), asks); err != nil {
 		t.Fatal(err)
@@ -46,14 +41,14 @@ func TestJoinsOfOneCall(t *testing.T) {
 	arrived := map[byte]int64{'b': sc.places['b'].ArrivedAtMicros, 'c': sc.places['c'].ArrivedAtMicros}
 	for i, tt := range tests {
 		a := asks[i].answer
-		if a.Status != tt.status || a.Position != tt.position || tt.want != 0 && a.Place.ID != visitor(tt.want) {
-			t.Errorf("%d: join %s: %+v, want status %d and position %d of %c", i, tt.ids, a, tt.status, tt.position, tt.want)
+		if a.Status != tt.status || a.Position != tt.position || tt.status != line.Full && a.Place.ID != visitor(tt.id) {
+			t.Errorf("%d: join %c: %+v, want status %d and position %d", i, tt.id, a, tt.status, tt.position)
 		}
-		if at, known := arrived[tt.want]; known && at != a.Place.ArrivedAtMicros {
-			t.Errorf("%d: %c stands at %d, and before at %d", i, tt.want, a.Place.ArrivedAtMicros, at)
+		if at, known := arrived[tt.id]; known && at != a.Place.ArrivedAtMicros {
+			t.Errorf("%d: %c stands at %d, and before at %d", i, tt.id, a.Place.ArrivedAtMicros, at)
 		}
 		if a.Status == line.Waiting {
-			arrived[tt.want] = a.Place.ArrivedAtMicros
+			arrived[tt.id] = a.Place.ArrivedAtMicros
 		}
 	}
 	for _, m := range members(t, sc.store, "line") {

@@ -76,10 +76,10 @@ func TestACallOfAllKindsWithoutMemory(t *testing.T) {
 	sc := newFullScene(t)
 	sc.clock.Add(6*time.Second + time.Millisecond)
 	asks := []*request{
-		{op: opJoin, ids: string(idBytes('x'))},
+		{op: opJoin, place: line.Place{ID: visitor('x')}},
 		{op: opStats},
 		{op: opPoll, place: sc.places['b']},
-		{op: opJoin, ids: string(idBytes('y'))},
+		{op: opJoin, place: line.Place{ID: visitor('y')}},
 		{op: opLeave, place: sc.places['c']},
 	}
 	joins, others := []*request{asks[0], asks[3]}, []*request{asks[1], asks[2], asks[4]}
@@ -100,9 +100,4 @@ func TestACallOfAllKindsWithoutMemory(t *testing.T) {
 	if want := (line.Totals{Joined: 3, Admitted: 2, Left: 1, Polls: 1}); st.Totals != want || st.State.Waiting != 0 {
 		t.Errorf("%+v", st)
 	}
-}
-
-func idBytes(letter byte) []byte {
-	id := visitor(letter)
-	return id[:]
 }

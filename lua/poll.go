@@ -38,18 +38,14 @@ const (
 	opStats op = "s"
 )
 
-const (
-	// joinFurther is opJoin with several ids, joinDrawn with what a draw gives.
-	joinFurther = "k"
-	joinDrawn   = "d"
-)
+// joinDrawn is opJoin with what a draw gives.
+const joinDrawn = "d"
 
 // request is what one visitor asks for, and the answer to it.
 type request struct {
 	caller
 	op    op
-	place line.Place  // of one who polls or leaves
-	ids   string      // of one who joins: the ids under which it may have a place, its own first
+	place line.Place  // of one who joins the id alone
 	drawn event.Drawn // of one who joins: what a draw gives
 
 	answer line.Answer
@@ -110,17 +106,13 @@ func (s *Store) answer(ctx context.Context, zoneID string, q *request) (line.Ans
 }
 
 // Join implements store.Visitors.
-func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	return s.JoinDrawn(ctx, zoneID, event.Drawn{}, id, former...)
+func (s *Store) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+	return s.JoinDrawn(ctx, zoneID, event.Drawn{}, id)
 }
 
 // JoinDrawn implements store.Drawer.
-func (s *Store) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID, former ...line.ID) (line.Answer, error) {
-	ids := slices.Clone(id[:])
-	for _, f := range former {
-		ids = append(ids, f[:]...)
-	}
-	return s.answer(ctx, zoneID, &request{op: opJoin, ids: string(ids), drawn: drawn})
+func (s *Store) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error) {
+	return s.answer(ctx, zoneID, &request{op: opJoin, place: line.Place{ID: id}, drawn: drawn})
 }
 
 // Poll implements store.Visitors. A poll from far away may be answered by what this server remembers. Redis hears of it
@@ -223,7 +215,7 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 	shared := false // the latest argument is of plain joins
 	for _, q := range requests {
 		if shared && q.plain() {
-			text, ends = append(text, q.ids...), ends[:len(ends)-1]
+			text, ends = append(text, q.place.ID[:]...), ends[:len(ends)-1]
 		} else {
 			text, shared = q.appendTo(text), q.plain()
 		}
@@ -285,19 +277,17 @@ func (q *request) appendTo(b []byte) []byte {
 	case d != (event.Drawn{}):
 		b = append(b, joinDrawn...)
 		micros(d.ScoreMicros, d.FromMicros, d.UptoMicros)
-		b = append(b, q.ids...)
-	case q.op == opJoin && !q.plain():
-		b = append(append(b, joinFurther...), q.ids...)
+		b = append(b, p.ID[:]...)
+	case q.op == opJoin:
+		b = append(append(b, q.op...), p.ID[:]...)
 	default:
-		b = append(append(b, q.op...), q.ids...)
+		b = append(b, q.op...)
 	}
 	return b
 }
 
-// plain reports whether the request is of one who joins with one id, and no draw.
-func (q *request) plain() bool {
-	return q.op == opJoin && len(q.ids) == len(q.place.ID) && q.drawn == (event.Drawn{})
-}
+// plain reports whether the request is of one who joins, and no draw.
+func (q *request) plain() bool { return q.op == opJoin && q.drawn == (event.Drawn{}) }
 
 // pollReply is the reply of poll.lua, whose header describes it.
 type pollReply struct {
@@ -382,7 +372,6 @@ func (q *request) read(v *reader, r pollReply) {
 	place.ScoreMicros = 0
 	if q.op == opJoin {
 		place.ArrivedAtMicros = v.next()
-		copy(place.ID[:], q.ids[len(place.ID)*int(v.next()):])
 	}
 	switch a.Status {
 	case line.Waiting:

@@ -34,10 +34,20 @@ type Options struct {
 	// first. While servers that were here before have others, Ping returns
 	// line.ErrSecrets. Empty: nobody is asked.
 	Secrets []string
+	// Visitors, where Secrets are set, have the key that all servers share: see announce. Nil: it is not shared.
+	Visitors VisitorKey
 	// Logger gets what goes wrong in the background. Nil: slog.Default().
 	Logger *slog.Logger
 	// Registerer gets the store's metrics. Nil: they are not exported.
 	Registerer prometheus.Registerer
+}
+
+// VisitorKey is the key by which a server turns a clientId into an id. *token.Keys have one.
+type VisitorKey interface {
+	// VisitorKey returns the key in use.
+	VisitorKey() []byte
+	// UseVisitorKey has another key used, which the store had before.
+	UseVisitorKey(key []byte) error
 }
 
 // clientLog takes go-redis's own log, which knows no levels and says several
@@ -97,6 +107,7 @@ type Store struct {
 	// announced is nil where nobody is asked for secrets.
 	announced *announcement
 	unready   unready
+	visitors  VisitorKey
 
 	reload sync.Mutex
 	last   time.Time
@@ -127,7 +138,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 // openOn makes a store on a client that is there. Its scripts are not loaded yet.
 func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 	s = &Store{
-		client: client, prefix: o.Prefix, now: o.Now, logger: o.Logger,
+		client: client, prefix: o.Prefix, visitors: o.Visitors, now: o.Now, logger: o.Logger,
 		timeouts: timeouts{callTimeout, changeTimeout},
 		linger:   lingerFor, noteAfter: noteAfter, closing: make(chan struct{}),
 		batches: make(map[string]*zoneBatch),

@@ -225,8 +225,8 @@ func TestLoadKeys(t *testing.T) {
 		warns bool
 		files int
 	}{
-		{"embedded, nothing set", storeEmbedded, false, false, 2},
-		{"embedded, all set", storeEmbedded, true, false, 0},
+		{"embedded, nothing set", storeEmbedded, false, false, 3},
+		{"embedded, all set", storeEmbedded, true, false, 1},
 		{"redis, nothing set", storeRedis, false, true, 2},
 		{"redis, all set", storeRedis, true, false, 0},
 	}

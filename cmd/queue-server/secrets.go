@@ -124,6 +124,19 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 	if k.tokens, err = token.NewKeys(secrets...); err != nil {
 		return keys{}, cli.UsageError{Err: err}
 	}
+	if s.Store == storeEmbedded { // with Redis, the servers share one
+		key, err := secret.LoadVisitorKey(s.DataDir, k.tokens.VisitorKey())
+		if errors.Is(err, secret.ErrNotKept) {
+			log.Warn("the key of visitors' ids is not kept: after a rotation of the secret, who joins again with a clientId is another visitor", "error", err)
+			err = nil
+		}
+		if err == nil {
+			err = k.tokens.UseVisitorKey(key)
+		}
+		if err != nil {
+			return keys{}, cli.UsageError{Err: err}
+		}
+	}
 	if k.passes, err = pass.NewSigner(s.PassIssuer, secrets...); err != nil {
 		return keys{}, cli.UsageError{Err: err}
 	}

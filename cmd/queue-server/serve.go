@@ -106,7 +106,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err != nil {
 		return err
 	}
-	opened, err := openStore(ctx, s, keys.secrets, log, reg)
+	opened, err := openStore(ctx, s, keys, log, reg)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func within(s checked) time.Duration {
 }
 
 // openStore opens the store that the settings name.
-func openStore(ctx context.Context, s checked, secrets [][]byte, log *slog.Logger, reg prometheus.Registerer) (eitherStore, error) {
+func openStore(ctx context.Context, s checked, k keys, log *slog.Logger, reg prometheus.Registerer) (eitherStore, error) {
 	if s.Store == storeEmbedded {
 		opened, err := embedded.Open(embedded.Options{Dir: s.DataDir, Logger: log})
 		if err != nil {
@@ -71,12 +71,12 @@ func openStore(ctx context.Context, s checked, secrets [][]byte, log *slog.Logge
 		}
 		return opened, nil
 	}
-	fingerprints, err := secret.Fingerprints(secrets)
+	fingerprints, err := secret.Fingerprints(k.secrets)
 	if err != nil {
 		return nil, err
 	}
 	opened, err := lua.Open(ctx, lua.Options{
-		URL: s.RedisURL, Roots: s.redisRoots, Secrets: fingerprints, Logger: log, Registerer: reg,
+		URL: s.RedisURL, Roots: s.redisRoots, Secrets: fingerprints, Visitors: k.tokens, Logger: log, Registerer: reg,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("redis store: %w", err)

@@ -190,13 +190,13 @@ func (s *Store) queue(zoneID string) (*zoneQueue, error) {
 }
 
 // Join implements store.Visitors.
-func (s *Store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	return s.JoinDrawn(ctx, zoneID, event.Drawn{}, id, former...)
+func (s *Store) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+	return s.JoinDrawn(ctx, zoneID, event.Drawn{}, id)
 }
 
 // JoinDrawn implements store.Drawer.
-func (s *Store) JoinDrawn(_ context.Context, zoneID string, drawn event.Drawn, id line.ID, former ...line.ID) (line.Answer, error) {
-	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer { return q.join(t, drawn, id, former) })
+func (s *Store) JoinDrawn(_ context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error) {
+	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer { return q.join(t, drawn, id) })
 	if err == nil && a.Status == line.Admitted {
 		s.depart(zoneID, a.Place.ID, a.State, a.AdmittedAtMillis)
 	}

@@ -248,17 +248,15 @@ func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
 	return q.admission(line.AdmittedBefore, p, at), true
 }
 
-func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID, former []line.ID) line.Answer {
-	for _, known := range append([]line.ID{id}, former...) {
-		if arrived, ok := q.arrival(known); ok {
-			return q.poll(t, line.Place{ID: known, ArrivedAtMicros: arrived})
-		}
-		if a, ok := q.before(t, line.Place{ID: known}); ok {
-			// The log keeps no arrivals. Any will do, unless it is newer than the
-			// newest that was given out, which would look like a loss.
-			a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, q.last)
-			return a
-		}
+func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID) line.Answer {
+	if arrived, ok := q.arrival(id); ok {
+		return q.poll(t, line.Place{ID: id, ArrivedAtMicros: arrived})
+	}
+	if a, ok := q.before(t, line.Place{ID: id}); ok {
+		// The log keeps no arrivals. Any will do, unless it is newer than the
+		// newest that was given out, which would look like a loss.
+		a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, q.last)
+		return a
 	}
 	if q.mode == zone.ModeClosed {
 		return line.Answer{Status: line.Closed}

@@ -34,7 +34,7 @@ func (q *quick) Zones(context.Context) ([]zone.Settings, error) {
 	return []zone.Settings{zone.Defaults(zoneID)}, nil
 }
 
-func (q *quick) Join(_ context.Context, _ string, id line.ID, _ ...line.ID) (line.Answer, error) {
+func (q *quick) Join(_ context.Context, _ string, id line.ID) (line.Answer, error) {
 	a := q.says
 	a.Place = line.Place{ID: id, ArrivedAtMicros: 1}
 	return a, nil

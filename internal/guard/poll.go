@@ -7,13 +7,13 @@ import (
 )
 
 // Join takes a place.
-func (g *Guard) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+func (g *Guard) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
 	z, err := g.options.Lines.Find(ctx, zoneID)
 	if err != nil {
 		return line.Answer{}, err
 	}
 	now := g.options.Lines.Millis()
-	a, err := z.Join(ctx, id, former...)
+	a, err := z.Join(ctx, id)
 	if err == nil && (a.Status == line.Waiting || a.Status == line.Admitted || a.Status == line.AdmittedBefore) { // else there is no place
 		g.polls.keep(z, a.Place, &a, now)
 	}

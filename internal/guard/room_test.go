@@ -179,7 +179,7 @@ func (s *scripted) Poll(_ context.Context, _ string, p line.Place) (line.Answer,
 	return a, err
 }
 
-func (s *scripted) Join(ctx context.Context, zoneID string, id line.ID, _ ...line.ID) (line.Answer, error) {
+func (s *scripted) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
 	return s.Poll(ctx, zoneID, line.Place{ID: id, ArrivedAtMicros: 1_795_223_373_000_000})
 }
 

@@ -24,8 +24,8 @@ type behind struct {
 	guard *guard.Guard
 }
 
-func (b *behind) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	return b.guard.Join(ctx, zoneID, id, former...)
+func (b *behind) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+	return b.guard.Join(ctx, zoneID, id)
 }
 
 func (b *behind) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {

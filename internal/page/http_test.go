@@ -78,16 +78,16 @@ func (r *room) settings(id string) *zone.Settings {
 	return &s
 }
 
-func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
 	if r.away != nil {
 		return line.Answer{}, r.away
 	}
 	if s, err := r.Zone(ctx, zoneID); err == nil {
 		if d := s.EventState.Draw(); d != nil {
-			return r.JoinDrawn(ctx, zoneID, d.Drawn(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id, former...)
+			return r.JoinDrawn(ctx, zoneID, d.Drawn(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id)
 		}
 	}
-	return r.says(r.Store.Join(ctx, zoneID, id, former...))
+	return r.says(r.Store.Join(ctx, zoneID, id))
 }
 
 func (r *room) Leave(ctx context.Context, zoneID string, p line.Place) error {

@@ -17,12 +17,12 @@ import (
 // line.ErrZoneUnknown, line.ErrZoneDeleted or line.ErrStoreUnavailable.
 
 // Join implements store.Visitors; while the store is away, it lets in or refuses.
-func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {
 		return line.Answer{}, err
 	}
-	return z.Join(ctx, id, former...)
+	return z.Join(ctx, id)
 }
 
 // Poll implements store.Visitors; while the store is away, it lets in or refuses.
@@ -44,13 +44,13 @@ func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error
 }
 
 // Join is store.Visitors.Join for this zone.
-func (z *Zone) Join(ctx context.Context, id line.ID, former ...line.ID) (line.Answer, error) {
+func (z *Zone) Join(ctx context.Context, id line.ID) (line.Answer, error) {
 	return z.registry.visit(ctx, z, visitor{place: line.Place{ID: id}, newcomer: true}, func(ctx context.Context) (line.Answer, error) {
-		return z.join(ctx, id, former...)
+		return z.join(ctx, id)
 	})
 }
 
-func (z *Zone) join(ctx context.Context, id line.ID, former ...line.ID) (line.Answer, error) {
+func (z *Zone) join(ctx context.Context, id line.ID) (line.Answer, error) {
 	if a, ok := z.letInHere(line.Place{ID: id}); ok {
 		return a, nil
 	}
@@ -61,9 +61,9 @@ func (z *Zone) join(ctx context.Context, id line.ID, former ...line.ID) (line.An
 	var drawn event.Drawn
 	a, err := z.drawn(ctx, store.Join, func() (line.Answer, error) {
 		if drawn = z.drawnNow(id); drawn == (event.Drawn{}) {
-			return r.store.Join(ctx, z.id, id, former...)
+			return r.store.Join(ctx, z.id, id)
 		}
-		return r.store.JoinDrawn(ctx, z.id, drawn, id, former...)
+		return r.store.JoinDrawn(ctx, z.id, drawn, id)
 	})
 	if err == nil {
 		z.tell(&a, drawn.ScoreMicros)

@@ -82,11 +82,11 @@ func (f *fakeStore) visit(call, zoneID string) (line.Answer, error) {
 	return f.answer, nil
 }
 
-func (f *fakeStore) Join(_ context.Context, zoneID string, _ line.ID, _ ...line.ID) (line.Answer, error) {
+func (f *fakeStore) Join(_ context.Context, zoneID string, _ line.ID) (line.Answer, error) {
 	return f.visit("Join", zoneID)
 }
 
-func (f *fakeStore) JoinDrawn(_ context.Context, zoneID string, drawn event.Drawn, _ line.ID, _ ...line.ID) (line.Answer, error) {
+func (f *fakeStore) JoinDrawn(_ context.Context, zoneID string, drawn event.Drawn, _ line.ID) (line.Answer, error) {
 	a, err := f.visit("JoinDrawn", zoneID)
 	a.Place.ScoreMicros = drawn.ScoreMicros
 	return a, err

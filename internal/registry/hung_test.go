@@ -29,11 +29,11 @@ func (h *hanging) hang(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (h *hanging) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+func (h *hanging) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
 	if err := h.hang(ctx); err != nil {
 		return line.Answer{}, err
 	}
-	return h.Store.Join(ctx, zoneID, id, former...)
+	return h.Store.Join(ctx, zoneID, id)
 }
 
 func (h *hanging) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {

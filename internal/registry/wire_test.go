@@ -51,8 +51,8 @@ func (w *wire) visit(call func() (line.Answer, error)) (line.Answer, error) {
 	})
 }
 
-func (w *wire) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
-	return w.visit(func() (line.Answer, error) { return w.Store.Join(ctx, zoneID, id, former...) })
+func (w *wire) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+	return w.visit(func() (line.Answer, error) { return w.Store.Join(ctx, zoneID, id) })
 }
 
 func (w *wire) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {

@@ -95,7 +95,7 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	return r
 }
 
-func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
 	r.mu.Lock()
 	r.joins++
 	away, hangs := r.away, r.hangs
@@ -107,7 +107,7 @@ func (r *room) Join(ctx context.Context, zoneID string, id line.ID, former ...li
 	if away != nil {
 		return line.Answer{}, away
 	}
-	return r.Store.Join(ctx, zoneID, id, former...)
+	return r.Store.Join(ctx, zoneID, id)
 }
 
 func (r *room) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {

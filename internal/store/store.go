@@ -31,10 +31,10 @@ type Visitors interface {
 	// (line.Admitted) where nobody waits and there is room. In a closed zone, or one in which
 	// maxWaiting wait, no place is taken (line.Closed, line.Full).
 	//
-	// For a visitor who has a place, under id or under one of the former ids, Join does what Poll does. A visitor
+	// For a visitor who has a place, Join does what Poll does. A visitor
 	// whose admission is still good gets it again (line.AdmittedBefore). Both hold in a closed zone, too. So a
 	// repeated Join takes no second place, and an admission counts once.
-	Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error)
+	Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error)
 
 	// Poll notes that a visitor is still there, and admits the visitor if it is the
 	// visitor's turn and the window has room. It answers line.Waiting, Admitted,
@@ -55,7 +55,7 @@ type Drawer interface {
 	// JoinDrawn is Join by a caller who knows for which draw people gather (zone.Settings.Gate): a visitor who joins
 	// before people settle stands at the score. At other times it does what Join does. If people gather for a draw and
 	// the call has no score of it, as any Join has not, or that of another draw, no place is taken (line.Undrawn).
-	JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID, former ...line.ID) (line.Answer, error)
+	JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error)
 	// Drawn returns the visitors in a zone's line whose scores are at least fromMicros and less than uptoMicros, in
 	// order, at most DrawnBatch of them. Of each place only the id and the score are set. after is the last place of
 	// the call before, or the zero value. For a zone that does not exist nobody is returned.

@@ -45,10 +45,10 @@ func BenchmarkVerifyParallel(b *testing.B) {
 	})
 }
 
-func BenchmarkVisitorIDs(b *testing.B) {
+func BenchmarkVisitorID(b *testing.B) {
 	keys := newKeys(b, 1, 2)
 	b.ReportAllocs()
 	for b.Loop() {
-		keys.VisitorIDs(testZone, "customer-4711")
+		keys.VisitorID(testZone, "customer-4711")
 	}
 }

@@ -32,7 +32,7 @@
 //
 //	"openqueue/waitingroom/v1 token key"        signs tokens
 //	"openqueue/waitingroom/v1 token key id"     one byte: the key id
-//	"openqueue/waitingroom/v1 visitor id key"   turns a clientId into an id
+//	"openqueue/waitingroom/v1 visitor id key"   turns a clientId into an id (of the first secret: Keys.UseVisitorKey)
 //	"openqueue/waitingroom/v1 session key"      signs sessions
 //	"openqueue/waitingroom/v1 draw key"         makes the seeds of draws
 //

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/openqueue/waitingroom/internal/line"
 )
@@ -31,6 +32,8 @@ const (
 // goroutines.
 type Keys struct {
 	keys []*key // newest first, at least one
+	// visitor turns a clientId into an id.
+	visitor atomic.Pointer[mac]
 	// newestAlone: no other secret has the key id of the newest, so a token with that id was signed by the newest.
 	newestAlone bool
 }
@@ -39,7 +42,6 @@ type Keys struct {
 type key struct {
 	id      byte
 	token   *mac
-	visitor *mac
 	session *mac
 	draw    *mac
 }
@@ -68,6 +70,11 @@ func NewKeys(secrets ...[]byte) (*Keys, error) {
 		}
 		k.keys = append(k.keys, derived)
 	}
+	visitor, err := hkdf.Key(sha256.New, secrets[0], nil, visitorKeyInfo, sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSecret, err)
+	}
+	k.visitor.Store(&mac{key: visitor})
 	k.newestAlone = !slices.ContainsFunc(k.keys[1:], func(old *key) bool { return old.id == k.keys[0].id })
 	return k, nil
 }
@@ -80,7 +87,7 @@ func derive(secret []byte) (*key, error) {
 	}
 	k := &key{id: id[0]}
 	for info, use := range map[string]**mac{
-		tokenKeyInfo: &k.token, visitorKeyInfo: &k.visitor, sessionKeyInfo: &k.session, drawKeyInfo: &k.draw,
+		tokenKeyInfo: &k.token, sessionKeyInfo: &k.session, drawKeyInfo: &k.draw,
 	} {
 		derived, err := hkdf.Key(sha256.New, secret, nil, info, sha256.Size)
 		if err != nil {
@@ -91,16 +98,23 @@ func derive(secret []byte) (*key, error) {
 	return k, nil
 }
 
-// VisitorIDs returns the ids that the clientID has in the zone, one for each
-// secret, newest first. A newcomer gets the first; a place that was taken
-// before the last rotation is found under one of the others.
-func (k *Keys) VisitorIDs(zoneID, clientID string) []line.ID {
-	ids := make([]line.ID, len(k.keys))
-	for i, key := range k.keys {
-		code := sum(key.visitor, zoneID, clientID)
-		ids[i] = line.ID(code[:len(ids[i])])
+// VisitorKey is the key by which a clientId becomes an id: that of UseVisitorKey, else one of the newest secret.
+func (k *Keys) VisitorKey() []byte { return slices.Clone(k.visitor.Load().key) }
+
+// UseVisitorKey has ids follow from a key that does not change when the secrets do: what VisitorKey returned when it was
+// first asked, on the first of all servers. Its error wraps ErrSecret.
+func (k *Keys) UseVisitorKey(key []byte) error {
+	if len(key) != sha256.Size {
+		return fmt.Errorf("%w: the visitors' key has %d bytes, must have %d", ErrSecret, len(key), sha256.Size)
 	}
-	return ids
+	k.visitor.Store(&mac{key: slices.Clone(key)})
+	return nil
+}
+
+// VisitorID returns the id that the clientID has in the zone.
+func (k *Keys) VisitorID(zoneID, clientID string) line.ID {
+	code := sum(k.visitor.Load(), zoneID, clientID)
+	return line.ID(code[:len(line.ID{})])
 }
 
 // NewID returns an id that nobody can predict, for a visitor without a

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -100,20 +99,23 @@ func TestNewKeysCopiesSecrets(t *testing.T) {
 	}
 }
 
-func TestVisitorIDs(t *testing.T) {
+func TestVisitorID(t *testing.T) {
 	t.Parallel()
 	keys := newKeys(t, 1, 2, 3)
-	got := keys.VisitorIDs("TEST_ZONE", "customer-4711")
-	var want []line.ID
-	for n := 1; n <= 3; n++ {
-		want = append(want, line.ID(hmacUnder(t, secret(n),
-			"openqueue/waitingroom/v1 visitor id key", "TEST_ZONE", "customer-4711")[:8]))
+	want := func(n int) line.ID {
+		return line.ID(hmacUnder(t, secret(n), "openqueue/waitingroom/v1 visitor id key", "TEST_ZONE", "customer-4711")[:8])
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("VisitorIDs = %x, want %x", got, want)
+	if got := keys.VisitorID("TEST_ZONE", "customer-4711"); got != want(1) {
+		t.Errorf("VisitorID = %x, want %x", got, want(1))
 	}
-	if again := keys.VisitorIDs("TEST_ZONE", "customer-4711"); !slices.Equal(again, want) {
-		t.Errorf("asked again: %x, want %x", again, want)
+	if err := keys.UseVisitorKey(newKeys(t, 3).VisitorKey()); err != nil {
+		t.Fatal(err)
+	}
+	if got := keys.VisitorID("TEST_ZONE", "customer-4711"); got != want(3) {
+		t.Errorf("by a key of its own: %x, want %x", got, want(3))
+	}
+	if err := keys.UseVisitorKey([]byte("short")); !errors.Is(err, token.ErrSecret) {
+		t.Errorf("a short key: %v", err)
 	}
 }
 
@@ -121,7 +123,7 @@ func TestVisitorIDs(t *testing.T) {
 // version of the scheme.
 func TestVisitorIDIsFrozen(t *testing.T) {
 	t.Parallel()
-	got := newKeys(t, 1).VisitorIDs("TEST_ZONE", "customer-4711")[0]
+	got := newKeys(t, 1).VisitorID("TEST_ZONE", "customer-4711")
 	if want := "41a37d437c4281e2"; hex.EncodeToString(got[:]) != want {
 		t.Errorf("id = %x, want %s", got, want)
 	}
@@ -129,30 +131,18 @@ func TestVisitorIDIsFrozen(t *testing.T) {
 
 func TestVisitorIDsDiffer(t *testing.T) {
 	t.Parallel()
-	keys := newKeys(t, 1, 2)
+	keys := newKeys(t, 1)
 	seen := make(map[line.ID]string)
 	for _, v := range []struct{ zoneID, clientID string }{
 		{"A", "x"}, {"B", "x"}, {"A", "y"}, {"A", ""}, {"", "A"},
 		{"AB", "C"}, {"A", "BC"}, {"", "ABC"}, {"ABC", ""},
 		{"A", "x\x00"}, {"A", strings.Repeat("x", 4096)},
 	} {
-		for i, id := range keys.VisitorIDs(v.zoneID, v.clientID) {
-			name := fmt.Sprintf("%q %.10q under secret %d", v.zoneID, v.clientID, i+1)
-			if other, ok := seen[id]; ok {
-				t.Errorf("%s and %s have the same id", name, other)
-			}
-			seen[id] = name
+		id, name := keys.VisitorID(v.zoneID, v.clientID), fmt.Sprintf("%q %.10q", v.zoneID, v.clientID)
+		if other, ok := seen[id]; ok {
+			t.Errorf("%s and %s have the same id", name, other)
 		}
-	}
-}
-
-// After a rotation the former id is still found, in second place.
-func TestVisitorIDsRotation(t *testing.T) {
-	t.Parallel()
-	before := newKeys(t, 1).VisitorIDs("Z", "c")
-	after := newKeys(t, 2, 1).VisitorIDs("Z", "c")
-	if len(after) != 2 || after[1] != before[0] || after[0] == before[0] {
-		t.Errorf("ids %x before and %x after", before, after)
+		seen[id] = name
 	}
 }
 

@@ -54,7 +54,7 @@ func TestJoinStraightIn(t *testing.T) {
 		t.Errorf("got %s", w.Body)
 	}
 	grant, err := r.passes.Verify(d.Admission.Pass, r.clock.Now())
-	if err != nil || grant.ZoneID != zoneID || grant.ID != r.tokens.VisitorIDs(zoneID, "c-1")[0] {
+	if err != nil || grant.ZoneID != zoneID || grant.ID != r.tokens.VisitorID(zoneID, "c-1") {
 		t.Errorf("pass: got %+v, %v", grant, err)
 	}
 	if place, err := r.tokens.Verify(zoneID, d.Token); err != nil || place.ID != grant.ID {
@@ -104,14 +104,15 @@ func TestJoinTheLine(t *testing.T) {
 	}
 }
 
-// Who joined under a secret that is being retired is found under the newest.
+// TestJoinAfterRotation: one clientId is one visitor, whichever secret signs.
 func TestJoinAfterRotation(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	retiring, err := token.NewKeys(oldSecret)
 	must(t, err)
+	must(t, r.tokens.UseVisitorKey(retiring.VisitorKey()))
 	r.join("somebody else")
-	was, err := r.store.Store.Join(t.Context(), zoneID, retiring.VisitorIDs(zoneID, "c-1")[0])
+	was, err := r.store.Store.Join(t.Context(), zoneID, retiring.VisitorID(zoneID, "c-1"))
 	must(t, err)
 	d := read(t, r.join("c-1"))
 	want := line.Place{ID: was.Place.ID, ArrivedAtMicros: was.Place.ArrivedAtMicros}

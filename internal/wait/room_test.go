@@ -177,14 +177,14 @@ func (s *store) fail(err error) {
 	s.err = err
 }
 
-func (s *store) Join(ctx context.Context, zoneID string, id line.ID, former ...line.ID) (line.Answer, error) {
+func (s *store) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
 	if err := s.called("join"); err != nil {
 		return line.Answer{}, err
 	}
 	if s.status != line.Waiting {
 		return line.Answer{Status: s.status}, nil
 	}
-	return s.Store.Join(ctx, zoneID, id, former...)
+	return s.Store.Join(ctx, zoneID, id)
 }
 
 func (s *store) Leave(ctx context.Context, zoneID string, p line.Place) error {

@@ -178,8 +178,7 @@ func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
 	if n.ClientID == "" {
 		return s.store.Join(ctx, n.ZoneID, token.NewID())
 	}
-	ids := s.tokens.VisitorIDs(n.ZoneID, n.ClientID)
-	return s.store.Join(ctx, n.ZoneID, ids[0], ids[1:]...)
+	return s.store.Join(ctx, n.ZoneID, s.tokens.VisitorID(n.ZoneID, n.ClientID))
 }
 
 // invitation returns the invitation that a ticket must be for in order to join the zone; "" where anybody may join. Of a
@@ -219,15 +218,12 @@ func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string
 	if err != nil {
 		return line.Answer{}, err
 	}
-	ids := s.tokens.VisitorIDs(ticket.VisitorName(n.ZoneID, invitation, name))
-	for _, id := range ids {
-		used, err := s.desk.Used(ctx, n.ZoneID, invitation, id)
-		if err != nil {
-			return line.Answer{}, err
-		}
-		if !used {
-			continue
-		}
+	id := s.tokens.VisitorID(ticket.VisitorName(n.ZoneID, invitation, name))
+	used, err := s.desk.Used(ctx, n.ZoneID, invitation, id)
+	if err != nil {
+		return line.Answer{}, err
+	}
+	if used {
 		// A used ticket is good for the same admission while that lasts, and never for another place.
 		// The log of admissions goes by the id alone. The arrival is the least that a token can carry.
 		a, err := s.store.Poll(ctx, n.ZoneID, line.Place{ID: id, ArrivedAtMicros: 1})
@@ -236,7 +232,7 @@ func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string
 		}
 		return a, err
 	}
-	a, err := s.store.Join(ctx, n.ZoneID, ids[0], ids[1:]...)
+	a, err := s.store.Join(ctx, n.ZoneID, id)
 	if err == nil && (a.Status == line.Waiting || a.Status == line.Admitted) {
 		s.desk.Joined(ctx, n.ZoneID, invitation, name, a.Place.ID)
 	}

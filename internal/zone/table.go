@@ -112,8 +112,10 @@ var Table = setting.Table[Settings]{
 		Hint:   "Hold keeps all places and lets nobody in; admit lets each server admit at its share of the limit.",
 		Column: "OUTAGE",
 		Choose: "`hold`: while Redis is away nobody enters, and nobody loses anything. `admit`: each server lets in its share, " +
-			"for outages longer than a few windows: it begins after 3 s and a window. The share is the limit over " +
-			"`QUEUE_SERVERS`; a limit below that number is held ([decision 0004](decisions/0004-failure-policy.md))",
+			"for outages longer than a few windows: it begins after 3 s and a window (a minute, where the zone has a `burst` or its " +
+			"limit is no whole number a window). The share is the limit over `QUEUE_SERVERS`; a limit below that number is held. It is " +
+			"never above the limit, and in order by and large only: of those who would have had their turn by now, whoever asks first " +
+			"is first ([decision 0004](decisions/0004-failure-policy.md))",
 	},
 	{
 		Name: "maxPerSecond", At: func(s *Settings) any { return &s.MaxPerSecond },

@@ -3,8 +3,8 @@
 --
 -- KEYS[1..9]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
--- ARGV[2..]   one string for each visitor: a letter, and what goes with it. All who join with one
---             id, and no draw, and follow one another may share a string. Numbers are
+-- ARGV[2..]   one string for each visitor: a letter, and what goes with it. All who join without
+--             a draw and follow one another may share a string. Numbers are
 --             big-endian, times in microseconds where nothing else is said. First come those who
 --             p  poll:  the id (8 bytes); of the token the arrival (8), when it is due, in ms
 --                       (6), and the epoch (4); of a place that a draw has given, the score (8)
@@ -13,16 +13,14 @@
 --               s  ask for the zone's totals: nothing
 --             and last those who
 --               j  join:  the id of each
---               k  join:  the id, and further ids it may have a place under
---               d  join:  the score of a draw, and the draw's range (3 times 8 bytes), the id,
---                         and further ids
+--               d  join:  the score of a draw, and the draw's range (3 times 8 bytes), the id
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
 --          {0, state, answers, rounded, pace, moved, waits}; each list is packed, see include/reply.lua
 --   state, pace  see include/reply.lua
 --   answers  flat, in order. p, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
---            j, k, d: the same, then arrival, and which of its ids it is.
+--            j, d: the same, then arrival.
 --            s: TOTALS of include/zone.lua, estimate, most in a second (include/peak.lua)
 --   rounded  for whose position lies between two marks: both, and the position
 --   moved    of those who poll with a token that is late: which, from 1, and where

@@ -44,17 +44,17 @@ func newFixture(t TB, open ...Open) *fixture {
 func (w *fixture) raw() int64 { return w.clock.Now().UnixMicro() }
 
 // join returns the answer that all agree on.
-func (w *fixture) join(id line.ID, former ...line.ID) line.Answer {
+func (w *fixture) join(id line.ID) line.Answer {
 	w.t.Helper()
-	return w.joinAs(w.drawnNow(id), id, former...)
+	return w.joinAs(w.drawnNow(id), id)
 }
 
 // joinAs is join by a server that knows of a draw, or of none.
-func (w *fixture) joinAs(drawn event.Drawn, id line.ID, former ...line.ID) line.Answer {
+func (w *fixture) joinAs(drawn event.Drawn, id line.ID) line.Answer {
 	w.t.Helper()
 	w.model.begin(w.raw())
-	return w.told("join "+name(id), w.model.join(drawn, id, former...), func(s store.Store) (line.Answer, error) {
-		return s.JoinDrawn(w.t.Context(), w.zoneID, drawn, id, former...)
+	return w.told("join "+name(id), w.model.join(drawn, id), func(s store.Store) (line.Answer, error) {
+		return s.JoinDrawn(w.t.Context(), w.zoneID, drawn, id)
 	})
 }
 

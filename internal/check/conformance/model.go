@@ -174,15 +174,13 @@ func (m *model) frozen() bool {
 	return m.now < m.freezeUntil && (m.healed || m.now <= m.phantoms.AtMillis+m.rates.WindowMillis)
 }
 
-func (m *model) join(drawn event.Drawn, id line.ID, former ...line.ID) line.Answer {
-	for _, known := range append([]line.ID{id}, former...) {
-		if v := m.find(known); v != nil {
-			return m.poll(line.Place{ID: known, ArrivedAtMicros: v.ArrivedAtMicros, ScoreMicros: v.ScoreMicros})
-		}
-		if a, ok := m.admittedBefore(line.Place{ID: known}); ok {
-			a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, m.last)
-			return a
-		}
+func (m *model) join(drawn event.Drawn, id line.ID) line.Answer {
+	if v := m.find(id); v != nil {
+		return m.poll(line.Place{ID: id, ArrivedAtMicros: v.ArrivedAtMicros, ScoreMicros: v.ScoreMicros})
+	}
+	if a, ok := m.admittedBefore(line.Place{ID: id}); ok {
+		a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, m.last)
+		return a
 	}
 	v := &visitor{Place: line.Place{ID: id, ArrivedAtMicros: max(m.clock.NowMicros, m.last+1)}}
 	in := m.hold() == 0 && (m.mode == zone.ModeOpen || m.straightIn())

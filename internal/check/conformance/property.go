@@ -24,7 +24,6 @@ func Property(t *testing.T, open ...Open) {
 			"a rush":                   c.rush,
 			"join":                     c.join,
 			"join again":               c.joinAgain,
-			"join under a newer id":    c.joinUnderNewerID,
 			"poll":                     c.poll,
 			"poll with any token":      c.pollAny,
 			"leave":                    c.leave,
@@ -135,17 +134,6 @@ func (c *crowd) join(t *rapid.T) {
 func (c *crowd) joinAgain(t *rapid.T) {
 	p := c.somebody(t)
 	c.answered(p, c.fixture.join(p.id))
-}
-
-// joinUnderNewerID is a clientId's after a new secret: the person is the same.
-func (c *crowd) joinUnderNewerID(t *rapid.T) {
-	p := c.somebody(t)
-	newer := visitorID(fmt.Sprintf("+%d", len(c.tokens)))
-	a := c.fixture.join(newer, p.id, visitorID("nobody"))
-	if got, ok := token(a); ok {
-		p.id = got.ID
-	}
-	c.answered(p, a)
 }
 
 func (c *crowd) poll(t *rapid.T) { c.pollOf(c.somebody(t)) }

@@ -171,14 +171,10 @@ func (s *story) step(text string) {
 // ask has visitors join or poll, one after the other, and compares their answers.
 func (s *story) ask(verb string, who []string, want string) {
 	s.t.Helper()
-	var former []string
-	if i := slices.Index(who, "as"); i >= 0 {
-		who, former = who[:i], who[i+1:]
-	}
 	for i, who := range s.names(who) {
 		var r reply
 		if verb == "join" {
-			r = s.join(who, former...)
+			r = s.join(who)
 		} else {
 			r = s.poll(who)
 		}

@@ -88,13 +88,9 @@ func (s *story) full() {
 
 func (s *story) after(d time.Duration) { s.clock.Add(d) }
 
-func (s *story) join(who string, former ...string) reply {
+func (s *story) join(who string) reply {
 	s.t.Helper()
-	ids := make([]line.ID, len(former))
-	for i, f := range former {
-		ids[i] = visitorID(f)
-	}
-	return s.reply(who, s.fixture.join(visitorID(who), ids...))
+	return s.reply(who, s.fixture.join(visitorID(who)))
 }
 
 func (s *story) poll(who string) reply {

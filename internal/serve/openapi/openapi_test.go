@@ -98,7 +98,7 @@ func TestExamplesAreGenuine(t *testing.T) {
 	admitted := []string{"components", "responses", "Answer", "content", "application/json", "examples", "admitted", "value"}
 	tok, _ := o.at(append(admitted, "token")...).(string)
 	place, err := tokens.Verify("TEST_ZONE", tok)
-	if err != nil || place.ID != tokens.VisitorIDs("TEST_ZONE", clientID)[0] || place.ArrivedAtMicros != 1795223373123456 {
+	if err != nil || place.ID != tokens.VisitorID("TEST_ZONE", clientID) || place.ArrivedAtMicros != 1795223373123456 {
 		t.Errorf("the token of the example is %+v, %v", place, err)
 	}
 	shown, _ := o.at(append(admitted, "admission", "pass")...).(string)

@@ -35,6 +35,8 @@ const (
 const (
 	fileName      = "secret"
 	tokenFileName = "admin-token"
+	// visitorKeyFileName has the key by which a clientId becomes an id.
+	visitorKeyFileName = "visitor-key"
 )
 
 // ErrUnusable is wrapped by the error for a secret, token or file that must
@@ -144,6 +146,24 @@ func Load(dir string) (secrets [][]byte, made bool, err error) {
 			"with another secret, everybody in a line loses the place", path, err)
 	}
 	return secrets, made, nil
+}
+
+// LoadVisitorKey returns the key of visitors' ids in the data directory. If there is none, it keeps first there and
+// returns it. A key that cannot be written is returned, too, with an error that wraps ErrNotKept.
+func LoadVisitorKey(dir string, first []byte) ([]byte, error) {
+	path := filepath.Join(dir, visitorKeyFileName)
+	text, _, err := loadOrMake(path, func() string { return hex.EncodeToString(first) })
+	if errors.Is(err, ErrNotKept) {
+		return first, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	key, err := hex.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: file %s is not in hexadecimal: bring it back from a backup", ErrUnusable, path)
+	}
+	return key, nil
 }
 
 // CheckTokenForm returns an error that wraps ErrUnusable for a text that no version of the

@@ -24,8 +24,7 @@ end
 local function newcomer(z, r, t, ids, i, score, answers)
   local function tell(status, a, b, arrived)
     local n = #answers
-    answers[n + 1], answers[n + 2], answers[n + 3] = status, a, b
-    answers[n + 4], answers[n + 5], answers[n + 6] = 0, arrived, 0
+    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], answers[n + 5] = status, a, b, 0, arrived
   end
   local drawn = draws(z, t.now)
   if z.mode == 'closed' then
@@ -47,28 +46,22 @@ local function newcomer(z, r, t, ids, i, score, answers)
 end
 
 -- join adds the answer to the visitor ids[i], who joins and may be known: as answer returns it, then
--- the arrival and which of the ids it is known under. all are those under which it may have a
--- place, its own first. A visitor whose admission has expired is a newcomer.
-local function join(z, r, t, all, score, ids, i, answers)
-  local n = #answers
-  for from = 1, #all, 8 do
-    local id = string.sub(all, from, from + 7)
-    local rank, status, a, b, c, arrived = redis.call('ZRANK', LINE, id)
-    local at = not rank and admitted_at(z, t, id)
-    if rank then
-      local stands = tonumber(redis.call('ZSCORE', LINE, id))
-      arrived = joined_at(id, stands)
-      status, a, b, c = answer(z, r, t, id, arrived, stands, rank)
-    elseif at then
-      status, a, b, c, arrived = BEFORE, at, expires(z, at), 0, min(at * 1000, z.last_micros)
-    end
-    if status then
-      answers[n + 1], answers[n + 2], answers[n + 3] = status, a, b
-      answers[n + 4], answers[n + 5], answers[n + 6] = c, arrived, floor(from / 8)
-      return
-    end
+-- the arrival. A visitor whose admission has expired is a newcomer.
+local function join(z, r, t, score, ids, i, answers)
+  local n, id = #answers, ids[i]
+  local rank = redis.call('ZRANK', LINE, id)
+  local at = not rank and admitted_at(z, t, id)
+  if rank then
+    local stands = tonumber(redis.call('ZSCORE', LINE, id))
+    local arrived = joined_at(id, stands)
+    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = answer(z, r, t, id, arrived, stands, rank)
+    answers[n + 5] = arrived
+  elseif at then
+    answers[n + 1], answers[n + 2], answers[n + 3] = BEFORE, at, expires(z, at)
+    answers[n + 4], answers[n + 5] = 0, min(at * 1000, z.last_micros)
+  else
+    newcomer(z, r, t, ids, i, score, answers)
   end
-  newcomer(z, r, t, ids, i, score, answers)
 end
 
 -- leave gives up the visitor's place, if it has one.

@@ -74,9 +74,9 @@ local function take(z, r, t, ids, first, last, drawn, answers)
     end
     fields[f + 1], fields[f + 2] = id, seen
     f = f + 2
-    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], answers[n + 5], answers[n + 6] =
-      WAITING, position, est, period, arrived, 0
-    n = n + 6
+    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], answers[n + 5] =
+      WAITING, position, est, period, arrived
+    n = n + 5
   end
   t.waiting, z.unmarked, z.last_micros, z.joined = waiting, unmarked, arrived, z.joined + last - first + 1
 end

@@ -13,12 +13,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// deaf hears nothing of what a fallback.Policy counts.
-type deaf struct{}
-
-func (deaf) StoreFailing(string, bool) {}
-func (deaf) AdmitLocally(string)       {}
-
 // drawSeeds makes the seeds of a run, which is the same again with the same numbers.
 type drawSeeds struct{ rng *rand.Rand }
 
@@ -45,12 +39,12 @@ type away struct{}
 
 var errAway = fmt.Errorf("sale: away: %w", line.ErrStoreUnavailable)
 
-func (away) Join(context.Context, string, line.ID, ...line.ID) (a line.Answer, err error) {
+func (away) Join(context.Context, string, line.ID) (a line.Answer, err error) {
 	return a, errAway
 }
 func (away) Poll(context.Context, string, line.Place) (a line.Answer, err error) { return a, errAway }
 func (away) Leave(context.Context, string, line.Place) error                     { return errAway }
-func (away) JoinDrawn(context.Context, string, event.Drawn, line.ID, ...line.ID) (a line.Answer, err error) {
+func (away) JoinDrawn(context.Context, string, event.Drawn, line.ID) (a line.Answer, err error) {
 	return a, errAway
 }
 func (away) Drawn(context.Context, string, line.Place, int64, int64) ([]line.Place, error) {
