@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/guard"
-	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
@@ -94,8 +92,7 @@ func TestLimitsApply(t *testing.T) {
 	says(t, "prune", c.types(t, "limits", "apply", "-f", file, "--prune", "--yes"), cli.ExitOK, "api: deleted")
 
 	got := c.types(t, "limits", "apply", "-f", config(t, twoLimits), "--yes", "--json")
-	done := decodePlan(t, got)
-	if len(done.Steps) != 2 || done.Steps[0].Action != "make" || done.Steps[0].Policy != "api" || done.Steps[1].Result != "done" {
+	if steps := fmt.Sprint(decodePlan(t, got).Steps); !strings.HasPrefix(steps, "[{api make done} {search change done} {") {
 		t.Errorf("as JSON: %s", got.out)
 	}
 	if audit := c.admin(t, "GET", "/admin/audit?policy=search", "").body; strings.Count(audit, `"by":"anna"`) != 2 {
@@ -118,18 +115,4 @@ func TestLimitsDelete(t *testing.T) {
 	says(t, "yes", c.answers(t, 80, "api\n", "limits", "delete", "api"), cli.ExitOK, "Deleted policy api.")
 	says(t, "again", c.types(t, "limits", "delete", "api", "--yes"), cli.ExitNotFound, "there is no policy api")
 	says(t, "from then on", c.types(t, "limits", "show", "api"), cli.ExitNotFound, "there is no policy api")
-}
-
-// The counts of the command line are all that the limiter has.
-func TestLimitCountsAreWhole(t *testing.T) {
-	c := limitsClerk(t)
-	body := c.admin(t, "GET", "/admin/limits/api/stats", "").body
-	var stats struct {
-		Tiers []struct {
-			Total map[string]int `json:"total"`
-		} `json:"tiers"`
-	}
-	if err := json.Unmarshal([]byte(body), &stats); err != nil || len(stats.Tiers[0].Total) != len(limiter.Counts{}) {
-		t.Errorf("%v\n%s", err, body)
-	}
 }

@@ -40,15 +40,19 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 						settings[d.Name] = d.NowValue
 					}
 					if step.Action == actionMake {
-						_, err = s.Create(ctx, step.name, settings)
+						_, err = s.Create(ctx, step.Name, settings)
 					} else {
-						_, err = s.Change(ctx, step.name, settings, step.version)
+						_, err = s.Change(ctx, step.Name, settings, step.version)
 					}
 					return err
 				},
-				waiting: func(ctx context.Context, name string) (int64, error) {
-					reply, err := s.Stats(ctx, name)
-					return reply.Value.Waiting, err
+				lose: func(ctx context.Context, step *step[zone.Settings]) error {
+					reply, err := s.Stats(ctx, step.Name)
+					step.Waiting = reply.Value.Waiting
+					for _, said := range change.ZoneLoss(change.Line{Known: true, Waiting: step.Waiting}) {
+						step.lines = append(step.lines, said.String())
+					}
+					return err
 				},
 			}
 		})
@@ -56,12 +60,8 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 
 // labelZone lists each setting that differs, and what comes of another list of events.
 func labelZone(s *step[zone.Settings]) {
-	s.ZoneID, s.Settings = s.name, []change.Difference{}
-	if s.Now == nil {
-		return
-	}
 	t := &table{columns: []column{{}, {}}}
-	was := zone.Defaults(s.name)
+	was := zone.Defaults(s.Name)
 	if s.Was != nil {
 		was = *s.Was
 		s.Settings = change.Differences(zone.Table, was, *s.Now)
@@ -77,9 +77,9 @@ func labelZone(s *step[zone.Settings]) {
 			}
 		}
 	}
-	s.lines = slices.Concat(t.lines()[1:], s.left)
+	s.lines = slices.Concat(t.lines()[1:], s.Left)
 	now := time.Now()
-	if fault := cmp.Or(was.EventState.Refuses(s.name, s.Now.Events), was.EventState.ListFault(was.Events, s.Now.Events, now)); fault != "" {
+	if fault := cmp.Or(was.EventState.Refuses(s.Name, s.Now.Events), was.EventState.ListFault(was.Events, s.Now.Events, now)); fault != "" {
 		s.lines = append(s.lines, "the server will refuse it: "+fault)
 		return
 	}
@@ -101,12 +101,11 @@ func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
 			return resource[limit.Policy]{
 				one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, all: s.Limits, get: s.Limit, remove: s.DeleteLimit,
 				same:  func(a, b limit.Policy) bool { return policyset.Version(a) == policyset.Version(b) },
-				label: func(s *step[limit.Policy]) { s.Policy, s.lines = s.name, policyLines(s.Was, s.Now) },
+				label: func(s *step[limit.Policy]) { s.lines = policyLines(s.Was, s.Now) },
 				put: func(ctx context.Context, step *step[limit.Policy]) error {
 					_, err := s.PutLimit(ctx, *step.Now, step.version)
 					return err
 				},
-				waiting: func(context.Context, string) (int64, error) { return 0, nil }, // nobody waits for a policy
 			}
 		})
 }
@@ -127,13 +126,15 @@ func apply[T any](c *connection, fileKeys []string, key, what string, of func(*c
 		if err != nil {
 			return err
 		}
-		if !s.json {
-			r.show(s, p, file)
+		say := s.say
+		if s.json {
+			say = func(string, ...any) {}
 		}
+		p.show(say, s.URL(), file)
 		switch {
-		case check && len(p.Steps)+len(p.LeftAlone) > 0:
+		case check && p.count((*step[T]).differs) > 0:
 			return errors.Join(s.printPlan(p), errDiffers)
-		case len(p.Steps) == 0:
+		case p.count((*step[T]).does) == 0:
 			return s.printPlan(p)
 		case !yes:
 			if err := r.confirm(ctx, s, p); err != nil {
@@ -141,14 +142,9 @@ func apply[T any](c *connection, fileKeys []string, key, what string, of func(*c
 			}
 		}
 		err = r.carryOut(ctx, p, func(one *step[T]) {
-			if !s.json {
-				s.say("  %s: %s", one.name, map[string]string{actionMake: "made", actionChange: "changed", actionDelete: "deleted"}[one.Action])
-			}
+			say("  %s: %s", one.Name, map[string]string{actionMake: "made", actionChange: "changed", actionDelete: "deleted"}[one.Action])
 		})
-		if !s.json {
-			of := func(result string) int { return p.count(func(one *step[T]) bool { return one.Result == result }) }
-			s.say("%d done, %d failed, %d not tried.", of(resultDone), of(resultFailed), of(resultSkipped))
-		}
+		say("%d done, %d failed, %d not tried.", p.result(resultDone), p.result(resultFailed), p.result(resultSkipped))
 		return errors.Join(err, s.printPlan(p))
 	})
 	flags := command.Flags()
@@ -181,62 +177,32 @@ func read[T any](s *session, file string, fileKeys []string, key, many string, o
 	return wanted, nil
 }
 
-// show prints the differences for people.
-func (r resource[T]) show(s *session, p *plan[T], file string) {
-	if len(p.Steps) > 0 {
-		s.say("To make %s as %s says:\n", s.URL(), file)
+// show says the differences to people.
+func (p plan[T]) show(say func(string, ...any), url, file string) {
+	if p.count((*step[T]).does) > 0 {
+		say("To make %s as %s says:\n", url, file)
 	}
-	shown := slices.Concat(p.Steps, p.left)
-	for _, one := range shown {
-		action := one.Action
-		if action == actionDelete && one.ZoneID != "" {
-			action = "DELETE, " + places(one.Waiting)
-		}
-		s.say("  %s: %s", one.name, action)
-		for _, text := range one.lines {
-			s.say("    %s", text)
+	for _, one := range p {
+		if one.differs() {
+			say("  %s: %s", one.Name, one.Action)
+			for _, text := range one.lines {
+				say("    %s", text)
+			}
 		}
 	}
-	if len(shown) > 0 {
-		s.say("")
+	if p.count((*step[T]).differs) > 0 {
+		say("")
 	}
-	s.say("%s", p.summary())
+	say("%s", p.summary())
 }
 
-// places says who loses the place with a zone.
-func places(n int64) string {
-	switch n {
-	case 0:
-		return "in which nobody waits"
-	case 1:
-		return "with the place of 1 who waits"
+// confirm asks whether to go on. Before zones are deleted with the people in them, yes is not enough.
+func (r resource[T]) confirm(ctx context.Context, s *session, p plan[T]) error {
+	want := "yes"
+	if n := p.action(actionDelete); n > 0 && r.lose != nil {
+		want = "delete " + counted(n, r.one, r.many)
 	}
-	return "with the places of " + grouped(n) + " who wait"
-}
-
-// confirm asks whether to go on; and again, in other words, before zones are deleted
-// with the people in them.
-func (r resource[T]) confirm(ctx context.Context, s *session, p *plan[T]) error {
-	instead := "change " + r.many + ", or --check to see the differences only"
-	if err := s.confirm(ctx, "yes", instead, "Type yes to do this: "); err != nil {
-		return err
-	}
-	zones, waiting := 0, int64(0)
-	for _, one := range p.Steps {
-		if one.Action == actionDelete && one.ZoneID != "" {
-			zones++
-			waiting += one.Waiting
-		}
-	}
-	if zones == 0 {
-		return nil
-	}
-	lost := grouped(waiting) + " places will"
-	if waiting == 1 {
-		lost = "1 place will"
-	}
-	want := "delete " + counted(zones, "zone", "zones")
-	return s.confirm(ctx, want, instead, "THIS CANNOT BE UNDONE: %s be lost for good.\nType \"%s\" to go on: ", lost, want)
+	return s.confirm(ctx, want, "change "+r.many+", or --check to see the differences only", "Type %s to do this: ", want)
 }
 
 // printPlan prints a plan for scripts, with what became of it.
@@ -244,6 +210,6 @@ func (s *session) printPlan(p any) error {
 	if !s.json {
 		return nil
 	}
-	text, err := json.Marshal(p)
+	text, err := json.Marshal(map[string]any{"steps": p})
 	return s.printReply(text, err)
 }

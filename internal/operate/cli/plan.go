@@ -4,26 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 )
 
-// What a step does.
+// What is done to a thing.
 const (
 	actionMake   = "make"
 	actionChange = "change"
 	actionDelete = "delete"
+	// actionSame: it is as the file says already.
+	actionSame = "same"
+	// actionUnlisted: the file does not have it, and it stays, for want of --prune.
+	actionUnlisted = "unlisted"
 	// actionLeave: what differs is an operator's.
 	actionLeave = "left alone"
 )
 
 // What became of a step.
 const (
-	resultPlanned = "planned"
-	resultDone    = "done"
-	resultFailed  = "failed"
+	resultDone   = "done"
+	resultFailed = "failed"
 	// resultSkipped: a step before it failed in a way that would fail it too.
 	resultSkipped = "skipped"
 )
@@ -38,140 +40,130 @@ type resource[T any] struct {
 	// adopt has what is wanted be what is there where a file says nothing of it, and says in sentences what of that is
 	// not as the file says; may be nil.
 	adopt func(want *T, is T) (left []string)
-	// label gives a step what is for people and for JSON, beside Was and Now.
+	// label gives a step that makes or changes something the differences.
 	label func(*step[T])
-	all   func(context.Context) (adminclient.Reply[[]T], error)
-	get   func(ctx context.Context, name string) (adminclient.Reply[T], error)
+	// lose gives a step that deletes something what is lost with it; nil where nobody loses a place.
+	lose func(context.Context, *step[T]) error
+	all  func(context.Context) (adminclient.Reply[[]T], error)
+	get  func(ctx context.Context, name string) (adminclient.Reply[T], error)
 	// put makes a thing, or what differs of it another.
 	put    func(context.Context, *step[T]) error
 	remove func(ctx context.Context, name, version string) error
-	// waiting is how many lose their places with one that is deleted.
-	waiting func(ctx context.Context, name string) (int64, error)
 }
 
-// plan is what makes the things of a server those of a file. As JSON it is what apply
-// --json prints.
-type plan[T any] struct {
-	Steps []*step[T] `json:"steps"`
-	// Same are those that are already as the file says.
-	Same []string `json:"same"`
-	// Unlisted are those that the file does not have and that stay, for want of --prune.
-	Unlisted []string `json:"unlisted"`
-	// LeftAlone are those in which operators have changed what the file has otherwise.
-	LeftAlone []string `json:"leftAlone,omitempty"`
+// plan is what makes the things of a server those of a file: a step for each thing that either has.
+type plan[T any] []*step[T]
 
-	left []*step[T]
-}
-
-// step is what is done to one thing.
+// step is what is done to one thing. As JSON it is what apply --json prints.
 type step[T any] struct {
-	// One of these is its name.
-	ZoneID string `json:"zoneId,omitempty"`
-	Policy string `json:"policy,omitempty"`
+	Name   string `json:"name"`
 	Action string `json:"action"`
 	// Settings are those of a zone that differ, or those of a new zone that are not
 	// the default.
-	Settings []change.Difference `json:"settings,omitzero"`
-	// Was is null for what is new, Now for what is deleted.
+	Settings []change.Difference `json:"settings,omitempty"`
+	// Left says what is not as the file says, and stays, since an operator has changed it.
+	Left []string `json:"left,omitempty"`
+	// Was is null for what is new, Now for what the file does not have.
 	Was *T `json:"was"`
 	Now *T `json:"now"`
 	// Waiting is how many lose their places in a zone that is deleted.
-	Waiting int64  `json:"waiting,omitempty"`
-	Result  string `json:"result"`
+	Waiting int64 `json:"waiting,omitempty"`
+	// Result is absent in a plan that was only looked at, and where nothing is to be done.
+	Result string `json:"result,omitempty"`
 	// Error says why a step failed.
 	Error string `json:"error,omitempty"`
 
-	name string
-	// lines are the differences for people, left those that stay.
-	lines, left []string
+	// lines are the differences for people.
+	lines []string
 	// version names what Now was compared with.
 	version string
 }
 
-// compare returns what makes the things of the server those that are wanted.
-func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (*plan[T], error) {
-	reply, err := r.all(ctx)
+// does reports whether a step changes something.
+func (s *step[T]) does() bool {
+	return s.Action == actionMake || s.Action == actionChange || s.Action == actionDelete
+}
+
+// differs reports whether a thing is not as the file says.
+func (s *step[T]) differs() bool { return s.does() || s.Left != nil }
+
+// compare returns what makes the things of the server those that are wanted. What is deleted comes last.
+func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (p plan[T], err error) {
+	there, err := r.all(ctx)
 	if err != nil {
 		return nil, err
 	}
-	there := reply.Value
-	p := &plan[T]{Steps: []*step[T]{}, Same: []string{}, Unlisted: []string{}}
-	has := func(all []T, name string) bool {
-		return slices.ContainsFunc(all, func(one T) bool { return r.name(one) == name })
-	}
+	listed := make(map[string]*step[T], len(wanted))
 	for _, want := range wanted {
-		name := r.name(want)
-		s := &step[T]{name: name, Action: actionMake, Now: &want}
-		if has(there, name) {
-			if err := r.look(ctx, s, actionChange); err != nil {
-				return nil, err
-			}
-			if r.adopt != nil {
-				s.left = r.adopt(s.Now, *s.Was)
-			}
-			if s.left != nil {
-				s.Action, p.LeftAlone = actionLeave, append(p.LeftAlone, name)
-			}
-			switch same := r.same(*s.Was, *s.Now); {
-			case same && s.left == nil:
-				p.Same = append(p.Same, name)
-				continue
-			case same:
-				p.left = append(p.left, s)
-				continue
-			}
-			s.Action = actionChange
-		}
-		p.Steps = append(p.Steps, s)
+		s := &step[T]{Name: r.name(want), Action: actionMake, Now: &want}
+		listed[s.Name] = s
+		p = append(p, s)
 	}
-	for _, one := range there {
-		name := r.name(one)
-		switch {
-		case has(wanted, name):
-		case !prune:
-			p.Unlisted = append(p.Unlisted, name)
-		default:
-			s := &step[T]{name: name}
-			if err := r.look(ctx, s, actionDelete); err != nil {
-				return nil, err
-			}
-			p.Steps = append(p.Steps, s)
+	for _, is := range there.Value {
+		s := listed[r.name(is)]
+		if s == nil {
+			s = &step[T]{Name: r.name(is), Action: actionUnlisted, Was: &is}
+			p = append(p, s)
+		}
+		if s.Now == nil && !prune {
+			continue
+		}
+		if err := r.look(ctx, s); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", r.one, s.Name, err)
 		}
 	}
-	for _, s := range slices.Concat(p.Steps, p.left) {
-		s.Result = resultPlanned
-		r.label(s)
+	for _, s := range p {
+		if s.Now != nil && s.differs() {
+			r.label(s)
+		}
 	}
 	return p, nil
 }
 
-// look asks for what is there, which the action is done to.
-func (r resource[T]) look(ctx context.Context, s *step[T], action string) error {
-	is, err := r.get(ctx, s.name)
-	if err == nil && action == actionDelete {
-		s.Waiting, err = r.waiting(ctx, s.name)
-	}
+// look asks for what is there, and decides what is done to it.
+func (r resource[T]) look(ctx context.Context, s *step[T]) error {
+	is, err := r.get(ctx, s.Name)
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", r.one, s.name, err)
+		return err
 	}
-	s.Action, s.Was, s.version = action, &is.Value, is.Version
+	s.Was, s.version = &is.Value, is.Version
+	if s.Now == nil {
+		s.Action = actionDelete
+		if r.lose != nil {
+			return r.lose(ctx, s)
+		}
+		return nil
+	}
+	if r.adopt != nil {
+		s.Left = r.adopt(s.Now, *s.Was)
+	}
+	switch {
+	case !r.same(*s.Was, *s.Now):
+		s.Action = actionChange
+	case s.Left != nil:
+		s.Action = actionLeave
+	default:
+		s.Action = actionSame
+	}
 	return nil
 }
 
-// carryOut does the steps, those that delete last, and returns all errors. A step that
-// fails does not keep the others from being done, but a server that does not answer,
-// or refuses the token, does. done is called after each that was done.
-func (r resource[T]) carryOut(ctx context.Context, p *plan[T], done func(*step[T])) error {
+// carryOut does the steps and returns all errors. A step that fails does not keep the others from being done, but a
+// server that does not answer, or refuses the token, does. done is called after each that was done.
+func (r resource[T]) carryOut(ctx context.Context, p plan[T], done func(*step[T])) error {
 	var all []error
 	stop := false
-	for _, s := range p.Steps {
+	for _, s := range p {
+		if !s.does() {
+			continue
+		}
 		if stop {
 			s.Result = resultSkipped
 			continue
 		}
 		var err error
 		if s.Action == actionDelete {
-			err = r.remove(ctx, s.name, s.version)
+			err = r.remove(ctx, s.Name, s.version)
 		} else {
 			err = r.put(ctx, s)
 		}
@@ -181,7 +173,7 @@ func (r resource[T]) carryOut(ctx context.Context, p *plan[T], done func(*step[T
 			continue
 		}
 		s.Result, s.Error = resultFailed, err.Error()
-		all = append(all, fmt.Errorf("%s %s: %w", r.one, s.name, err))
+		all = append(all, fmt.Errorf("%s %s: %w", r.one, s.Name, err))
 		stop = ctx.Err() != nil || errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnauthorized)
 	}
 	if len(all) == 0 {
@@ -191,8 +183,8 @@ func (r resource[T]) carryOut(ctx context.Context, p *plan[T], done func(*step[T
 }
 
 // count returns how many steps are so.
-func (p *plan[T]) count(is func(*step[T]) bool) (n int) {
-	for _, s := range p.Steps {
+func (p plan[T]) count(is func(*step[T]) bool) (n int) {
+	for _, s := range p {
 		if is(s) {
 			n++
 		}
@@ -200,15 +192,24 @@ func (p *plan[T]) count(is func(*step[T]) bool) (n int) {
 	return n
 }
 
+// action counts the steps that do that.
+func (p plan[T]) action(want string) int {
+	return p.count(func(s *step[T]) bool { return s.Action == want })
+}
+
+// result counts the steps of which that became.
+func (p plan[T]) result(want string) int {
+	return p.count(func(s *step[T]) bool { return s.Result == want })
+}
+
 // summary counts what is to be done.
-func (p *plan[T]) summary() string {
-	of := func(action string) int { return p.count(func(s *step[T]) bool { return s.Action == action }) }
+func (p plan[T]) summary() string {
 	text := fmt.Sprintf("%d to make, %d to change, %d to delete; %d as the file says already",
-		of(actionMake), of(actionChange), of(actionDelete), len(p.Same))
-	if n := len(p.Unlisted); n > 0 {
+		p.action(actionMake), p.action(actionChange), p.action(actionDelete), p.action(actionSame))
+	if n := p.action(actionUnlisted); n > 0 {
 		text += fmt.Sprintf("; %d not in the file, left alone (--prune deletes them)", n)
 	}
-	if n := len(p.LeftAlone); n > 0 {
+	if n := p.count(func(s *step[T]) bool { return s.Left != nil }); n > 0 {
 		text += fmt.Sprintf("; %d changed by an operator during an event, and left so", n)
 	}
 	return text + "."
