@@ -82,13 +82,8 @@ func TestLimitsApply(t *testing.T) {
 
 1 to make, 1 to change, 0 to delete; 0 as the file says already; ` + unlisted + `
 `
-	wants(t, "check", c.types(t, "limits", "apply", "-f", file, "--check"), cli.ExitDiffers, shown, "")
-	says(t, "nobody to ask", c.types(t, "limits", "apply", "-f", file), cli.ExitUsage, "say --yes to change policies")
-	wants(t, "no", c.answers(t, 80, "no\n", "limits", "apply", "-f", file), cli.ExitFailed, shown,
-		"Type yes to do this: queue-server: not confirmed: nothing was changed\n")
 	wants(t, "yes", c.answers(t, 80, "yes\n", "limits", "apply", "-f", file), cli.ExitOK,
 		shown+"  search: changed\n  new: made\n2 done, 0 failed, 0 not tried.\n", "Type yes to do this: ")
-	wants(t, "again", c.types(t, "limits", "apply", "-f", file), cli.ExitOK, "0 to make, 0 to change, 0 to delete; 2 as the file says already; "+unlisted+"\n", "")
 	says(t, "prune", c.types(t, "limits", "apply", "-f", file, "--prune", "--yes"), cli.ExitOK, "api: deleted")
 
 	got := c.types(t, "limits", "apply", "-f", config(t, twoLimits), "--yes", "--json")
@@ -103,7 +98,6 @@ func TestLimitsApply(t *testing.T) {
 		"QUEUE_CONFIG", "made: 5 in each 1 s of the clock")
 	says(t, "audit of all", c.types(t, "limits", "audit"), cli.ExitOK, "api ", "deleted", "new ")
 	says(t, "audit of none", c.types(t, "limits", "audit", "nowhere"), cli.ExitOK, "no such changes")
-	says(t, "audit, badly", c.types(t, "limits", "audit", "-n", "0"), cli.ExitUsage, "must be 1 or more")
 	says(t, "no limits in it", c.types(t, "limits", "apply", "-f", config(t, "addr: :1\n")), cli.ExitUsage, "it holds no limits")
 	says(t, "faults", c.types(t, "limits", "apply", "-f", config(t, "limits:\n  - name: a\n    rule: 1\n")), cli.ExitUsage, `:3: "rule" is not a setting of a policy; did you mean "rules"?`)
 }

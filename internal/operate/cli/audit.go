@@ -62,7 +62,7 @@ func (c *connection) audit() *cobra.Command {
 			for _, c := range reply.Value.Changes {
 				all = append(all, recorded{c.ZoneID, c.By, c.AtMillis, zoneChange(c)})
 			}
-			return all, reply.JSON, s.aboutZone(name, err)
+			return all, reply.JSON, err
 		})
 }
 

@@ -30,7 +30,7 @@ func (s *session) change(ctx context.Context, zoneID string, wanted func(was zon
 	for try := 1; ; try++ {
 		was, err := s.Zone(ctx, zoneID)
 		if err != nil {
-			return made{}, s.aboutZone(zoneID, err)
+			return made{}, err
 		}
 		settings, err := wanted(was.Value)
 		if err != nil {
@@ -45,7 +45,7 @@ func (s *session) change(ctx context.Context, zoneID string, wanted func(was zon
 			return made{was.Value, now}, nil
 		case errors.Is(err, adminclient.ErrConflict) && try < maxTries:
 		default:
-			return made{}, s.aboutZone(zoneID, err)
+			return made{}, err
 		}
 	}
 }

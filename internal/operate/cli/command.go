@@ -65,7 +65,8 @@ func (c *connection) command(use, short string, run func(ctx context.Context, s 
 				return err
 			}
 			defer s.Close()
-			return s.explain(run(cmd.Context(), s, args))
+			err = run(cmd.Context(), s, args)
+			return s.explain(cmd.Parent().Name(), strings.Join(args[:min(1, len(args))], ""), err)
 		},
 	}
 	flags := command.Flags()

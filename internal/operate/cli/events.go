@@ -23,7 +23,7 @@ func (c *connection) events() *cobra.Command {
 			}
 			reply, err := s.Act(ctx, args[0], args[1], do, rest[0], rest[1])
 			if err != nil || s.json {
-				return s.printReply(reply.JSON, s.aboutZone(args[0], err))
+				return s.printReply(reply.JSON, err)
 			}
 			if err := s.printEvents(reply.Value, time.Now()); err != nil {
 				return err
@@ -38,7 +38,7 @@ func (c *connection) events() *cobra.Command {
 		c.command("list ZONE", "The events of a zone, and what comes when.", func(ctx context.Context, s *session, args []string) error {
 			reply, err := s.Zone(ctx, args[0])
 			if err != nil || s.json {
-				return s.printReply(reply.JSON, s.aboutZone(args[0], err))
+				return s.printReply(reply.JSON, err)
 			}
 			return s.printEvents(reply.Value, time.Now())
 		}),

@@ -44,14 +44,14 @@ func (c *connection) showLimit() *cobra.Command {
 		func(ctx context.Context, s *session, args []string) error {
 			reply, err := s.Limit(ctx, args[0])
 			if err != nil || s.json {
-				return s.printReply(reply.JSON, s.aboutPolicy(args[0], err))
+				return s.printReply(reply.JSON, err)
 			}
 			if err := s.print(policyTable(reply.Value)); err != nil {
 				return err
 			}
 			stats, err := s.LimitStats(ctx, args[0])
 			if err != nil {
-				return s.aboutPolicy(args[0], err)
+				return err
 			}
 			return s.printLimitStats(stats.Value)
 		})
@@ -76,7 +76,7 @@ func (c *connection) deleteLimit() *cobra.Command {
 			if err == nil && !s.json {
 				s.say("Deleted policy %s.", name)
 			}
-			return s.aboutPolicy(name, err)
+			return err
 		})
 	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return command

@@ -139,10 +139,15 @@ func sentence(err error, format string, a ...any) error {
 func (e *sentenceError) Error() string { return e.text }
 func (e *sentenceError) Unwrap() error { return e.of }
 
-// explain says what an operator can do about an error of the client.
-func (s *session) explain(err error) error {
+// explain says what an operator can do about an error of the client. name is the zone or, of a command of the group
+// limits, the policy that the command is about; "" where it is about none.
+func (s *session) explain(group, name string, err error) error {
 	if _, said := errors.AsType[*sentenceError](err); said {
 		return err
+	}
+	thing, list, get := "zone "+name, "zones list", "zones get "+name
+	if group == "limits" {
+		thing, list, get = "policy "+name, "limits list", "limits show "+name
 	}
 	switch {
 	case errors.Is(err, adminclient.ErrUnreachable):
@@ -153,28 +158,11 @@ func (s *session) explain(err error) error {
 			"The server's own is the one that it was started with, or in the file admin-token of its data folder", s.URL(), s.tokenFrom)
 	case errors.Is(err, adminclient.ErrUnavailable):
 		return sentence(err, "%s answers, but not now: %v\nThe command can be repeated", s.URL(), err)
-	}
-	return err
-}
-
-// aboutZone says an error about a zone.
-func (s *session) aboutZone(zoneID string, err error) error {
-	return about(err, "zone", "zones", "get", zoneID)
-}
-
-// aboutPolicy says an error about a policy.
-func (s *session) aboutPolicy(name string, err error) error {
-	return about(err, "policy", "limits", "show", name)
-}
-
-// about says an error about something that has a name; group and look are the commands that show it.
-func about(err error, kind, group, look, name string) error {
-	switch {
+	case name == "":
 	case errors.Is(err, adminclient.ErrConflict):
-		return sentence(err, "%s %s: others have changed it meanwhile; nothing was changed. Look at it with: queue-server %s %s %s",
-			kind, name, group, look, name)
+		return sentence(err, "%s: others have changed it meanwhile; nothing was changed. Look at it with: queue-server %s", thing, get)
 	case errors.Is(err, adminclient.ErrNotFound):
-		return sentence(err, "there is no %s %s; all are listed by: queue-server %s list", kind, name, group)
+		return sentence(err, "there is no %s; all are listed by: queue-server %s", thing, list)
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func (c *connection) stats() *cobra.Command {
 	return c.command("stats ZONE", "One zone of a running server at this moment.", func(ctx context.Context, s *session, args []string) error {
 		reply, err := s.Stats(ctx, args[0])
 		if err != nil || s.json {
-			return s.printReply(reply.JSON, s.aboutZone(args[0], err))
+			return s.printReply(reply.JSON, err)
 		}
 		_, err = io.WriteString(s.Stdout, statsText(&reply.Value))
 		return err

@@ -82,7 +82,7 @@ func (w *watcher) run(ctx context.Context, count int) error {
 		case n == 1:
 			for _, z := range seen {
 				if z.err != nil && !passes(z.err) {
-					return w.aboutZone(z.zoneID, z.err)
+					return w.explain("zones", z.zoneID, z.err)
 				}
 			}
 		}

@@ -61,7 +61,7 @@ func (c *connection) getZone() *cobra.Command {
 	return c.command("get ZONE", "One zone's settings.", func(ctx context.Context, s *session, args []string) error {
 		reply, err := s.Zone(ctx, args[0])
 		if err != nil || s.json {
-			return s.printReply(reply.JSON, s.aboutZone(args[0], err))
+			return s.printReply(reply.JSON, err)
 		}
 		t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE", right: true}, {title: "MEANS"}}}
 		for i := range zone.Table {
@@ -147,12 +147,12 @@ func (c *connection) deleteZone() *cobra.Command {
 		id := args[0]
 		was, err := s.Zone(ctx, id)
 		if err != nil {
-			return s.aboutZone(id, err)
+			return err
 		}
 		if !yes {
 			stats, err := s.Stats(ctx, id)
 			if err != nil {
-				return s.aboutZone(id, err)
+				return err
 			}
 			line := change.Line{Known: true, Waiting: stats.Value.Waiting}
 			if err := s.confirm(ctx, id, "delete "+id, "Delete %s?\n%vType the zone's name to delete it: ", id, change.ZoneLoss(line)); err != nil {
@@ -160,7 +160,7 @@ func (c *connection) deleteZone() *cobra.Command {
 			}
 		}
 		if err := s.Delete(ctx, id, was.Version); err != nil {
-			return s.aboutZone(id, err)
+			return err
 		}
 		if s.json {
 			text, err := json.Marshal(map[string]any{zone.IDName: id, "deleted": true})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,20 +78,6 @@ while True:
 				t.Errorf("%v, want %v; and %q in\n%s\n%s", err, tt.want, tt.says, told, printed)
 			}
 		})
-	}
-}
-
-func TestValidate(t *testing.T) {
-	t.Parallel()
-	for config, want := range map[*rehearse.Config]string{
-		{Speed: 1, Acts: []string{"lost", "worst"}}: "",
-		{Speed: 1, Acts: []string{"clam"}}:          `there is no act "clam"; there are calm, `,
-		{Speed: 0}:                                  "speed is 0, must be 1 to 100",
-		{Speed: math.NaN()}:                         "speed is NaN, must be 1 to 100",
-	} {
-		if err := config.Validate(); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", *config, err, want)
-		}
 	}
 }
 

@@ -68,22 +68,3 @@ func TestActsEnd(t *testing.T) {
 		}
 	}
 }
-
-// TestThePageHasAllActsAndRules holds docs/clients.md to the code.
-func TestThePageHasAllActsAndRules(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/clients.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := func(name, about string) {
-		if line := "| `" + name + "` | " + about + " |\n"; !strings.Contains(string(page), line) {
-			t.Errorf("docs/clients.md lacks\n%s", line)
-		}
-	}
-	for _, a := range Acts() {
-		want(a.Name, a.About)
-	}
-	for _, r := range Rules {
-		want(string(r.Rule), r.Asks)
-	}
-}
