@@ -106,7 +106,7 @@ func TestLimitsDelete(t *testing.T) {
 	c := limitsClerk(t)
 	says(t, "nobody to ask", c.types(t, "limits", "delete", "api"), cli.ExitUsage, "say --yes")
 	says(t, "no", c.answers(t, 80, "search\n", "limits", "delete", "api"), cli.ExitFailed, "not confirmed")
-	says(t, "yes", c.answers(t, 80, "api\n", "limits", "delete", "api"), cli.ExitOK, "Deleted policy api.")
+	says(t, "yes", c.answers(t, 80, "api\n", "limits", "delete", "api"), cli.ExitOK, "api is deleted.")
 	says(t, "again", c.types(t, "limits", "delete", "api", "--yes"), cli.ExitNotFound, "there is no policy api")
 	says(t, "from then on", c.types(t, "limits", "show", "api"), cli.ExitNotFound, "there is no policy api")
 }

@@ -262,7 +262,7 @@ func TestStatsCommand(t *testing.T) {
 
 func TestDeleteAsksForTheName(t *testing.T) {
 	c := newClerk(t)
-	question := "Delete TICKETS?\nMIND: 0 waiting. All lose their places, and joining is refused.\nThis cannot be undone. The record of changes stays.\nType the zone's name to delete it: "
+	question := "Delete TICKETS?\nMIND: 0 waiting. All lose their places, and joining is refused.\nThis cannot be undone. The record of changes stays.\nType its name to delete it: "
 	for _, answer := range []string{"yes\n", "tickets\n", "\n"} {
 		wants(t, answer, c.answers(t, 80, answer, "zones", "delete", "TICKETS"), cli.ExitFailed, "",
 			question+"queue-server: not confirmed: nothing was changed\n")
@@ -272,7 +272,7 @@ func TestDeleteAsksForTheName(t *testing.T) {
 	wants(t, "in a script", c.types(t, "zones", "delete", "TICKETS"), cli.ExitUsage, "", nobody)
 	wants(t, "end of input", c.answers(t, 80, "", "zones", "delete", "TICKETS"), cli.ExitUsage, "", question+"\n"+nobody)
 	says(t, "the name", c.answers(t, 80, "TICKETS\n", "zones", "delete", "TICKETS"), cli.ExitOK, "TICKETS is deleted")
-	wants(t, "JSON", c.types(t, "zones", "delete", "TEST_ZONE", "--yes", "--json"), cli.ExitOK, `{"deleted":true,"zoneId":"TEST_ZONE"}`+"\n", "")
+	wants(t, "JSON", c.types(t, "zones", "delete", "TEST_ZONE", "--yes", "--json"), cli.ExitOK, `{"deleted":true,"name":"TEST_ZONE"}`+"\n", "")
 	says(t, "none left", c.types(t, "zones", "list"), cli.ExitOK, "There are no zones yet. To make one:")
 }
 

@@ -19,43 +19,37 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// applyZones is queue-server zones apply.
-func (c *connection) applyZones(fileKeys []string) *cobra.Command {
-	return apply(c, fileKeys, "zones", "settings", func(f *configfile.File) []zone.Settings { return f.Zones },
-		func(s *session) resource[zone.Settings] {
-			return resource[zone.Settings]{
-				adopt: func(want *zone.Settings, is zone.Settings) (left []string) {
-					next, others := want.During(is)
-					*want = next
-					for _, x := range others {
-						left = append(left, fmt.Sprintf("%s is %s, set by an operator during %s; left alone", x.Name, x.Text(is), is.EventState.Now.Event.Name))
-					}
-					return left
-				},
-				one: "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone,
-				all: s.Zones, get: s.Zone, remove: s.Delete,
-				put: func(ctx context.Context, step *step[zone.Settings]) (err error) {
-					settings := make(map[string]any, len(step.Settings))
-					for _, d := range step.Settings {
-						settings[d.Name] = d.NowValue
-					}
-					if step.Action == actionMake {
-						_, err = s.Create(ctx, step.Name, settings)
-					} else {
-						_, err = s.Change(ctx, step.Name, settings, step.version)
-					}
-					return err
-				},
-				lose: func(ctx context.Context, step *step[zone.Settings]) error {
-					reply, err := s.Stats(ctx, step.Name)
-					step.Waiting = reply.Value.Waiting
-					for _, said := range change.ZoneLoss(change.Line{Known: true, Waiting: step.Waiting}) {
-						step.lines = append(step.lines, said.String())
-					}
-					return err
-				},
+// zonesOf are the zones of a server.
+func zonesOf(s *session) resource[zone.Settings] {
+	return resource[zone.Settings]{
+		adopt: func(want *zone.Settings, is zone.Settings) (left []string) {
+			next, others := want.During(is)
+			*want = next
+			for _, x := range others {
+				left = append(left, fmt.Sprintf("%s is %s, set by an operator during %s; left alone", x.Name, x.Text(is), is.EventState.Now.Event.Name))
 			}
-		})
+			return left
+		},
+		one: "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone,
+		all: s.Zones, get: s.Zone, remove: s.Delete,
+		put: func(ctx context.Context, step *step[zone.Settings]) (err error) {
+			settings := make(map[string]any, len(step.Settings))
+			for _, d := range step.Settings {
+				settings[d.Name] = d.NowValue
+			}
+			if step.Action == actionMake {
+				_, err = s.Create(ctx, step.Name, settings)
+			} else {
+				_, err = s.Change(ctx, step.Name, settings, step.version)
+			}
+			return err
+		},
+		lose: func(ctx context.Context, step *step[zone.Settings]) (change.Says, error) {
+			reply, err := s.Stats(ctx, step.Name)
+			step.Waiting = reply.Value.Waiting
+			return change.ZoneLoss(change.Line{Known: true, Waiting: step.Waiting}), err
+		},
+	}
 }
 
 // labelZone lists each setting that differs, and what comes of another list of events.
@@ -88,32 +82,70 @@ func labelZone(s *step[zone.Settings]) {
 	}
 }
 
+// policiesOf are the policies of a server.
+func policiesOf(s *session) resource[limit.Policy] {
+	return resource[limit.Policy]{
+		one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, all: s.Limits, get: s.Limit, remove: s.DeleteLimit,
+		same:  func(a, b limit.Policy) bool { return policyset.Version(a) == policyset.Version(b) },
+		label: func(s *step[limit.Policy]) { s.lines = policyLines(s.Was, s.Now) },
+		put: func(ctx context.Context, step *step[limit.Policy]) error {
+			_, err := s.PutLimit(ctx, *step.Now, step.version)
+			return err
+		},
+		lose: func(_ context.Context, step *step[limit.Policy]) (change.Says, error) {
+			return change.PolicyLoss(*step.Was), nil
+		},
+	}
+}
+
+// applyZones is queue-server zones apply.
+func (c *connection) applyZones(fileKeys []string) *cobra.Command {
+	return apply(c, fileKeys, "zones", "settings", zonesOf, func(f *configfile.File) []zone.Settings { return f.Zones })
+}
+
 // applyLimits is queue-server limits apply.
 func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
-	return apply(c, fileKeys, "limits", "policies",
-		func(f *configfile.File) (wanted []limit.Policy) {
-			for _, p := range f.Limits {
-				wanted = append(wanted, p.WithDefaults())
+	return apply(c, fileKeys, "limits", "policies", policiesOf, func(f *configfile.File) (wanted []limit.Policy) {
+		for _, p := range f.Limits {
+			wanted = append(wanted, p.WithDefaults())
+		}
+		return wanted
+	})
+}
+
+// deleteOne returns the command that deletes a thing when the operator has typed its name, if it is still as it was
+// then. again says how to have it back.
+func deleteOne[T any](c *connection, use, short string, open func(*session) resource[T], again func(T) string) *cobra.Command {
+	var yes bool
+	command := c.command(use, short, func(ctx context.Context, s *session, args []string) error {
+		r, one := open(s), &step[T]{Name: args[0]}
+		if err := r.look(ctx, one); err != nil {
+			return err
+		}
+		if !yes {
+			err := s.confirm(ctx, one.Name, "delete "+one.Name, "Delete %s?\n%s\nType its name to delete it: ", one.Name, strings.Join(one.lines, "\n"))
+			if err != nil {
+				return err
 			}
-			return wanted
-		},
-		func(s *session) resource[limit.Policy] {
-			return resource[limit.Policy]{
-				one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, all: s.Limits, get: s.Limit, remove: s.DeleteLimit,
-				same:  func(a, b limit.Policy) bool { return policyset.Version(a) == policyset.Version(b) },
-				label: func(s *step[limit.Policy]) { s.lines = policyLines(s.Was, s.Now) },
-				put: func(ctx context.Context, step *step[limit.Policy]) error {
-					_, err := s.PutLimit(ctx, *step.Now, step.version)
-					return err
-				},
-			}
-		})
+		}
+		if err := r.remove(ctx, one.Name, one.version); err != nil {
+			return err
+		}
+		if s.json {
+			text, err := json.Marshal(map[string]any{"name": one.Name, "deleted": true})
+			return s.printReply(text, err)
+		}
+		s.say("%s is deleted.%s", one.Name, again(*one.Was))
+		return nil
+	})
+	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return command
 }
 
 // apply returns the command that makes the things of a server those of a file. key is
 // theirs in the file; what says what a plan changes. It prints what differs and, when
 // the operator agrees, changes that and nothing else.
-func apply[T any](c *connection, fileKeys []string, key, what string, of func(*configfile.File) []T, open func(*session) resource[T]) *cobra.Command {
+func apply[T any](c *connection, fileKeys []string, key, what string, open func(*session) resource[T], of func(*configfile.File) []T) *cobra.Command {
 	var file string
 	var check, prune, yes bool
 	command := c.command("apply", "Make the "+what+" match a file; shows the differences first.", func(ctx context.Context, s *session, _ []string) error {
@@ -196,10 +228,10 @@ func (p plan[T]) show(say func(string, ...any), url, file string) {
 	say("%s", p.summary())
 }
 
-// confirm asks whether to go on. Before zones are deleted with the people in them, yes is not enough.
+// confirm asks whether to go on. Before something is deleted, yes is not enough.
 func (r resource[T]) confirm(ctx context.Context, s *session, p plan[T]) error {
 	want := "yes"
-	if n := p.action(actionDelete); n > 0 && r.lose != nil {
+	if n := p.action(actionDelete); n > 0 {
 		want = "delete " + counted(n, r.one, r.many)
 	}
 	return s.confirm(ctx, want, "change "+r.many+", or --check to see the differences only", "Type %s to do this: ", want)

@@ -115,20 +115,11 @@ func (c *connection) setZone() *cobra.Command {
 		})
 }
 
-// setMode is queue-server zones open, and close.
-func (c *connection) setMode(name, short string, mode zone.Mode) *cobra.Command {
-	return c.changeZone(name+" ZONE", short,
-		func(context.Context, *session, []string, zone.Settings) (map[string]any, error) {
-			return map[string]any{"mode": mode}, nil
-		})
-}
-
-// pause is queue-server zones pause.
-func (c *connection) pause() *cobra.Command {
-	return c.changeZone("pause ZONE", "Let nobody in: perMinute 0. Everybody keeps the place.",
-		func(context.Context, *session, []string, zone.Settings) (map[string]any, error) {
-			return map[string]any{perMinuteKey: 0}, nil
-		})
+// setTo is a command that changes one setting to one value: zones pause, open and close.
+func (c *connection) setTo(use, short, name string, value any) *cobra.Command {
+	return c.changeZone(use, short, func(context.Context, *session, []string, zone.Settings) (map[string]any, error) {
+		return map[string]any{name: value}, nil
+	})
 }
 
 // resume is queue-server zones resume.

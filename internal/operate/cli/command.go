@@ -15,9 +15,10 @@ func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 	c := &connection{Terminal: t}
 	return []*cobra.Command{
 		group("zones", "Look at the zones of a running server, and change them.",
-			c.listZones(), c.getZone(), c.watch(), c.setZone(), c.pause(), c.resume(),
-			c.setMode("open", "Let everybody in, and count them: mode open.", zone.ModeOpen),
-			c.setMode("close", "Take no newcomers: mode closed. Those who wait go on being let in.", zone.ModeClosed),
+			c.listZones(), c.getZone(), c.watch(), c.setZone(), c.resume(),
+			c.setTo("pause ZONE", "Let nobody in: perMinute 0. Everybody keeps the place.", perMinuteKey, 0),
+			c.setTo("open ZONE", "Let everybody in, and count them: mode open.", "mode", zone.ModeOpen),
+			c.setTo("close ZONE", "Take no newcomers: mode closed. Those who wait go on being let in.", "mode", zone.ModeClosed),
 			c.createZone(), c.deleteZone(), c.applyZones(fileKeys)),
 		group("limits", "Look at what one client may take, and change it.",
 			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.auditLimits(), c.deleteLimit()),

@@ -9,13 +9,13 @@
 //
 //	command.go   how a command is made: its arguments, its flags, its completion
 //	session.go   a command's session with a server: which one, who asks, what its errors mean
-//	zones.go     zones list, get, create, delete
+//	zones.go     zones list, get, create
 //	change.go    zones set, pause, resume, open, close
 //	watch.go     zones watch
-//	limits.go    limits list, show, delete
-//	plan.go      apply, for zones and for limits: what differs from a file; apply.go does it
+//	limits.go    limits list, show
+//	apply.go     apply and delete, for zones and for policies; plan.go finds what differs from a file
 //	audit.go     the records of changes
-//	events.go    events list, hold, move, skip; verify.go checks a draw
+//	events.go    events list, hold, move, open, cancel; verify.go checks a draw
 //	stats.go     stats
 //	simulate.go  simulate, also with --event; demo.go draws a crowd
 //	rehearse.go  rehearse

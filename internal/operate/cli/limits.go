@@ -57,29 +57,10 @@ func (c *connection) showLimit() *cobra.Command {
 		})
 }
 
-// deleteLimit is queue-server limits delete: if the policy is still the one that was
-// looked at.
+// deleteLimit is queue-server limits delete.
 func (c *connection) deleteLimit() *cobra.Command {
-	var yes bool
-	command := c.command("delete POLICY", "Delete a policy: who asks for it is told that there is none.",
-		func(ctx context.Context, s *session, args []string) error {
-			name := args[0]
-			is, err := s.Limit(ctx, name)
-			if err == nil && !yes {
-				if err := s.confirm(ctx, name, "change policies", "Delete %s?\n%vType its name to delete it: ", name, change.PolicyLoss(is.Value)); err != nil {
-					return err
-				}
-			}
-			if err == nil {
-				err = s.DeleteLimit(ctx, name, is.Version)
-			}
-			if err == nil && !s.json {
-				s.say("Deleted policy %s.", name)
-			}
-			return err
-		})
-	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return command
+	return deleteOne(c, "delete POLICY", "Delete a policy: who asks for it is told that there is none.", policiesOf,
+		func(limit.Policy) string { return "" })
 }
 
 // policyTable is all of a policy.

@@ -42,8 +42,8 @@ type resource[T any] struct {
 	adopt func(want *T, is T) (left []string)
 	// label gives a step that makes or changes something the differences.
 	label func(*step[T])
-	// lose gives a step that deletes something what is lost with it; nil where nobody loses a place.
-	lose func(context.Context, *step[T]) error
+	// lose says what is lost with a thing that is deleted.
+	lose func(context.Context, *step[T]) (change.Says, error)
 	all  func(context.Context) (adminclient.Reply[[]T], error)
 	get  func(ctx context.Context, name string) (adminclient.Reply[T], error)
 	// put makes a thing, or what differs of it another.
@@ -129,10 +129,11 @@ func (r resource[T]) look(ctx context.Context, s *step[T]) error {
 	s.Was, s.version = &is.Value, is.Version
 	if s.Now == nil {
 		s.Action = actionDelete
-		if r.lose != nil {
-			return r.lose(ctx, s)
+		lost, err := r.lose(ctx, s)
+		for _, said := range lost {
+			s.lines = append(s.lines, said.String())
 		}
-		return nil
+		return err
 	}
 	if r.adopt != nil {
 		s.Left = r.adopt(s.Now, *s.Was)

@@ -140,36 +140,11 @@ func anew(z zone.Settings, now time.Time) zone.Settings {
 	return z
 }
 
-// deleteZone is queue-server zones delete: when the operator has typed its name.
+// deleteZone is queue-server zones delete.
 func (c *connection) deleteZone() *cobra.Command {
-	var yes bool
-	command := c.command("delete ZONE", "Delete a zone, and everybody's place in it.", func(ctx context.Context, s *session, args []string) error {
-		id := args[0]
-		was, err := s.Zone(ctx, id)
-		if err != nil {
-			return err
-		}
-		if !yes {
-			stats, err := s.Stats(ctx, id)
-			if err != nil {
-				return err
-			}
-			line := change.Line{Known: true, Waiting: stats.Value.Waiting}
-			if err := s.confirm(ctx, id, "delete "+id, "Delete %s?\n%vType the zone's name to delete it: ", id, change.ZoneLoss(line)); err != nil {
-				return err
-			}
-		}
-		if err := s.Delete(ctx, id, was.Version); err != nil {
-			return err
-		}
-		if s.json {
-			text, err := json.Marshal(map[string]any{zone.IDName: id, "deleted": true})
-			return s.printReply(text, err)
-		}
-		s.say("%s is deleted. To have one with its settings again:\n  queue-server zones create %s%s", id, id,
-			assign(change.Differences(zone.Table, zone.Defaults(id), anew(was.Value, time.Now())), func(d change.Difference) string { return d.NowText }))
-		return nil
+	return deleteOne(c, "delete ZONE", "Delete a zone, and everybody's place in it.", zonesOf, func(was zone.Settings) string {
+		settings := change.Differences(zone.Table, zone.Defaults(was.ZoneID), anew(was, time.Now()))
+		return " To have one with its settings again:\n  queue-server zones create " + was.ZoneID +
+			assign(settings, func(d change.Difference) string { return d.NowText })
 	})
-	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return command
 }
