@@ -84,7 +84,8 @@ func TestLimitsApply(t *testing.T) {
 `
 	wants(t, "yes", c.answers(t, 80, "yes\n", "limits", "apply", "-f", file), cli.ExitOK,
 		shown+"  search: changed\n  new: made\n2 done, 0 failed, 0 not tried.\n", "Type yes to do this: ")
-	says(t, "prune", c.types(t, "limits", "apply", "-f", file, "--prune", "--yes"), cli.ExitOK, "api: deleted")
+	agreed := fmt.Sprintf("delete %d policies\n", 1+len(guard.Policies()))
+	says(t, "prune", c.answers(t, 80, agreed, "limits", "apply", "-f", file, "--prune"), cli.ExitOK, "Nobody is limited by api any more", "api: deleted")
 
 	got := c.types(t, "limits", "apply", "-f", config(t, twoLimits), "--yes", "--json")
 	if steps := fmt.Sprint(decodePlan(t, got).Steps); !strings.HasPrefix(steps, "[{api make done} {search change done} {") {
