@@ -155,7 +155,7 @@ func TestNotesComeLater(t *testing.T) {
 		t.Fatalf("changed before the note was sent: %v", keys)
 	}
 	if st := stats(t, asked).State; a.State != st || a.Place.Epoch != st.Epoch || a.PeriodMillis < minTouchPeriodMillis ||
-		a.Position != exactUpTo+markEvery || a.EstimateMillis == 0 || a.Place.DueMillis != st.NowMillis+a.PeriodMillis {
+		a.Position != exactUpTo+markEvery || a.WaitMillis == 0 || a.Place.DueMillis != st.NowMillis+a.PeriodMillis {
 		t.Errorf("%+v, want it of the zone %+v", a, st)
 	}
 	n.flushed(s)

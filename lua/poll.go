@@ -145,7 +145,7 @@ func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if err != nil {
 		return line.Stats{}, err
 	}
-	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.EstimateMillis, MostInSecond: q.mostInSecond, Waits: q.waited}, nil
+	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.WaitMillis, MostInSecond: q.mostInSecond, Waits: q.waited}, nil
 }
 
 // Recall implements store.Healer.
@@ -361,7 +361,7 @@ func (q *request) read(v *reader, r pollReply) {
 		for _, x := range line.TotalTable {
 			*x.At(&q.totals) = v.next()
 		}
-		q.answer.EstimateMillis, q.mostInSecond = v.next(), v.next()
+		q.answer.WaitMillis, q.mostInSecond = v.next(), v.next()
 		q.waited = slices.Clone(r.waits)
 		return
 	}
@@ -375,7 +375,7 @@ func (q *request) read(v *reader, r pollReply) {
 	}
 	switch a.Status {
 	case line.Waiting:
-		a.Position, a.EstimateMillis, a.PeriodMillis = first, second, third
+		a.Position, a.WaitMillis, a.PeriodMillis = first, second, third
 	case line.Admitted, line.AdmittedBefore:
 		a.AdmittedAtMillis, a.ExpiresAtMillis = first, second
 		a.AheadMillis = r.clock.AheadMillis(a.AdmittedAtMillis)

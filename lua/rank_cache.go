@@ -181,7 +181,7 @@ func (v *rankCache) due(now time.Time, passed time.Duration) (marks int, old int
 func (v *rankCache) said(p line.Place, nowMillis, position, estimate, period int64) (line.Answer, bool) {
 	a := line.Answer{
 		Status: line.Waiting, Place: p, Remembered: true, State: v.state,
-		Position: position, EstimateMillis: estimate, PeriodMillis: period,
+		Position: position, WaitMillis: estimate, PeriodMillis: period,
 	}
 	a.Place.ScoreMicros, a.State.NowMillis = 0, nowMillis
 	a.Renew()

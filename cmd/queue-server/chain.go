@@ -12,7 +12,7 @@ import (
 )
 
 // chain is what a visitor's call passes on its way from a room to the store, in the order of
-// these fields. Each link offers store.Lines to the one before it, and asks the next.
+// these fields. Each link offers wait.Lines to the rooms, and asks the next.
 // Operators, the watch and the sweeper look at zones from the registry on.
 type chain struct {
 	guard    *guard.Guard       // answers polls before their time, limits joins; nil where it is off
@@ -38,7 +38,7 @@ func newChain(s checked, opened store.Store, seeds []zone.Settings, draws regist
 
 // first returns the link that the rooms ask, and who keeps out those who ask too much:
 // nil where the guard is off, which lets everybody in.
-func (c *chain) first() (store.Lines, wait.Guard) {
+func (c *chain) first() (wait.Lines, wait.Guard) {
 	if c.guard == nil {
 		return c.registry, nil
 	}

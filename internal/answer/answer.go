@@ -27,7 +27,7 @@ type Answer struct {
 	// Paused: the zone lets nobody in at present.
 	Paused bool
 	// Line is the store's answer: Waiting, Admitted or AdmittedBefore.
-	Line line.Answer
+	Line line.Told
 }
 
 // CanEnter reports whether the visitor was let in, now or before.
@@ -40,7 +40,7 @@ func (a *Answer) RetryAfterSeconds() int64 {
 
 // Waited returns how long an admitted visitor had waited since the arrival. It is never negative: a store's clock may
 // have been set back meanwhile.
-func Waited(a line.Answer) time.Duration {
+func Waited(a line.Told) time.Duration {
 	return max(0, time.Duration(a.AdmittedAtMillis)*time.Millisecond-
 		time.Duration(a.Place.ArrivedAtMicros)*time.Microsecond)
 }

@@ -38,11 +38,10 @@ type admission struct {
 func waitingAnswer() answer.Answer {
 	return answer.Answer{
 		ZoneID: "TEST_ZONE", Token: "AQdmMGE4YjNjMTIzNDU2Nzg5MGFiY2RlZmdoaWprbG1ubw",
-		Line: line.Answer{
+		Line: line.Told{EstimateMillis: 61000, Answer: line.Answer{
 			Status: line.Waiting, Place: line.Place{ArrivedAtMicros: 1795223373123456},
-			Position: 1234, EstimateMillis: 61000, PeriodMillis: 9400,
-			State: line.State{Waiting: 5000},
-		},
+			Position: 1234, PeriodMillis: 9400, State: line.State{Waiting: 5000},
+		}},
 	}
 }
 
@@ -71,9 +70,9 @@ func TestAnswerIsThatOfTheContract(t *testing.T) {
 	}
 	a = answer.Answer{
 		ZoneID: "Z", Token: "T", Pass: "P",
-		Line: line.Answer{
+		Line: line.Told{Answer: line.Answer{
 			Status: line.AdmittedBefore, AdmittedAtMillis: 1795223434123, ExpiresAtMillis: 1795223734123,
-		},
+		}},
 	}
 	want = `{"zoneId":"Z","token":"T","canEnter":true,` +
 		`"admission":{"admittedAt":1795223434123,"expiresAt":1795223734123,"pass":"P"}}` + "\n"
@@ -92,11 +91,11 @@ func FuzzAppendJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, zoneID, token, pass string, status uint8, v, w, x, y, z int64) {
 		a := answer.Answer{
 			ZoneID: zoneID, Token: token, Pass: pass, Notice: w,
-			Line: line.Answer{
+			Line: line.Told{EstimateMillis: x, Answer: line.Answer{
 				Status: line.Status(status), Place: line.Place{ArrivedAtMicros: v},
-				Position: w, EstimateMillis: x, PeriodMillis: y, State: line.State{Waiting: z},
+				Position: w, PeriodMillis: y, State: line.State{Waiting: z},
 				AdmittedAtMillis: x, ExpiresAtMillis: y,
-			},
+			}},
 		}
 		want := document{ZoneID: zoneID, Token: token}
 		if a.Line.Status == line.Waiting {
@@ -144,7 +143,7 @@ func remarshal(t *testing.T, d document) string {
 func TestRetryAfterSeconds(t *testing.T) {
 	t.Parallel()
 	for millis, want := range map[int64]int64{0: 1, 1: 1, 1000: 1, 1001: 2, 9400: 10, 20_000: 20} {
-		a := answer.Answer{Line: line.Answer{PeriodMillis: millis}}
+		a := answer.Answer{Line: line.Told{Answer: line.Answer{PeriodMillis: millis}}}
 		if got := a.RetryAfterSeconds(); got != want {
 			t.Errorf("%d ms: got %d s, want %d s", millis, got, want)
 		}
@@ -164,7 +163,7 @@ func TestWaited(t *testing.T) {
 		{2_000_000_000, 1_000_000, 0},
 	}
 	for _, tt := range tests {
-		a := line.Answer{AdmittedAtMillis: tt.admittedMillis, Place: line.Place{ArrivedAtMicros: tt.arrivedMicros}}
+		a := line.Told{Answer: line.Answer{AdmittedAtMillis: tt.admittedMillis, Place: line.Place{ArrivedAtMicros: tt.arrivedMicros}}}
 		if got := answer.Waited(a); got != tt.want {
 			t.Errorf("%+v: got %v", tt, got)
 		}

@@ -42,7 +42,7 @@ func (e *SoldOutError) Unwrap() error { return ErrSoldOut }
 
 // Outcome names the outcome of a join or a poll for a meter: the name of the answer's status; early if the guard
 // answered from memory; or refused (by the guard), sold_out, uninvited or error.
-func Outcome(a *line.Answer, err error) string {
+func Outcome(a *line.Told, err error) string {
 	switch {
 	case errors.Is(err, guard.ErrRefused):
 		return "refused"

@@ -69,13 +69,13 @@ func TestZoneOf(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	for want, tt := range map[string]struct {
-		a   line.Answer
+		a   line.Told
 		err error
 	}{
-		"waiting": {}, "admitted": {a: line.Answer{Status: line.Admitted}},
-		"admitted_before": {a: line.Answer{Status: line.AdmittedBefore}}, "gone": {a: line.Answer{Status: line.Gone}},
-		"closed": {a: line.Answer{Status: line.Closed}}, "full": {a: line.Answer{Status: line.Full}},
-		"early":   {a: line.Answer{Early: true}},
+		"waiting": {}, "admitted": {a: line.Told{Answer: line.Answer{Status: line.Admitted}}},
+		"admitted_before": {a: line.Told{Answer: line.Answer{Status: line.AdmittedBefore}}}, "gone": {a: line.Told{Answer: line.Answer{Status: line.Gone}}},
+		"closed": {a: line.Told{Answer: line.Answer{Status: line.Closed}}}, "full": {a: line.Told{Answer: line.Answer{Status: line.Full}}},
+		"early":   {a: line.Told{Early: true}},
 		"refused": {err: fmt.Errorf("wrapped: %w", guard.ErrRefused)},
 		"error":   {err: errors.New("surprise")},
 	} {
@@ -83,7 +83,7 @@ func TestOutcome(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := answer.Outcome(&line.Answer{Status: line.Undrawn + 1}, nil); got != "error" {
+	if got := answer.Outcome(&line.Told{Answer: line.Answer{Status: line.Undrawn + 1}}, nil); got != "error" {
 		t.Errorf("a status that is none: %q", got)
 	}
 }

@@ -33,7 +33,7 @@ func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 func (i Issuer) Zone(zoneID string) *zone.Settings { return i.zones(zoneID) }
 
 // SoldOut returns a *SoldOutError if the zone is sold out and the answer does not let the visitor in; else nil.
-func (i Issuer) SoldOut(zoneID string, a *line.Answer) error {
+func (i Issuer) SoldOut(zoneID string, a *line.Told) error {
 	s := i.zones(zoneID)
 	if s == nil || len(s.SoldOut) == 0 || a.Status == line.Admitted || a.Status == line.AdmittedBefore {
 		return nil
@@ -63,14 +63,14 @@ func (i Issuer) Place(zoneID, tok string) (line.Place, error) {
 
 // Answer adds the token of the place and, for an admitted visitor, the pass. The status of a must be Waiting, Admitted
 // or AdmittedBefore. Token and pass are pure functions of a: a repeated call gives the same.
-func (i Issuer) Answer(zoneID string, a line.Answer) (Answer, error) {
+func (i Issuer) Answer(zoneID string, a line.Told) (Answer, error) {
 	return i.issue(Answer{ZoneID: zoneID, Token: i.tokens.Sign(zoneID, a.Place), Line: a})
 }
 
 // Renew is Answer for a visitor who has shown tok, a token that was verified. It returns the same at less cost: the
 // token is signed anew only if it would differ from tok (token.Keys.Renew). So visitors move to the newest secret by
 // polling, and the oldest secret can be retired without anybody losing a place.
-func (i Issuer) Renew(zoneID, tok string, a line.Answer) (Answer, error) {
+func (i Issuer) Renew(zoneID, tok string, a line.Told) (Answer, error) {
 	return i.issue(Answer{ZoneID: zoneID, Token: i.tokens.Renew(zoneID, tok, a.Place), Line: a})
 }
 

@@ -35,7 +35,7 @@ func TestIssuer(t *testing.T) {
 	for status, canEnter := range map[line.Status]bool{
 		line.Waiting: false, line.Admitted: true, line.AdmittedBefore: true,
 	} {
-		a := line.Answer{Status: status, Place: place}
+		a := line.Told{Answer: line.Answer{Status: status, Place: place}}
 		if canEnter {
 			a.AdmittedAtMillis, a.ExpiresAtMillis = admitted, admitted+300_000
 		}
@@ -76,11 +76,11 @@ func TestIssuer(t *testing.T) {
 	}
 
 	for _, status := range []line.Status{line.Gone, line.Closed, line.Full, 99} {
-		if got, err := issuer.Answer("Z", line.Answer{Status: status, Place: place}); err == nil {
+		if got, err := issuer.Answer("Z", line.Told{Answer: line.Answer{Status: status, Place: place}}); err == nil {
 			t.Errorf("%d: got %+v", status, got)
 		}
 	}
-	if got, err := issuer.Answer("{}", line.Answer{Status: line.Admitted, Place: place}); !errors.Is(err, pass.ErrGrant) {
+	if got, err := issuer.Answer("{}", line.Told{Answer: line.Answer{Status: line.Admitted, Place: place}}); !errors.Is(err, pass.ErrGrant) {
 		t.Errorf("a pass for no zone: got %+v, %v", got, err)
 	}
 }
@@ -105,7 +105,7 @@ func TestOnHold(t *testing.T) {
 		{60, 7, line.Faster, line.Faster},
 	} {
 		s.PerMinute = tt.perMinute
-		a, err := issuer.Answer("Z", line.Answer{Status: line.Waiting, Position: tt.position, Reason: tt.told})
+		a, err := issuer.Answer("Z", line.Told{Reason: tt.told, Answer: line.Answer{Status: line.Waiting, Position: tt.position}})
 		if err != nil || a.Line.Reason != tt.want || a.Paused != (tt.perMinute == 0) {
 			t.Errorf("%+v: reason %q, paused %v, %v", tt, a.Line.Reason, a.Paused, err)
 		}

@@ -118,7 +118,7 @@ func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 	} else {
 		q.forget(d.Place)
 	}
-	if _, known := q.log.find(d.Place.ID); !known && d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= t.now &&
+	if known, _ := q.log.find(d.Place.ID); d.AdmittedAtMillis > known && d.AdmittedAtMillis <= t.now &&
 		q.expires(d.AdmittedAtMillis) > t.now {
 		q.log.insert(d.Place.ID, d.AdmittedAtMillis)
 	}

@@ -13,16 +13,16 @@ func (q *zoneQueue) wait(t *transaction, r *record, p line.Place) line.Answer {
 	a.Place.ScoreMicros = 0
 	switch {
 	case t.gathers:
-		a.Position, a.EstimateMillis = 0, min(t.hold, window.MaxEstimateMillis)
+		a.Position, a.WaitMillis = 0, min(t.hold, window.MaxEstimateMillis)
 		a.PeriodMillis = q.rates.GatherPeriod(window.Jitter(p.ID[7], t.now))
 	case r.arrived <= q.edge:
 		opens := q.opens(t, q.shows.Expect(q.live.rank(r.place()), q.rates))
-		a.EstimateMillis = min(opens-t.now, window.MaxEstimateMillis)
+		a.WaitMillis = min(opens-t.now, window.MaxEstimateMillis)
 		a.PeriodMillis = q.rates.AppointmentPeriod(opens-t.now, q.shows)
 	default:
 		far := rank - q.line.upTo(q.edge)
-		a.EstimateMillis = q.estimate(t, far)
-		a.PeriodMillis = q.rates.FarPeriod(far, a.EstimateMillis, t.now-p.ArrivedAtMicros/1000, window.Jitter(p.ID[7], t.now))
+		a.WaitMillis = q.estimate(t, far)
+		a.PeriodMillis = q.rates.FarPeriod(far, a.WaitMillis, t.now-p.ArrivedAtMicros/1000, window.Jitter(p.ID[7], t.now))
 	}
 	if !r.live() {
 		r.poll(t.now, a.PeriodMillis)

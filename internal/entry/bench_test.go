@@ -14,7 +14,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // BenchmarkPoll compares a poll, all but the store, with a bare echo handler
@@ -24,10 +23,9 @@ func BenchmarkPoll(b *testing.B) {
 	r := newRoom(b)
 	place, tok := r.join(b)
 	body := fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)
-	waiting := line.Answer{
-		Status: line.Waiting, Place: place, Position: 1234, EstimateMillis: 61000, PeriodMillis: 9400,
-		State: line.State{Waiting: 5000},
-	}
+	waiting := line.Told{EstimateMillis: 61000, Answer: line.Answer{
+		Status: line.Waiting, Place: place, Position: 1234, PeriodMillis: 9400, State: line.State{Waiting: 5000},
+	}}
 
 	b.Run("bare-echo", func(b *testing.B) {
 		repeat(b, bareRoutes(waiting), body)
@@ -73,12 +71,9 @@ func (d *discard) Write(b []byte) (int, error) {
 }
 
 // always is a store with one answer to all polls.
-type always struct {
-	store.Visitors
-	answer line.Answer
-}
+type always struct{ answer line.Told }
 
-func (a always) Poll(context.Context, string, line.Place) (line.Answer, error) {
+func (a always) Poll(context.Context, string, line.Place) (line.Told, error) {
 	return a.answer, nil
 }
 

@@ -41,13 +41,13 @@ func routes(s *entry.Service, keys []byte, log *slog.Logger, meter problem.Meter
 }
 
 // bareRoutes is one echo handler and nothing else: see BenchmarkPoll.
-func bareRoutes(a line.Answer) http.Handler {
+func bareRoutes(a line.Told) http.Handler {
 	e := echo.New()
 	e.POST("/traffic/entry", func(c echo.Context) error { return bare(c, a) })
 	return e
 }
 
-func bare(c echo.Context, a line.Answer) error {
+func bare(c echo.Context, a line.Told) error {
 	var in struct {
 		ZoneID string `json:"zoneId"`
 		Token  string `json:"token"`
@@ -472,9 +472,9 @@ func TestPollBeforeItsTime(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	p, tok := r.join(t)
-	r.store.early = &line.Answer{
-		Place: p, Position: 7, EstimateMillis: 42_000, PeriodMillis: 6_100, Early: true, State: line.State{Waiting: 9},
-	}
+	r.store.early = &line.Told{Early: true, EstimateMillis: 42_000, Answer: line.Answer{
+		Place: p, Position: 7, PeriodMillis: 6_100, State: line.State{Waiting: 9},
+	}}
 	w := r.poll(tok)
 	if d := read(t, w); w.Code != 200 || d.Token != tok || *d.Waiting != (waiting{7, 9, 42_000, 6_100, p.ArrivedAtMicros}) {
 		t.Errorf("got %d %s", w.Code, w.Body)

@@ -152,20 +152,21 @@ type recorded struct {
 	polls  int
 	err    error
 	status line.Status
-	early  *line.Answer
+	early  *line.Told
 }
 
-func (s *recorded) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+func (s *recorded) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
 	s.polls++
 	switch {
 	case s.err != nil:
-		return line.Answer{}, s.err
+		return line.Told{}, s.err
 	case s.status != line.Waiting:
-		return line.Answer{Status: s.status, Place: p}, nil
+		return line.Told{Answer: line.Answer{Status: s.status, Place: p}}, nil
 	case s.early != nil:
 		return *s.early, nil
 	}
-	return s.Store.Poll(ctx, zoneID, p)
+	a, err := s.Store.Poll(ctx, zoneID, p)
+	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
 }
 
 // meter writes down what it is told.

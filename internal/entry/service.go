@@ -8,7 +8,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
 )
 
@@ -26,16 +25,21 @@ type Meter interface {
 	Admit(zoneID string, waited time.Duration)
 }
 
+// Lines is where a place is polled: the chain of cmd/queue-server. See store.Visitors.
+type Lines interface {
+	Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error)
+}
+
 // Service answers polls. It is safe for concurrent use.
 type Service struct {
-	store  store.Visitors
+	store  Lines
 	issuer answer.Issuer
 	meter  Meter
 	desk   *ticket.Desk
 }
 
 // New returns the room over this store.
-func New(store store.Visitors, issuer answer.Issuer, meter Meter) *Service {
+func New(store Lines, issuer answer.Issuer, meter Meter) *Service {
 	return &Service{store: store, issuer: issuer, meter: meter}
 }
 
@@ -83,7 +87,7 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 
 // use notes that a visitor who is let in by invitation has used the ticket. The guard may know the admission of a poll whose use
 // could not be noted, so its answers count, too.
-func (s *Service) use(ctx context.Context, zoneID string, a *line.Answer) error {
+func (s *Service) use(ctx context.Context, zoneID string, a *line.Told) error {
 	z := s.issuer.Zone(zoneID)
 	if z == nil || s.desk == nil || a.Status != line.Admitted && a.Status != line.AdmittedBefore {
 		return nil

@@ -10,7 +10,7 @@ func BenchmarkTell(b *testing.B) {
 	table := after(new(Model), 512, 5, nobody)
 	a := tell(table, 330, 6)
 	for b.Loop() {
-		table.Tell(&a, 1000*began+330)
+		table.Tell(a.Answer, 1000*began+330)
 	}
 }
 

@@ -43,12 +43,11 @@ func nobody(int, int64) bool { return false }
 func half(place int, second int64) bool { return place%2 == 1 && second >= 10 }
 
 // tell is what one is told at a place, so many seconds after all came.
-func tell(t *Table, place int, seconds int64) line.Answer {
+func tell(t *Table, place int, seconds int64) line.Told {
 	s := rush(1, 0, nobody).State
 	s.NowMillis = began + 1000*seconds
-	a := line.Answer{Status: line.Waiting, Position: int64(place) + 1 - seconds, EstimateMillis: 1, State: s}
-	t.Tell(&a, int64(1000*began+place))
-	return a
+	a := line.Answer{Status: line.Waiting, Position: int64(place) + 1 - seconds, WaitMillis: 1, State: s}
+	return t.Tell(a, int64(1000*began+place))
 }
 
 func within(t *testing.T, what string, got, low, high int64) {
@@ -89,7 +88,7 @@ func TestWrongMovesAtOnce(t *testing.T) {
 	most := func(place int, second int64) bool { return place%10 > 0 && second >= 5 }
 	m := new(Model)
 	before := tell(after(m, 400, 4, most), 330, 4).EstimateMillis
-	var a line.Answer
+	var a line.Told
 	for at := int64(5); at <= 20; at++ {
 		a = tell(m.Learn(rush(400, at, most), time.Minute), 330, at)
 	}
@@ -105,7 +104,7 @@ func TestReasons(t *testing.T) {
 	if before.Reason != line.NoReason {
 		t.Errorf("before: %s", before.Reason)
 	}
-	change := func(at, pace int64) line.Answer {
+	change := func(at, pace int64) line.Told {
 		s := rush(400, at, nobody)
 		s.Pace = pace
 		if pace == 0 {
@@ -117,7 +116,7 @@ func TestReasons(t *testing.T) {
 	within(t, "twice as fast", faster.EstimateMillis, before.EstimateMillis*4/10, before.EstimateMillis*6/10)
 	held, resumed, slower := change(32, 0), change(33, 120), change(34, 60)
 	within(t, "on hold", held.EstimateMillis, faster.EstimateMillis-5_000, faster.EstimateMillis+5_000)
-	for i, a := range []line.Answer{faster, held, resumed, slower} {
+	for i, a := range []line.Told{faster, held, resumed, slower} {
 		if want := []line.Reason{line.Faster, line.OnHold, line.Resumed, line.Slower}[i]; a.Reason != want {
 			t.Errorf("%s, want %s", a.Reason, want)
 		}
@@ -202,10 +201,10 @@ func TestNeverMoreThanADay(t *testing.T) {
 	table := after(new(Model), 400, 5, nobody)
 	for _, millis := range []int64{window.MaxEstimateMillis - 1, window.MaxEstimateMillis} {
 		s := rush(1, 5, nobody).State
-		a := line.Answer{Status: line.Waiting, Position: 1, EstimateMillis: millis, State: s}
+		answer := line.Answer{Status: line.Waiting, Position: 1, WaitMillis: millis, State: s}
 		t2 := *table
 		t2.front = 1000*began + 6 // it stands before the line of the table
-		t2.Tell(&a, int64(1000*began+3))
+		a := t2.Tell(answer, int64(1000*began+3))
 		if a.LowMillis <= 0 || a.LowMillis > millis || a.HighMillis != window.MaxEstimateMillis {
 			t.Errorf("told %d: %d to %d", millis, a.LowMillis, a.HighMillis)
 		}

@@ -147,17 +147,18 @@ func (m *Model) say(t *Table, s *line.Sample, old *Table) {
 	t.reason, t.reasonUntil = m.reason, m.reasonUntil
 }
 
-// Tell writes into the answer to a visitor who waits there the estimate, its range, and why it moved. If t is nil or
-// stale, the store's estimate stays as it is, without a range.
-func (t *Table) Tell(a *line.Answer, standsAtMicros int64) {
+// Tell returns what a visitor who stands there is told: the store's answer and, if the visitor waits, the estimate, its
+// range, and why it moved. If t is nil or stale, the estimate is the store's, without a range.
+func (t *Table) Tell(answer line.Answer, standsAtMicros int64) line.Told {
+	a := line.Told{Answer: answer, EstimateMillis: answer.WaitMillis}
 	switch {
 	case a.Status != line.Waiting:
-		return
+		return a
 	case a.Position == 0: // people gather, and it is known when it opens
 		a.LowMillis, a.HighMillis = a.EstimateMillis, a.EstimateMillis
-		return
+		return a
 	case t == nil, a.State.NowMillis > t.at+staleMillis:
-		return
+		return a
 	}
 	if a.State.NowMillis < t.reasonUntil {
 		a.Reason = t.reason
@@ -173,17 +174,17 @@ func (t *Table) Tell(a *line.Answer, standsAtMicros int64) {
 	low, high := between(wait, spread)
 	millis := func(wait float64) int64 { return int64(min(max(0, wait), window.MaxEstimateMillis)) }
 	a.EstimateMillis, a.LowMillis, a.HighMillis = millis(wait), millis(low), max(1, millis(high)) // 0 is no range
+	return a
 }
 
 // Joining returns the estimate and the range for a visitor who joins now; false if they are not known.
-func (t *Table) Joining(s *line.State) (a line.Answer, ok bool) {
+func (t *Table) Joining(s *line.State) (told line.Told, ok bool) {
 	if t == nil || s.NowMillis > t.at+staleMillis {
-		return a, false
+		return told, false
 	}
-	a = line.Answer{Status: line.Waiting, Position: s.Waiting + 1, State: *s}
+	a := line.Answer{Status: line.Waiting, Position: s.Waiting + 1, State: *s}
 	a.State.EdgeMicros = 0
-	t.Tell(&a, s.LastArrivalMicros+1)
-	return a, true
+	return t.Tell(a, s.LastArrivalMicros+1), true
 }
 
 // Wait returns how many milliseconds a visitor who stands there waits, from fromMillis on, or from when the table was

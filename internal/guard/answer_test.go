@@ -3,42 +3,47 @@ package guard_test
 import (
 	"encoding/json"
 	"reflect"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// TestEarlyAnswersSayAll: what the store says to one who waits, an answer from memory
+// TestEarlyAnswersSayAll: what one who waits is told, an answer from memory
 // says, too. Else a field would come and go with the time at which a visitor polls.
 func TestEarlyAnswersSayAll(t *testing.T) {
 	t.Parallel()
-	r, v := newRoom(t), visitor(1)
-	for name, field := range reflect.ValueOf(&r.store.says).Elem().Fields() {
-		switch own := []string{"Restored", "Local", "Early"}; {
-		case field.Kind() == reflect.Bool && !slices.Contains(own, name.Name):
-			field.SetBool(true)
-		case field.Kind() == reflect.Int64 && field.IsZero():
-			field.SetInt(1)
+	z, err := registry.New(registry.Options{Seeds: []zone.Settings{zone.Defaults("Z")}}).Find(t.Context(), "Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told line.Told
+	fill := func(v reflect.Value) {
+		for _, field := range v.Fields() {
+			if field.Kind() == reflect.Int64 {
+				field.SetInt(5_000)
+			}
 		}
 	}
-	r.passes("", 0, v)
-	early := r.early("", 2*time.Second, v)
-	said, remembered := members(t, r.store.says), members(t, early)
+	fill(reflect.ValueOf(&told).Elem())
+	fill(reflect.ValueOf(&told.Answer).Elem())
+	told.Place, told.Reason, told.State = line.Place{ArrivedAtMicros: 1}, line.Faster, line.State{NowMillis: 1, Waiting: 5}
+	said, remembered := members(t, told), members(t, guard.EarlyAnswer(z, told))
 	for name, value := range said {
 		if value != nil && !reflect.ValueOf(value).IsZero() && (remembered[name] == nil || reflect.ValueOf(remembered[name]).IsZero()) {
 			t.Errorf("cache.go: an early answer has no %s: keep it in entry (keep), and give it (answer)", name)
 		}
 	}
-	if len(said) < 5 {
+	if len(said) < 6 {
 		t.Errorf("only %v", said)
 	}
 }
 
 // members are what one who waits is told of the place.
-func members(t *testing.T, a line.Answer) (all map[string]any) {
+func members(t *testing.T, a line.Told) (all map[string]any) {
 	t.Helper()
 	out := struct {
 		Waiting map[string]any `json:"waiting"`

@@ -218,8 +218,8 @@ func (e *entry) arrived() int64 { return int64(e.a)<<32 | int64(e.b) }
 
 // answer returns what the store said, less the time that has passed since. ahead is by how many milliseconds the
 // store's clock is ahead of the guard's.
-func (e *entry) answer(p line.Place, now, ahead int64) line.Answer {
-	a := line.Answer{Place: p, Early: true, State: line.State{NowMillis: now + ahead}}
+func (e *entry) answer(p line.Place, now, ahead int64) line.Told {
+	a := line.Told{Early: true, Answer: line.Answer{Place: p, State: line.State{NowMillis: now + ahead}}}
 	switch e.kind {
 	case waiting:
 		a.Status, a.Position, a.State.Waiting = line.Waiting, int64(e.a), int64(e.b)
@@ -232,13 +232,13 @@ func (e *entry) answer(p line.Place, now, ahead int64) line.Answer {
 		a.Status, a.AdmittedAtMillis = line.AdmittedBefore, e.arrived()
 		a.ExpiresAtMillis = a.AdmittedAtMillis + int64(e.c)
 	default:
-		a = line.Answer{Status: line.Gone, Early: true}
+		a = line.Told{Early: true, Answer: line.Answer{Status: line.Gone}}
 	}
 	return a
 }
 
 // keep remembers what the store answered to a call that began at asked. p is the place that the call was about.
-func (c *pollCache) keep(z *registry.Zone, p line.Place, a *line.Answer, asked int64) {
+func (c *pollCache) keep(z *registry.Zone, p line.Place, a *line.Told, asked int64) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()

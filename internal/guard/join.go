@@ -87,7 +87,7 @@ func (g *Guard) byAddress(zoneID, from string) []limiter.Question {
 
 // flood returns a *RefusedError for an early poll if the visitor sends too many. The time to come back is that of the
 // last answer, since there is nothing new before.
-func (g *Guard) flood(ctx context.Context, p line.Place, a *line.Answer) error {
+func (g *Guard) flood(ctx context.Context, p line.Place, a *line.Told) error {
 	var key [len("place:") + 11]byte
 	copy(key[:], "place:")
 	base64.RawURLEncoding.Encode(key[len("place:"):], p.ID[:])

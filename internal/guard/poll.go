@@ -7,10 +7,10 @@ import (
 )
 
 // Join takes a place.
-func (g *Guard) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+func (g *Guard) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
 	z, err := g.options.Lines.Find(ctx, zoneID)
 	if err != nil {
-		return line.Answer{}, err
+		return line.Told{}, err
 	}
 	now := g.options.Lines.Millis()
 	a, err := z.Join(ctx, id)
@@ -23,10 +23,10 @@ func (g *Guard) Join(ctx context.Context, zoneID string, id line.ID) (line.Answe
 // Poll passes on a poll whose time has come, and answers an early one from memory. A visitor who sends too many early
 // polls gets a *RefusedError. So does one who shows the tokens of several places in turn: after one is known to be gone, a
 // poll for another goes to the store, and counts as early.
-func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
 	z, err := g.options.Lines.Find(ctx, zoneID)
 	if err != nil {
-		return line.Answer{}, err
+		return line.Told{}, err
 	}
 	now := g.options.Lines.Millis()
 	e, early := g.polls.early(z, p, now)
@@ -35,8 +35,8 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 		return a, g.flood(ctx, p, &a)
 	}
 	if e.another(p) {
-		if err := g.flood(ctx, p, &line.Answer{}); err != nil {
-			return line.Answer{}, err
+		if err := g.flood(ctx, p, &line.Told{}); err != nil {
+			return line.Told{}, err
 		}
 	}
 	p = e.vouch(z, p)
@@ -59,7 +59,7 @@ func (g *Guard) Leave(ctx context.Context, zoneID string, p line.Place) error {
 		return nil
 	}
 	if another {
-		if err := g.flood(ctx, p, &line.Answer{}); err != nil {
+		if err := g.flood(ctx, p, &line.Told{}); err != nil {
 			return err
 		}
 	}

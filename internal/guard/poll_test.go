@@ -20,10 +20,9 @@ func TestEarlyPoll(t *testing.T) {
 	r, v := newRoom(t), visitor(1)
 	r.passes("nothing is known", 0, v)
 	a := r.early("2 s of 10", 2*time.Second, v)
-	want := line.Answer{
-		Place: v, Position: 100, EstimateMillis: 58_000, PeriodMillis: 8_000, Early: true,
-		State: line.State{Waiting: 500, NowMillis: a.State.NowMillis},
-	}
+	want := line.Told{Early: true, EstimateMillis: 58_000, Answer: line.Answer{
+		Place: v, Position: 100, PeriodMillis: 8_000, State: line.State{Waiting: 500, NowMillis: a.State.NowMillis},
+	}}
 	if ahead := a.State.NowMillis - r.store.says.State.NowMillis; ahead != 2_000 {
 		t.Errorf("the store's clock is told as %d ms after the last answer, want 2000", ahead)
 	}
@@ -40,12 +39,12 @@ func TestEarlyPoll(t *testing.T) {
 func TestAnEstimateThatIsADayStaysOne(t *testing.T) {
 	t.Parallel()
 	r, v := newRoom(t), visitor(1)
-	r.store.says.EstimateMillis = 86_400_000
+	r.store.says.WaitMillis = 86_400_000
 	r.passes("", 0, v)
 	if a := r.early("", 3*time.Second, v); a.EstimateMillis != 86_400_000 {
 		t.Errorf("%+v", a)
 	}
-	r.store.says.EstimateMillis = 1_000
+	r.store.says.WaitMillis = 1_000
 	r.passes("", 10*time.Second, v)
 	if a := r.early("", 3*time.Second, v); a.EstimateMillis != 0 {
 		t.Errorf("%+v", a)
@@ -204,7 +203,7 @@ func TestThoseWhoAreInAskOnceASecond(t *testing.T) {
 	r.passes("", 0, other)
 	r.passes("a pass that is about to expire is not vouched for", 300*milli, other)
 	local := visitor(3)
-	r.store.says.Local, r.store.says.State = true, line.State{}
+	r.store.says.State = line.State{}
 	r.passes("", 0, local)
 	r.passes("nor one that the store does not know", 300*milli, local)
 }

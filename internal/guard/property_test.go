@@ -93,7 +93,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 	})
 }
 
-func (v *told) hears(t *rapid.T, now time.Time, a line.Answer) {
+func (v *told) hears(t *rapid.T, now time.Time, a line.Told) {
 	silent := now.Sub(v.last)
 	v.last = now
 	switch a.Status {

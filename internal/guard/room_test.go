@@ -75,7 +75,7 @@ func (r *room) use(policies ...limit.Policy) {
 }
 
 // poll returns the answer, and whether the store was asked.
-func (r *room) poll(p line.Place) (a line.Answer, asked bool) {
+func (r *room) poll(p line.Place) (a line.Told, asked bool) {
 	r.t.Helper()
 	before := r.store.count()
 	a, err := r.guard.Poll(r.t.Context(), zoneID, p)
@@ -86,7 +86,7 @@ func (r *room) poll(p line.Place) (a line.Answer, asked bool) {
 }
 
 // passes and waits poll after a while, and say who must have answered.
-func (r *room) passes(what string, after time.Duration, p line.Place) line.Answer {
+func (r *room) passes(what string, after time.Duration, p line.Place) line.Told {
 	r.t.Helper()
 	r.clock.forward(after)
 	a, asked := r.poll(p)
@@ -96,7 +96,7 @@ func (r *room) passes(what string, after time.Duration, p line.Place) line.Answe
 	return a
 }
 
-func (r *room) early(what string, after time.Duration, p line.Place) line.Answer {
+func (r *room) early(what string, after time.Duration, p line.Place) line.Told {
 	r.t.Helper()
 	r.clock.forward(after)
 	a, asked := r.poll(p)
@@ -147,7 +147,7 @@ type scripted struct {
 func newStore() *scripted {
 	return &scripted{
 		says: line.Answer{
-			Position: 100, EstimateMillis: 60_000, PeriodMillis: 10_000,
+			Position: 100, WaitMillis: 60_000, PeriodMillis: 10_000,
 			State: line.State{NowMillis: 1_795_223_373_000, EdgeMicros: 1_795_223_200_000_000, Waiting: 500},
 		},
 		settings: zone.Defaults(zoneID),

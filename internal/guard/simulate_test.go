@@ -25,11 +25,14 @@ type behind struct {
 }
 
 func (b *behind) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
-	return b.guard.Join(ctx, zoneID, id)
+	a, err := b.guard.Join(ctx, zoneID, id)
+	return a.Answer, err
 }
 
 func (b *behind) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	return b.guard.Poll(ctx, zoneID, p)
+	a, err := b.guard.Poll(ctx, zoneID, p)
+	a.WaitMillis = a.EstimateMillis
+	return a.Answer, err
 }
 
 // counted counts what gets through.

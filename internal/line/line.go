@@ -98,7 +98,7 @@ func (s Status) String() string {
 	return "error"
 }
 
-// Answer is what a store says to one visitor's join or poll.
+// Answer is what a store says to one visitor's join or poll. What the visitor is told is Told.
 type Answer struct {
 	Status Status
 	// Place is the visitor's; not set when Gone, Closed or Full.
@@ -106,12 +106,9 @@ type Answer struct {
 	// Position is 1 for the next, and 0 while people gather. While Waiting only. It is exact up to 51,200. Beyond that
 	// a store may answer up to 511 too high, but never higher than before.
 	Position int64
-	// EstimateMillis is the expected wait from now, at most a day. While Waiting only.
-	EstimateMillis int64
-	// LowMillis and HighMillis are a range that holds the real wait four times out of five; both are 0 if it is not
-	// known. Reason is why the estimate moved. While Waiting only. Package estimate sets these, not the stores.
-	LowMillis, HighMillis int64
-	Reason                Reason
+	// WaitMillis is how long the visitor waits if as large a share of those ahead comes as came lately, at most a day. By
+	// it the store paces polls. While Waiting only.
+	WaitMillis int64
 	// PeriodMillis is in how many milliseconds to poll again. While Waiting only.
 	PeriodMillis int64
 	// AdmittedAtMillis and ExpiresAtMillis are Unix milliseconds. When admitted only.
@@ -122,17 +119,29 @@ type Answer struct {
 	AheadMillis int64
 	// Restored: the store had lost this place and has put it back.
 	Restored bool
+	// Remembered: the visitor waits far from the front, and a server answered from what the store had said at most a
+	// second before. All of State but NowMillis is from then. The answer does not show that the store is there.
+	Remembered bool
+	// State is the zone as the call left it.
+	State State
+}
+
+// Told is what a room tells a visitor: the store's answer, and what the server adds to it (packages registry and guard).
+type Told struct {
+	Answer
+	// EstimateMillis is the expected wait from now, at most a day: by a sample of the line (package estimate), or the
+	// WaitMillis of the store where there is none. While Waiting only.
+	EstimateMillis int64
+	// LowMillis and HighMillis are a range that holds the real wait four times out of five; both are 0 if it is not
+	// known. Reason is why the estimate moved. While Waiting only.
+	LowMillis, HighMillis int64
+	Reason                Reason
 	// Local: a server let the visitor in by itself, while the store was away.
 	// The store knows nothing of it, so State is not set.
 	Local bool
 	// Early: the poll came before its time, and a server answered it from memory.
 	// Of State, only Waiting and NowMillis are set.
 	Early bool
-	// Remembered: the visitor waits far from the front, and a server answered from what the store had said at most a
-	// second before. All of State but NowMillis is from then. The answer does not show that the store is there.
-	Remembered bool
-	// State is the zone as the call left it.
-	State State
 }
 
 // Renew sets the place's Epoch and DueMillis from the state and the period of the same answer, so that the token made

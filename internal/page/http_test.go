@@ -40,7 +40,7 @@ type room struct {
 	now  time.Time
 	away error // what the store answers polls and joins instead
 	// told adds to an answer what a registry adds.
-	told  func(*line.Answer)
+	told  func(*line.Told)
 	wait  *wait.Service
 	entry *entry.Service
 	echo  *echo.Echo
@@ -78,13 +78,13 @@ func (r *room) settings(id string) *zone.Settings {
 	return &s
 }
 
-func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
 	if r.away != nil {
-		return line.Answer{}, r.away
+		return line.Told{}, r.away
 	}
 	if s, err := r.Zone(ctx, zoneID); err == nil {
 		if d := s.EventState.Draw(); d != nil {
-			return r.JoinDrawn(ctx, zoneID, d.Drawn(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id)
+			return r.says(r.JoinDrawn(ctx, zoneID, d.Drawn(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id))
 		}
 	}
 	return r.says(r.Store.Join(ctx, zoneID, id))
@@ -97,16 +97,17 @@ func (r *room) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	return r.Store.Leave(ctx, zoneID, p)
 }
 
-func (r *room) says(a line.Answer, err error) (line.Answer, error) {
+func (r *room) says(answer line.Answer, err error) (line.Told, error) {
+	a := line.Told{Answer: answer, EstimateMillis: answer.WaitMillis}
 	if r.told != nil && err == nil && a.Status == line.Waiting {
 		r.told(&a)
 	}
 	return a, err
 }
 
-func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
 	if r.away != nil {
-		return line.Answer{}, r.away
+		return line.Told{}, r.away
 	}
 	if s, err := r.Zone(ctx, zoneID); err == nil {
 		if d := s.EventState.Draw(); d != nil && d.Holds(p.ArrivedAtMicros) {
@@ -323,7 +324,7 @@ func TestHowLongAndWhy(t *testing.T) {
 	r.browser().get("")
 	b := r.browser()
 	why := line.NoReason
-	r.told = func(a *line.Answer) { a.LowMillis, a.HighMillis, a.Reason = 245_000, 340_000, why }
+	r.told = func(a *line.Told) { a.LowMillis, a.HighMillis, a.Reason = 245_000, 340_000, why }
 	const none = `<p id="text" hidden>`
 	shows(t, b.get(""), http.StatusOK, `<dd id="wait">4 to 6 minutes</dd>`, `"range":{"low":245000,"high":340000}`, none)
 	why = line.Slower

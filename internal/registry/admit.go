@@ -65,18 +65,18 @@ func pauseMillis(s zone.Settings) int64 {
 
 // admit lets a visitor in, repeats an admission, or refuses. See doc.go. A newcomer who is let in gets an arrival that
 // the store gave out before: a later one would have the store believe that it lost data. The caller holds the outage's mu.
-func (r *Registry) admit(z *Zone, v visitor, now int64) (line.Answer, error) {
+func (r *Registry) admit(z *Zone, v visitor, now int64) (line.Told, error) {
 	o, nowMillis := &z.outage, now+z.ahead.Load()
 	s, known := z.remembered()
 	if !known {
-		return line.Answer{}, errHeld
+		return line.Told{}, errHeld
 	}
 	if d, ended := z.departures.find(v.place); ended {
 		if a, ok := d.admission(v.place, nowMillis); ok {
 			return a, nil
 		}
 		if !v.newcomer {
-			return line.Answer{Status: line.Gone, Local: true}, nil
+			return line.Told{Local: true, Answer: line.Answer{Status: line.Gone}}, nil
 		}
 	}
 	m := z.lost()
@@ -86,17 +86,16 @@ func (r *Registry) admit(z *Zone, v visitor, now int64) (line.Answer, error) {
 		if stands && !v.newcomer {
 			o.refusedAt = now
 		}
-		return line.Answer{}, errHeld
+		return line.Told{}, errHeld
 	}
 	if v.newcomer {
 		v.place.ArrivedAtMicros, v.place.Epoch = m.LastArrivalMicros, m.Epoch
 	}
 	v.place.DueMillis = 0
-	a := line.Answer{
-		Status: line.Admitted, Place: v.place, Local: true,
-		AdmittedAtMillis: nowMillis, ExpiresAtMillis: nowMillis + s.PassTTL().Milliseconds(),
-	}
-	z.departed(a, true)
+	a := line.Told{Local: true, Answer: line.Answer{
+		Status: line.Admitted, Place: v.place, AdmittedAtMillis: nowMillis, ExpiresAtMillis: nowMillis + s.PassTTL().Milliseconds(),
+	}}
+	z.departed(&a.Answer, true)
 	r.meter.AdmitLocally(z.id)
 	return a, nil
 }

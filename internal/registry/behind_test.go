@@ -33,7 +33,7 @@ func TestALossOntoAClockThatIsBehind(t *testing.T) {
 	}
 
 	f.lose()
-	gone := func(p line.Place, nowMillis int64) line.Answer {
+	gone := func(p line.Place, nowMillis int64) line.Told {
 		t.Helper()
 		f.answers(line.Answer{Status: line.Gone}, nowMillis, 1_005_000)
 		a, err := r.Poll(t.Context(), "a", p)

@@ -17,19 +17,19 @@ import (
 // line.ErrZoneUnknown, line.ErrZoneDeleted or line.ErrStoreUnavailable.
 
 // Join implements store.Visitors; while the store is away, it lets in or refuses.
-func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {
-		return line.Answer{}, err
+		return line.Told{}, err
 	}
 	return z.Join(ctx, id)
 }
 
 // Poll implements store.Visitors; while the store is away, it lets in or refuses.
-func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {
-		return line.Answer{}, err
+		return line.Told{}, err
 	}
 	return z.Poll(ctx, p)
 }
@@ -44,18 +44,18 @@ func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error
 }
 
 // Join is store.Visitors.Join for this zone.
-func (z *Zone) Join(ctx context.Context, id line.ID) (line.Answer, error) {
-	return z.registry.visit(ctx, z, visitor{place: line.Place{ID: id}, newcomer: true}, func(ctx context.Context) (line.Answer, error) {
+func (z *Zone) Join(ctx context.Context, id line.ID) (line.Told, error) {
+	return z.registry.visit(ctx, z, visitor{place: line.Place{ID: id}, newcomer: true}, func(ctx context.Context) (line.Told, error) {
 		return z.join(ctx, id)
 	})
 }
 
-func (z *Zone) join(ctx context.Context, id line.ID) (line.Answer, error) {
+func (z *Zone) join(ctx context.Context, id line.ID) (line.Told, error) {
 	if a, ok := z.letInHere(line.Place{ID: id}); ok {
 		return a, nil
 	}
 	if err := z.confirm(ctx); err != nil {
-		return line.Answer{}, err
+		return line.Told{}, err
 	}
 	r := z.registry
 	var drawn event.Drawn
@@ -65,11 +65,12 @@ func (z *Zone) join(ctx context.Context, id line.ID) (line.Answer, error) {
 		}
 		return r.store.JoinDrawn(ctx, z.id, drawn, id)
 	})
-	if err == nil {
-		z.tell(&a, drawn.ScoreMicros)
-		z.answered(a)
+	if err != nil {
+		return line.Told{}, err
 	}
-	return a, err
+	told := z.tell(a, drawn.ScoreMicros)
+	z.answered(&told)
+	return told, nil
 }
 
 // confirm returns nil for a zone that the store was seen to hold. Of any other zone the caller knows only what the
@@ -94,11 +95,11 @@ func (z *Zone) confirm(ctx context.Context) error {
 }
 
 // Poll is store.Visitors.Poll for this zone.
-func (z *Zone) Poll(ctx context.Context, p line.Place) (line.Answer, error) {
-	return z.registry.visit(ctx, z, visitor{place: p}, func(ctx context.Context) (line.Answer, error) { return z.poll(ctx, p) })
+func (z *Zone) Poll(ctx context.Context, p line.Place) (line.Told, error) {
+	return z.registry.visit(ctx, z, visitor{place: p}, func(ctx context.Context) (line.Told, error) { return z.poll(ctx, p) })
 }
 
-func (z *Zone) poll(ctx context.Context, p line.Place) (line.Answer, error) {
+func (z *Zone) poll(ctx context.Context, p line.Place) (line.Told, error) {
 	if a, ok := z.letInHere(p); ok {
 		return a, nil
 	}
@@ -106,24 +107,25 @@ func (z *Zone) poll(ctx context.Context, p line.Place) (line.Answer, error) {
 		p.DueMillis = 0 // the token no longer shows that its visitor was in the line lately
 	}
 	a, err := z.drawn(ctx, store.Poll, func() (line.Answer, error) { return z.registry.store.Poll(ctx, z.id, z.placed(p)) })
-	if err == nil {
-		z.tell(&a, 0)
-		z.answered(a)
-		z.letIn(&a, p)
+	if err != nil {
+		return line.Told{}, err
 	}
-	return a, err
+	told := z.tell(a, 0)
+	z.answered(&told)
+	z.letIn(&told, p)
+	return told, nil
 }
 
 // letInHere returns the admission of a visitor whom this server let in without the store, while the pass is good: every
 // repeated call gets the same.
-func (z *Zone) letInHere(p line.Place) (a line.Answer, ok bool) {
+func (z *Zone) letInHere(p line.Place) (a line.Told, ok bool) {
 	if z.outside.Load() == 0 {
-		return line.Answer{}, false
+		return line.Told{}, false
 	}
 	if d, ended := z.departures.find(p); ended && d.local {
 		return d.admission(p, z.registry.Millis()+z.ahead.Load())
 	}
-	return line.Answer{}, false
+	return line.Told{}, false
 }
 
 // Leave is store.Visitors.Leave for this zone. A departure that is remembered already is not remembered once more:
@@ -135,7 +137,7 @@ func (z *Zone) Leave(ctx context.Context, p line.Place) error {
 		return z.registry.later(z, visitor{place: p}, unavailable(err))
 	}
 	if _, ended := z.departures.find(p); err == nil && !ended {
-		z.departed(line.Answer{Place: p}, false)
+		z.departed(&line.Answer{Place: p}, false)
 	}
 	return err
 }

@@ -45,18 +45,18 @@ type departure struct {
 
 // admission returns the answer to a visitor with the place who asks again after an admission; ok is false if the
 // visitor left, or if the pass has expired at nowMillis on the zone's clock.
-func (d *departure) admission(p line.Place, nowMillis int64) (a line.Answer, ok bool) {
+func (d *departure) admission(p line.Place, nowMillis int64) (a line.Told, ok bool) {
 	if d.expiresAtMillis <= nowMillis {
-		return line.Answer{}, false
+		return line.Told{}, false
 	}
 	if p.ArrivedAtMicros == 0 { // of one who joins again
 		p = d.Place
 	}
 	p.DueMillis = 0
-	return line.Answer{
+	return line.Told{Local: d.local, Answer: line.Answer{
 		Status: line.AdmittedBefore, Place: p, AdmittedAtMillis: d.AdmittedAtMillis, ExpiresAtMillis: d.expiresAtMillis,
-		AheadMillis: d.aheadMillis, Local: d.local,
-	}, true
+		AheadMillis: d.aheadMillis,
+	}}, true
 }
 
 // add remembers a departure. If an admitted visitor gives up another place later, the admission stays remembered.
@@ -197,7 +197,7 @@ func (z *Zone) toldAll() bool {
 // letIn changes the answer to a visitor for whom the store has no place, if this server remembers the visitor's
 // admission and the store was not told of all departures yet: the visitor is told of that admission again. A store whose
 // clock is behind is not told of an admission before its clock has reached it.
-func (z *Zone) letIn(a *line.Answer, p line.Place) {
+func (z *Zone) letIn(a *line.Told, p line.Place) {
 	if a.Status != line.Gone || z.toldAll() {
 		return
 	}
@@ -231,7 +231,7 @@ func (r *Registry) tellOrLog(ctx context.Context, z *Zone) {
 // departed remembers that the visitor of an answer was admitted, or left if the answer has no admission. No place that
 // the visitor was given so far may come back, so the latest arrival that was given out is noted in place of the token's.
 // The store is told of a local admission as soon as it answers.
-func (z *Zone) departed(a line.Answer, local bool) {
+func (z *Zone) departed(a *line.Answer, local bool) {
 	p := a.Place
 	p.ArrivedAtMicros = max(p.ArrivedAtMicros, z.lastArrival.Load())
 	p.Epoch, p.DueMillis = z.epoch.Load(), 0

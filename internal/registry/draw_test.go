@@ -43,9 +43,9 @@ func TestServerThatHasNotHeardOfTheDraw(t *testing.T) {
 	// Where it cannot help, it is not tried again and again.
 	f.before = nil
 	f.do(func() { f.answer.Status = line.Undrawn })
-	for call, do := range map[string]func() (line.Answer, error){
-		"JoinDrawn": func() (line.Answer, error) { return r.Join(t.Context(), "a", id) },
-		"Poll": func() (line.Answer, error) {
+	for call, do := range map[string]func() (line.Told, error){
+		"JoinDrawn": func() (line.Told, error) { return r.Join(t.Context(), "a", id) },
+		"Poll": func() (line.Told, error) {
 			return r.Poll(t.Context(), "a", line.Place{ID: id, ArrivedAtMicros: 2_000_000})
 		},
 	} {

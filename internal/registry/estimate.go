@@ -60,13 +60,14 @@ func (r *Registry) estimate(ctx context.Context, z *Zone, most int) {
 	}
 }
 
-// tell writes into an answer how long its visitor will wait.
-func (z *Zone) tell(a *line.Answer, score int64) {
+// tell returns what the visitor of an answer is told: also how long the visitor will wait.
+func (z *Zone) tell(a line.Answer, score int64) line.Told {
+	stands := a.Place
 	if a.Status == line.Waiting {
-		stands := z.placed(a.Place)
+		stands = z.placed(stands)
 		stands.ScoreMicros = max(stands.ScoreMicros, score)
-		z.table.Load().Tell(a, stands.StandsAtMicros())
 	}
+	return z.table.Load().Tell(a, stands.StandsAtMicros())
 }
 
 // EstimateOnce makes the tables anew, one zone after the other. After Start this is done once a second.
@@ -78,8 +79,9 @@ func (r *Registry) EstimateOnce(ctx context.Context) {
 }
 
 // expect returns about how long a visitor who stands there would still wait, in milliseconds, if a store that is away
-// were back at nowMillis on the zone's clock. The range is 0 to window.MaxEstimateMillis. Itgoes by the last table, since nobody has entered after it was made. Without a table, while people gather or
-// have just begun to wait, it assumes that their arrivals are spread evenly.
+// were back at nowMillis on the zone's clock. The range is 0 to window.MaxEstimateMillis. It goes by the last table,
+// since nobody has entered after it was made. Without a table, while people gather or have just begun to wait, it assumes
+// that their arrivals are spread evenly.
 func (z *Zone) expect(stands, nowMillis int64) int64 {
 	s := z.settings.Load().InForce()
 	pace, g := window.RatesOf(s).Pace, s.EventState.Gate()

@@ -19,7 +19,7 @@ func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, "test"); err != nil {
 		t.Fatal(err)
 	}
-	var last line.Answer
+	var last line.Told
 	for i := range 200 {
 		if last, err = r.Join(t.Context(), "a", line.ID{1, byte(i)}); err != nil {
 			t.Fatal(err)

@@ -378,7 +378,7 @@ func (r *Registry) tellOnce(ctx context.Context) {
 
 func (r *Registry) depart(zoneID string, d line.Departure) {
 	if z := r.lookup(zoneID); z != nil {
-		z.departed(line.Answer{Place: d.Place, AdmittedAtMillis: d.AdmittedAtMillis}, true)
+		z.departed(&line.Answer{Place: d.Place, AdmittedAtMillis: d.AdmittedAtMillis}, true)
 	}
 }
 

@@ -181,7 +181,7 @@ func TestAHungStoreIsDoneWithout(t *testing.T) {
 		place := wait(t, lines, "admit")
 		hear(t, lines)
 		store.hangs.Store(true)
-		poll := func() (a line.Answer, took time.Duration, err error) {
+		poll := func() (a line.Told, took time.Duration, err error) {
 			began := time.Now()
 			a, err = lines.Poll(t.Context(), "admit", place)
 			return a, time.Since(began), err

@@ -58,7 +58,7 @@ func (j *judge) looksAt(id line.ID) bool {
 }
 
 // hear takes in the answer to a visitor who is looked at.
-func (j *judge) hear(a *line.Answer) {
+func (j *judge) hear(a *line.Told) {
 	switch a.Status {
 	case line.Waiting:
 		if a.Position > 0 { // while people gather, nobody has a position, and the estimate is when the zone opens
@@ -74,7 +74,7 @@ func (j *judge) hear(a *line.Answer) {
 	}
 }
 
-func (j *judge) wait(a *line.Answer) {
+func (j *judge) wait(a *line.Told) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	v := j.byID[a.Place.ID]

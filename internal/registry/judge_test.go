@@ -32,19 +32,18 @@ const toldAt = int64(1_800_000_000_000)
 
 // waits has one be told so many seconds after the beginning that it will wait so many, give or take a tenth.
 func (c *told) waits(id line.ID, after, seconds int64) {
-	c.z.answered(line.Answer{
+	c.z.answered(&line.Told{EstimateMillis: 1000 * seconds, LowMillis: 900 * seconds, HighMillis: 1100 * seconds, Answer: line.Answer{
 		Status: line.Waiting, Place: line.Place{ID: id, ArrivedAtMicros: 1}, Position: 5, PeriodMillis: 2_000,
-		EstimateMillis: 1000 * seconds, LowMillis: 900 * seconds, HighMillis: 1100 * seconds,
 		State: line.State{NowMillis: toldAt + 1000*after, Waiting: 5},
-	})
+	}})
 }
 
 // enters has one be let in.
 func (c *told) enters(id line.ID, after int64, status line.Status) {
-	c.z.answered(line.Answer{
+	c.z.answered(&line.Told{Answer: line.Answer{
 		Status: status, Place: line.Place{ID: id, ArrivedAtMicros: 1}, AdmittedAtMillis: toldAt + 1000*after,
 		State: line.State{NowMillis: toldAt + 1000*after, Waiting: 5},
-	})
+	}})
 }
 
 // judged are the errors of what was judged so many seconds after the beginning, since the last time.
@@ -97,14 +96,14 @@ func TestWhoIsNotJudged(t *testing.T) {
 		t.Error("one who fell silent is remembered")
 	}
 	c.waits(line.ID{2}, 100, 200)
-	c.z.answered(line.Answer{
-		Status: line.Waiting, Place: line.Place{ID: line.ID{2}, ArrivedAtMicros: 2}, Position: 9, EstimateMillis: 10_000,
+	c.z.answered(&line.Told{EstimateMillis: 10_000, Answer: line.Answer{
+		Status: line.Waiting, Place: line.Place{ID: line.ID{2}, ArrivedAtMicros: 2}, Position: 9,
 		State: line.State{NowMillis: toldAt + 110_000, Waiting: 5},
-	})
-	c.z.answered(line.Answer{
-		Status: line.Waiting, Place: line.Place{ID: line.ID{3}, ArrivedAtMicros: 2}, EstimateMillis: 10_000,
+	}})
+	c.z.answered(&line.Told{EstimateMillis: 10_000, Answer: line.Answer{
+		Status: line.Waiting, Place: line.Place{ID: line.ID{3}, ArrivedAtMicros: 2},
 		State: line.State{NowMillis: toldAt + 110_000, Waiting: 5},
-	})
+	}})
 	c.enters(line.ID{2}, 130, line.Admitted)
 	c.enters(line.ID{3}, 130, line.Admitted)
 	c.judged(t, 131, -0.5)
@@ -223,7 +222,7 @@ type waitingStore struct{ store.Store }
 
 func (waitingStore) Poll(_ context.Context, _ string, p line.Place) (line.Answer, error) {
 	return line.Answer{
-		Status: line.Waiting, Place: p, Position: 1234, EstimateMillis: 61_000, PeriodMillis: 9_400,
+		Status: line.Waiting, Place: p, Position: 1234, WaitMillis: 61_000, PeriodMillis: 9_400,
 		State: line.State{NowMillis: toldAt, Waiting: 5_000, EdgeMicros: 1},
 	}, nil
 }

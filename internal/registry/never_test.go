@@ -18,12 +18,11 @@ import (
 
 // ledger has every admission there was: the store's, told or not, and those that servers made by themselves.
 type ledger struct {
-	mu    sync.Mutex
-	store []int64
-	local []int64
+	mu           sync.Mutex
+	store, local []int64
 }
 
-func (l *ledger) write(a line.Answer) {
+func (l *ledger) write(a line.Told) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -67,7 +66,7 @@ func newCrowd(t testing.TB, servers int, s zone.Settings) *crowd {
 func (c *crowd) rush(s *server, dice *rand.Rand) {
 	ctx := c.room.t.Context()
 	for refused := 0; refused < 2; {
-		var a line.Answer
+		var a line.Told
 		var err error
 		i := -1
 		if len(c.places) < 10 || dice.IntN(10) == 0 {

@@ -71,7 +71,7 @@ type visitor struct {
 
 // visit answers a join or a poll, by call, which asks the store, or without the store. The error of a refusal says when
 // to come back.
-func (r *Registry) visit(ctx context.Context, z *Zone, v visitor, call func(context.Context) (line.Answer, error)) (line.Answer, error) {
+func (r *Registry) visit(ctx context.Context, z *Zone, v visitor, call func(context.Context) (line.Told, error)) (line.Told, error) {
 	if z.outage.troubled.Load() {
 		if a, handled, err := r.without(z, v); handled {
 			return a, r.later(z, v, err)
@@ -96,7 +96,7 @@ func (r *Registry) visit(ctx context.Context, z *Zone, v visitor, call func(cont
 }
 
 // without answers a visitor of a troubled zone without the store. handled is false if the store has to be asked.
-func (r *Registry) without(z *Zone, v visitor) (a line.Answer, handled bool, err error) {
+func (r *Registry) without(z *Zone, v visitor) (a line.Told, handled bool, err error) {
 	o := &z.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,21 +106,21 @@ func (r *Registry) without(z *Zone, v visitor) (a line.Answer, handled bool, err
 		a, err = r.admit(z, v, now)
 		return a, true, err
 	case o.phase == returning && now < o.calmAt:
-		return line.Answer{}, true, errHeld
+		return line.Told{}, true, errHeld
 	case o.phase == returning:
 		o.end()
 	}
-	return line.Answer{}, false, nil
+	return line.Told{}, false, nil
 }
 
 // failed takes in that the store did not answer a visitor's call. In the phase away it answers in the store's place.
-func (r *Registry) failed(z *Zone, v visitor) (a line.Answer, handled bool, err error) {
+func (r *Registry) failed(z *Zone, v visitor) (a line.Told, handled bool, err error) {
 	o := &z.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := r.Millis()
 	if r.fail(z, now); o.phase != away {
-		return line.Answer{}, false, nil
+		return line.Told{}, false, nil
 	}
 	a, err = r.admit(z, v, now)
 	return a, true, err

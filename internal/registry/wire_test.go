@@ -24,7 +24,7 @@ type wire struct {
 	fails      error
 	// visits counts the calls of visitors, lost ones included. wrote hears what the store answered.
 	visits atomic.Int64
-	wrote  func(line.Answer)
+	wrote  func(line.Told)
 }
 
 // through makes a call over the wire.
@@ -44,7 +44,7 @@ func (w *wire) visit(call func() (line.Answer, error)) (line.Answer, error) {
 	return through(w, func() (line.Answer, error) {
 		a, err := call()
 		if err == nil && w.wrote != nil {
-			w.wrote(a)
+			w.wrote(line.Told{Answer: a})
 		}
 		a.Renew()
 		return a, err
@@ -197,7 +197,7 @@ func (r *room) join(s *server, n int) []line.Place {
 }
 
 // outcome is what a call came to, in a word.
-func outcome(a line.Answer, err error) string {
+func outcome(a line.Told, err error) string {
 	switch {
 	case errors.Is(err, line.ErrStoreUnavailable):
 		return "held"
@@ -210,7 +210,7 @@ func outcome(a line.Answer, err error) string {
 }
 
 // poll polls through s and wants an outcome.
-func (r *room) poll(s *server, p line.Place, want string) line.Answer {
+func (r *room) poll(s *server, p line.Place, want string) line.Told {
 	r.t.Helper()
 	a, err := s.Poll(r.t.Context(), testZone, p)
 	if got := outcome(a, err); got != want {
@@ -220,7 +220,7 @@ func (r *room) poll(s *server, p line.Place, want string) line.Answer {
 }
 
 // joinAs joins under an id through s and wants an outcome.
-func (r *room) joinAs(s *server, id line.ID, want string) line.Answer {
+func (r *room) joinAs(s *server, id line.ID, want string) line.Told {
 	r.t.Helper()
 	a, err := s.Join(r.t.Context(), testZone, id)
 	if got := outcome(a, err); got != want {

@@ -126,10 +126,10 @@ func (z *Zone) remembered() (s zone.Settings, ok bool) {
 }
 
 // answered takes in what the store said to a visitor.
-func (z *Zone) answered(a line.Answer) {
+func (z *Zone) answered(a *line.Told) {
 	r := z.registry
 	if z.judge.looksAt(a.Place.ID) {
-		z.judge.hear(&a)
+		z.judge.hear(a)
 	}
 	if a.Restored {
 		r.meter.Restored(z.id)
@@ -142,7 +142,7 @@ func (z *Zone) answered(a line.Answer) {
 	}
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
-		z.departed(a, false)
+		z.departed(&a.Answer, false)
 	case line.Waiting:
 		// Until a store that lost data is told who departed, it may put a departed visitor back.
 		if z.toldAll() {

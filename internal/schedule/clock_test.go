@@ -41,7 +41,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 	r.pass(gathers + time.Second)
 	r.join(40)
 	r.pass(opens - 30*time.Second - gathers - time.Second - time.Millisecond)
-	poll := func(name string) line.Answer {
+	poll := func(name string) line.Told {
 		t.Helper()
 		a, err := r.servers[len(name)%2].zones.Poll(ctx, zoneID, r.places[name])
 		if err != nil {

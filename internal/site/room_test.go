@@ -95,19 +95,25 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	return r
 }
 
-func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
 	r.mu.Lock()
 	r.joins++
 	away, hangs := r.away, r.hangs
 	r.mu.Unlock()
 	if hangs {
 		<-ctx.Done()
-		return line.Answer{}, ctx.Err()
+		return line.Told{}, ctx.Err()
 	}
 	if away != nil {
-		return line.Answer{}, away
+		return line.Told{}, away
 	}
-	return r.Store.Join(ctx, zoneID, id)
+	a, err := r.Store.Join(ctx, zoneID, id)
+	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
+}
+
+func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
+	a, err := r.Store.Poll(ctx, zoneID, p)
+	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
 }
 
 func (r *room) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {

@@ -140,21 +140,15 @@ type Healer interface {
 	RestoreZone(ctx context.Context, s zone.Settings, m line.Memory) error
 
 	// Recall tells the store which visitors left a zone's line or were admitted, in case it has lost that. From then
-	// on no token puts them back, and their admissions are repeated rather than made again. What the store knows
-	// already stays as it is, so the call can be repeated.
+	// on no token puts them back, and their admissions are repeated rather than made again: of several of one visitor the
+	// latest, and all of them count. What the store knows already stays as it is, so the call can be repeated.
 	Recall(ctx context.Context, zoneID string, departed []line.Departure) error
-}
-
-// Lines is what the visitors' rooms call, and what each link of the chain in cmd/queue-server offers to the one before
-// it.
-type Lines interface {
-	Visitors
-	Viewer
 }
 
 // Store is all that a store does.
 type Store interface {
-	Lines
+	Visitors
+	Viewer
 	Drawer
 	Editor
 	Sweeper

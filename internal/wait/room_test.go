@@ -177,14 +177,20 @@ func (s *store) fail(err error) {
 	s.err = err
 }
 
-func (s *store) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+func (s *store) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
 	if err := s.called("join"); err != nil {
-		return line.Answer{}, err
+		return line.Told{}, err
 	}
 	if s.status != line.Waiting {
-		return line.Answer{Status: s.status}, nil
+		return line.Told{Answer: line.Answer{Status: s.status}}, nil
 	}
-	return s.Store.Join(ctx, zoneID, id)
+	a, err := s.Store.Join(ctx, zoneID, id)
+	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
+}
+
+func (s *store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
+	a, err := s.Store.Poll(ctx, zoneID, p)
+	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
 }
 
 func (s *store) Leave(ctx context.Context, zoneID string, p line.Place) error {

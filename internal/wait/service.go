@@ -50,9 +50,18 @@ type Meter interface {
 	Admit(zoneID string, waited time.Duration)
 }
 
+// Lines is where places are taken: the chain of cmd/queue-server. Its first methods are those of store.Visitors, with
+// what the visitor is told.
+type Lines interface {
+	Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error)
+	Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error)
+	Leave(ctx context.Context, zoneID string, p line.Place) error
+	store.Viewer
+}
+
 // Service takes and gives up places. It is safe for concurrent use.
 type Service struct {
-	store  store.Lines
+	store  Lines
 	guard  Guard
 	tokens *token.Keys
 	issuer answer.Issuer
@@ -65,7 +74,7 @@ type Service struct {
 
 // New returns the room over this store, behind this guard; a nil guard lets
 // everybody in. now is the clock of the cache behind State; a nil now is time.Now.
-func New(store store.Lines, guard Guard, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
+func New(store Lines, guard Guard, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
 	}
@@ -161,17 +170,17 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 }
 
 // join asks the store for a place under the newcomer's id.
-func (s *Service) join(ctx context.Context, n Newcomer) (line.Answer, error) {
+func (s *Service) join(ctx context.Context, n Newcomer) (line.Told, error) {
 	if s.guard != nil {
 		if err := s.guard.Admits(ctx, guard.Newcomer{
 			ZoneID: n.ZoneID, ClientID: n.ClientID, Address: n.Address, ClientIP: n.ClientIP, Forwarded: n.Forwarded,
 		}); err != nil {
-			return line.Answer{}, err
+			return line.Told{}, err
 		}
 	}
 	switch invitation, err := s.invitation(ctx, n.ZoneID); {
 	case err != nil:
-		return line.Answer{}, err
+		return line.Told{}, err
 	case invitation != "":
 		return s.joinInvited(ctx, n, invitation)
 	}
@@ -210,18 +219,18 @@ func (s *Service) Displaces(ctx context.Context, zoneID, handed, has string) boo
 }
 
 // joinInvited asks the store for the one place of a ticket.
-func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string) (line.Answer, error) {
+func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string) (line.Told, error) {
 	if s.desk == nil {
-		return line.Answer{}, ticket.ErrMissing
+		return line.Told{}, ticket.ErrMissing
 	}
 	name, err := s.desk.Name(n.Ticket, n.ZoneID, invitation)
 	if err != nil {
-		return line.Answer{}, err
+		return line.Told{}, err
 	}
 	id := s.tokens.VisitorID(ticket.VisitorName(n.ZoneID, invitation, name))
 	used, err := s.desk.Used(ctx, n.ZoneID, invitation, id)
 	if err != nil {
-		return line.Answer{}, err
+		return line.Told{}, err
 	}
 	if used {
 		// A used ticket is good for the same admission while that lasts, and never for another place.

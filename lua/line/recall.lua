@@ -10,7 +10,7 @@
 -- Returns  0 done, 1 zone unknown, 2 zone deleted, 4 its data is of a newer format
 --
 -- The place does not come back, and an admission is known again while its pass is
--- good. O(log n) a departure. Run twice, the second changes nothing.
+-- good; of several of one visitor, the latest. O(log n) a departure. Run twice, the second changes nothing.
 
 --@include zone
 --@include lifetime
@@ -31,8 +31,10 @@ for i = 2, #ARGV, 4 do
       local rank = stands and redis.call('ZRANK', LINE, id)
       forget(z, t, id, arrived, rank and rank < t.released)
     end
-    if at > 0 and at <= t.now and expires(z, at) > t.now then
-      redis.call('ZADD', LOG, 'NX', string.format('%.0f', at), id)
+    local known = tonumber(redis.call('ZSCORE', LOG, id) or 0)
+    if at > known and at <= t.now and expires(z, at) > t.now then
+      keep_earlier(t, id)
+      redis.call('ZADD', LOG, string.format('%.0f', at), id)
     end
   end
 end

@@ -313,7 +313,7 @@ func brief(got any) string {
 	}
 	st := a.State
 	return fmt.Sprintf("%s; position %d, %d ms to go, polls in %d ms; at %d: %d waiting, %d released, %d live, %d/%d in the window, %d in the minute",
-		status, a.Position, a.EstimateMillis, a.PeriodMillis,
+		status, a.Position, a.WaitMillis, a.PeriodMillis,
 		st.NowMillis, st.Waiting, st.Released, st.Live, st.InWindow, st.WindowLimit, st.InMinute)
 }
 

@@ -302,7 +302,7 @@ func (m *model) recall(d line.Departure) {
 		m.gone = append(m.gone, d.Place)
 	}
 	e := admission{d.Place.ID, d.AdmittedAtMillis, m.expires(d.AdmittedAtMillis)}
-	known := slices.ContainsFunc(m.log, func(e admission) bool { return e.id == d.Place.ID })
+	known := slices.ContainsFunc(m.log, func(e admission) bool { return e.id == d.Place.ID && e.at >= d.AdmittedAtMillis })
 	if d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= m.now && e.expires > m.now && !known {
 		m.log = append(m.log, e)
 		slices.SortStableFunc(m.log, func(a, b admission) int { return cmp.Compare(a.at, b.at) })
@@ -315,15 +315,15 @@ func (m *model) wait(v *visitor, token line.Place) line.Answer {
 	a.Place.ScoreMicros = 0
 	switch {
 	case m.gathers():
-		a.Position, a.EstimateMillis = 0, min(m.hold(), window.MaxEstimateMillis)
+		a.Position, a.WaitMillis = 0, min(m.hold(), window.MaxEstimateMillis)
 		a.PeriodMillis = m.rates.GatherPeriod(window.Jitter(v.ID[7], m.now))
 	case v.StandsAtMicros() <= m.edge:
 		in := m.opensIn(m.shows.Expect(m.count(func(o *visitor) bool { return o.live && before(o, v) }), m.rates))
-		a.EstimateMillis = min(in, window.MaxEstimateMillis)
+		a.WaitMillis = min(in, window.MaxEstimateMillis)
 		a.PeriodMillis = m.rates.AppointmentPeriod(in, m.shows)
 	default:
-		a.EstimateMillis = m.estimate(ahead - m.released())
-		a.PeriodMillis = m.rates.FarPeriod(ahead-m.released(), a.EstimateMillis, m.now-token.ArrivedAtMicros/1000, window.Jitter(v.ID[7], m.now))
+		a.WaitMillis = m.estimate(ahead - m.released())
+		a.PeriodMillis = m.rates.FarPeriod(ahead-m.released(), a.WaitMillis, m.now-token.ArrivedAtMicros/1000, window.Jitter(v.ID[7], m.now))
 	}
 	v.polled, v.due = m.now, m.now+a.PeriodMillis
 	return a

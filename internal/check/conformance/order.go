@@ -23,11 +23,11 @@ var orderStories = map[string]func(*story){
 		for i, v := range all {
 			a := s.join(v)
 			a.waits(int64(i + 1))
-			s.equal("the estimate of "+v, a.EstimateMillis, int64(i+1)*1000)
+			s.equal("the estimate of "+v, a.WaitMillis, int64(i+1)*1000)
 		}
 		operators := s.stats().EstimateMillis
 		s.equal("what operators see", operators, int64(71_000))
-		s.equal("what the next is told", s.join("next").EstimateMillis, operators)
+		s.equal("what the next is told", s.join("next").WaitMillis, operators)
 		// And on the way, as the model says.
 		s.pollAll(all, second, 25*second)
 	},

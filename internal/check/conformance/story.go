@@ -132,7 +132,7 @@ func (r reply) waits(position int64) {
 	r.s.t.Helper()
 	r.is(line.Answer{
 		Status: line.Waiting, Position: position, Restored: r.Restored,
-		EstimateMillis: r.EstimateMillis, PeriodMillis: r.PeriodMillis,
+		WaitMillis: r.WaitMillis, PeriodMillis: r.PeriodMillis,
 	})
 	if r.PeriodMillis <= 0 {
 		r.s.t.Fatalf("%s: told to poll in %d ms", r.who, r.PeriodMillis)

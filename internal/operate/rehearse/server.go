@@ -66,9 +66,9 @@ func prepare(issuer answer.Issuer, s step, zoneID string, place line.Place) sent
 		return out
 	}
 	wait := cmp.Or(s.told, s.period)
-	told := line.Answer{
-		Status: line.Waiting, Place: place, Position: 1, PeriodMillis: s.period.Milliseconds(), Reason: s.reason,
-		EstimateMillis: wait.Milliseconds(), LowMillis: (wait - wait/5).Milliseconds(), HighMillis: (wait + wait/5).Milliseconds(),
+	told := line.Told{
+		Answer: line.Answer{Status: line.Waiting, Place: place, Position: 1, PeriodMillis: s.period.Milliseconds()},
+		Reason: s.reason, EstimateMillis: wait.Milliseconds(), LowMillis: (wait - wait/5).Milliseconds(), HighMillis: (wait + wait/5).Milliseconds(),
 	}
 	if s.enter {
 		// As if it had been let in when it came: so the pass is the same each time.

@@ -404,8 +404,8 @@ func (d *dryRun) leave(g *guest) {
 // the door, at the first after a part of the wait is over.
 func (d *dryRun) next(g *guest, a line.Answer) int64 {
 	at := d.now + g.period*1000 + Delay(d.rng).Microseconds()
-	if a.EstimateMillis > lazyAbove {
-		part := float64(a.EstimateMillis) / lazyPart * d.from.share()
+	if a.WaitMillis > lazyAbove {
+		part := float64(a.WaitMillis) / lazyPart * d.from.share()
 		far := int64(float64(a.Position-1-a.State.Released) * d.factor)
 		at = d.skip(g, at, d.now+1000*int64(part), far)
 	}

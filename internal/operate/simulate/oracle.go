@@ -55,7 +55,7 @@ func (r *run) gone(v *visitor, at float64) float64 {
 // stands behind all whom it knew of.
 func (r *run) foreseen(v *visitor, a *line.Answer) int64 {
 	if r.oracle.pace == 0 {
-		return a.EstimateMillis
+		return a.WaitMillis
 	}
 	at := v.foreseen
 	if at == 0 {

@@ -315,10 +315,9 @@ func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 	}
 	v.lastPoll = r.now
 	way, oracle := progress(r.now-v.joined, a), r.foreseen(v, &a)
-	r.table.Tell(&a, a.Place.ArrivedAtMicros)
 	switch a.Status {
 	case line.Waiting:
-		return r.waits(v, a, way, oracle), nil
+		return r.waits(v, r.table.Tell(a, a.Place.ArrivedAtMicros), way, oracle), nil
 	case line.Admitted, line.AdmittedBefore:
 		v.place, v.state, v.admitted = a.Place, Inside, r.now
 		r.m.admit(r.now, a.AdmittedAtMillis)
@@ -342,7 +341,7 @@ func (r *run) ends(v *visitor, how State, count *int) {
 
 // waits is what a visitor does with an answer while it waits. way is the share of the wait behind it, as the store has it,
 // oracle how long the oracle would tell it to wait. It returns when the visitor asks again.
-func (r *run) waits(v *visitor, a line.Answer, way float64, oracle int64) (again int64) {
+func (r *run) waits(v *visitor, a line.Told, way float64, oracle int64) (again int64) {
 	if v.position == 0 {
 		v.place = a.Place
 		v.leavesFrom, v.leavesOver = r.leaves(a.Position)
@@ -359,7 +358,7 @@ func (r *run) waits(v *visitor, a line.Answer, way float64, oracle int64) (again
 		})
 		v.oracle = append(v.oracle, estimate.Told{AtMicros: r.now, Millis: oracle})
 	}
-	again = r.now + r.next(v, a, way).Microseconds()
+	again = r.now + r.next(v, a.Answer, way).Microseconds()
 	if v.leavesAt > 0 {
 		again = min(again, v.leavesAt)
 	}
@@ -382,7 +381,7 @@ func (r *run) leaves(position int64) (from, over float64) {
 // progress is the share of the wait that is over, judged by the answer.
 func progress(waitedMicros int64, a line.Answer) float64 {
 	waited := float64(waitedMicros) / 1000
-	return waited / (waited + float64(a.EstimateMillis) + 1)
+	return waited / (waited + float64(a.WaitMillis) + 1)
 }
 
 // next is when the visitor polls again.

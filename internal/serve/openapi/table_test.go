@@ -41,7 +41,7 @@ func TestAnswersAreDescribed(t *testing.T) {
 	for status, schemas := range map[line.Status][]string{
 		line.Waiting: {"Waiting", "WaitingPlace"}, line.Admitted: {"Admitted", "Admission"},
 	} {
-		a := answer.Answer{ZoneID: "Z", Notice: 1, Paused: true, Event: "E", OpensAtMillis: 1, Line: line.Answer{Status: status, HighMillis: 1, Reason: line.Faster}}
+		a := answer.Answer{ZoneID: "Z", Notice: 1, Paused: true, Event: "E", OpensAtMillis: 1, Line: line.Told{HighMillis: 1, Reason: line.Faster, Answer: line.Answer{Status: status}}}
 		dec, names := json.NewDecoder(bytes.NewReader(a.AppendJSON(nil))), map[int][]string{}
 		for depth, isName := 0, false; ; {
 			token, err := dec.Token()

@@ -27,12 +27,7 @@ end
 -- admit lets a visitor in and counts it.
 local function admit(z, r, t, id, arrived, released)
   forget(z, t, id, arrived, released)
-  local earlier = redis.call('ZSCORE', LOG, id)
-  if earlier and tonumber(earlier) >= t.now - MINUTE then
-    -- Admitted again within the minute, the pass having expired: the earlier
-    -- admission still counts, under a name that no visitor has.
-    redis.call('ZADD', LOG, earlier, id .. earlier)
-  end
+  keep_earlier(t, id)
   count_second(z, t)
   redis.call('ZADD', LOG, t.now, id)
   t.logged_second = t.logged_second + 1

@@ -303,7 +303,7 @@ func (r *run) request(ctx context.Context, i int32) (again int64, err error) {
 		r.becomes(v, simulate.Left)
 		return 0, nil
 	}
-	var a line.Answer
+	var a line.Told
 	if v.state == simulate.Coming {
 		a, err = r.registry.Join(ctx, r.zone.ZoneID, v.place.ID)
 	} else {
