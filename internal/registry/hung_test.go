@@ -1,85 +1,25 @@
-package registry_test
+package registry
 
 import (
-	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// hanging is a store that can stop to answer. It knows no time limit but the
-// caller's.
-type hanging struct {
-	*embedded.Store
-	hangs atomic.Bool
-}
-
-func (h *hanging) hang(ctx context.Context) error {
-	if !h.hangs.Load() {
-		return nil
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (h *hanging) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
-	if err := h.hang(ctx); err != nil {
-		return line.Answer{}, err
-	}
-	return h.Store.Join(ctx, zoneID, id)
-}
-
-func (h *hanging) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	if err := h.hang(ctx); err != nil {
-		return line.Answer{}, err
-	}
-	return h.Store.Poll(ctx, zoneID, p)
-}
-
-func (h *hanging) Leave(ctx context.Context, zoneID string, p line.Place) error {
-	if err := h.hang(ctx); err != nil {
-		return err
-	}
-	return h.Store.Leave(ctx, zoneID, p)
-}
-
-func (h *hanging) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	if err := h.hang(ctx); err != nil {
-		return line.Stats{}, err
-	}
-	return h.Store.Stats(ctx, zoneID)
-}
-
-func (h *hanging) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
-	if err := h.hang(ctx); err != nil {
-		return err
-	}
-	return h.Store.Recall(ctx, zoneID, departed)
-}
-
-func (h *hanging) Zones(ctx context.Context) ([]zone.Settings, error) {
-	if err := h.hang(ctx); err != nil {
-		return nil, err
-	}
-	return h.Store.Zones(ctx)
-}
-
 // open returns a server over a store that can hang, as cmd wires it, with a
 // zone for each policy. To be called in a bubble.
-func open(t *testing.T) (*hanging, *registry.Registry) {
+func open(t *testing.T) (*wire, *Registry) {
 	t.Helper()
 	kept, err := embedded.Open(embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := &hanging{Store: kept}
+	store := &wire{Store: kept}
 	for _, policy := range []zone.FailurePolicy{zone.FailureHold, zone.FailureAdmit} {
 		s := zone.Defaults(string(policy))
 		s.PerMinute, s.OnStoreFailure = 10, policy
@@ -96,9 +36,9 @@ func open(t *testing.T) (*hanging, *registry.Registry) {
 }
 
 // serve returns one more server over a store. It hears of the zone that admits.
-func serve(t *testing.T, store *hanging) *registry.Registry {
+func serve(t *testing.T, store *wire) *Registry {
 	t.Helper()
-	lines := registry.New(registry.Options{Store: store, Servers: 1, Within: registry.Within})
+	lines := New(Options{Store: store, Servers: 1, Within: Within})
 	lines.Start(t.Context())
 	t.Cleanup(lines.Stop)
 	hear(t, lines)
@@ -106,7 +46,7 @@ func serve(t *testing.T, store *hanging) *registry.Registry {
 }
 
 // hear has a server hear of the line, as it does once a second.
-func hear(t *testing.T, lines *registry.Registry) {
+func hear(t *testing.T, lines *Registry) {
 	t.Helper()
 	if _, err := lines.Stats(t.Context(), string(zone.FailureAdmit)); err != nil {
 		t.Fatal(err)
@@ -114,7 +54,7 @@ func hear(t *testing.T, lines *registry.Registry) {
 }
 
 // wait takes two places and returns that of the one who waits.
-func wait(t *testing.T, lines *registry.Registry, zoneID string) line.Place {
+func wait(t *testing.T, lines *Registry, zoneID string) line.Place {
 	t.Helper()
 	for i := range 2 {
 		a, err := lines.Join(t.Context(), zoneID, line.ID{byte(i)})
@@ -187,7 +127,7 @@ func TestAHungStoreIsDoneWithout(t *testing.T) {
 			return a, time.Since(began), err
 		}
 		// One visitor is enough to notice; the probes go on.
-		if _, took, err := poll(); !errors.Is(err, line.ErrStoreUnavailable) || took != registry.Within {
+		if _, took, err := poll(); !errors.Is(err, line.ErrStoreUnavailable) || took != Within {
 			t.Fatalf("%v after %v", err, took)
 		}
 		<-time.After(15 * time.Second)

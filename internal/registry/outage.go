@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -178,18 +179,13 @@ func (o *outage) end() {
 }
 
 // inPhase reports whether the outage is in one of the phases.
-func (o *outage) inPhase(one phase, or ...phase) bool {
+func (o *outage) inPhase(phases ...phase) bool {
 	if !o.troubled.Load() {
 		return false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, p := range or {
-		if o.phase == p {
-			return true
-		}
-	}
-	return o.phase == one
+	return slices.Contains(phases, o.phase)
 }
 
 // probeAll begins one probe of each zone that needs one and has none under way. Zones do not wait for one another: each

@@ -22,13 +22,19 @@ type wire struct {
 	// down: no call gets through. deaf: calls are worked on, and their answers lost. fails is what both end with.
 	down, deaf atomic.Bool
 	fails      error
+	// hangs: no call ends before its context does.
+	hangs atomic.Bool
 	// visits counts the calls of visitors, lost ones included. wrote hears what the store answered.
 	visits atomic.Int64
 	wrote  func(line.Told)
 }
 
 // through makes a call over the wire.
-func through[T any](w *wire, call func() (T, error)) (answer T, err error) {
+func through[T any](ctx context.Context, w *wire, call func() (T, error)) (answer T, err error) {
+	if w.hangs.Load() {
+		<-ctx.Done()
+		return answer, ctx.Err()
+	}
 	if w.down.Load() {
 		return answer, w.fails
 	}
@@ -39,9 +45,9 @@ func through[T any](w *wire, call func() (T, error)) (answer T, err error) {
 	return is, err
 }
 
-func (w *wire) visit(call func() (line.Answer, error)) (line.Answer, error) {
+func (w *wire) visit(ctx context.Context, call func() (line.Answer, error)) (line.Answer, error) {
 	w.visits.Add(1)
-	return through(w, func() (line.Answer, error) {
+	return through(ctx, w, func() (line.Answer, error) {
 		a, err := call()
 		if err == nil && w.wrote != nil {
 			w.wrote(line.Told{Answer: a})
@@ -52,36 +58,36 @@ func (w *wire) visit(call func() (line.Answer, error)) (line.Answer, error) {
 }
 
 func (w *wire) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
-	return w.visit(func() (line.Answer, error) { return w.Store.Join(ctx, zoneID, id) })
+	return w.visit(ctx, func() (line.Answer, error) { return w.Store.Join(ctx, zoneID, id) })
 }
 
 func (w *wire) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	return w.visit(func() (line.Answer, error) { return w.Store.Poll(ctx, zoneID, p) })
+	return w.visit(ctx, func() (line.Answer, error) { return w.Store.Poll(ctx, zoneID, p) })
 }
 
 func (w *wire) Leave(ctx context.Context, zoneID string, p line.Place) error {
-	_, err := through(w, func() (none, error) { return none{}, w.Store.Leave(ctx, zoneID, p) })
+	_, err := through(ctx, w, func() (none, error) { return none{}, w.Store.Leave(ctx, zoneID, p) })
 	return err
 }
 
 func (w *wire) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	return through(w, func() (line.Stats, error) { return w.Store.Stats(ctx, zoneID) })
+	return through(ctx, w, func() (line.Stats, error) { return w.Store.Stats(ctx, zoneID) })
 }
 
 func (w *wire) Sample(ctx context.Context, zoneID string, most int) (line.Sample, error) {
-	return through(w, func() (line.Sample, error) { return w.Store.Sample(ctx, zoneID, most) })
+	return through(ctx, w, func() (line.Sample, error) { return w.Store.Sample(ctx, zoneID, most) })
 }
 
 func (w *wire) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
-	return through(w, func() (zone.Settings, error) { return w.Store.Zone(ctx, zoneID) })
+	return through(ctx, w, func() (zone.Settings, error) { return w.Store.Zone(ctx, zoneID) })
 }
 
 func (w *wire) Zones(ctx context.Context) ([]zone.Settings, error) {
-	return through(w, func() ([]zone.Settings, error) { return w.Store.Zones(ctx) })
+	return through(ctx, w, func() ([]zone.Settings, error) { return w.Store.Zones(ctx) })
 }
 
 func (w *wire) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
-	_, err := through(w, func() (none, error) { return none{}, w.Store.Recall(ctx, zoneID, departed) })
+	_, err := through(ctx, w, func() (none, error) { return none{}, w.Store.Recall(ctx, zoneID, departed) })
 	return err
 }
 

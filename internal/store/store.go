@@ -50,8 +50,9 @@ type Visitors interface {
 	Leave(ctx context.Context, zoneID string, p line.Place) error
 }
 
-// Drawer is what draws need besides.
+// Drawer is what visitors do where there are draws.
 type Drawer interface {
+	Visitors
 	// JoinDrawn is Join by a caller who knows for which draw people gather (zone.Settings.Gate): a visitor who joins
 	// before people settle stands at the score. At other times it does what Join does. If people gather for a draw and
 	// the call has no score of it, as any Join has not, or that of another draw, no place is taken (line.Undrawn).
@@ -147,7 +148,6 @@ type Healer interface {
 
 // Store is all that a store does.
 type Store interface {
-	Visitors
 	Viewer
 	Drawer
 	Editor
