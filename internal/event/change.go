@@ -114,7 +114,7 @@ func (s State) Refuses(zoneID string, list []Event) string {
 	}
 	p := s.Now
 	e := find(list, p.Event.Name)
-	how := ""
+	var how string
 	switch {
 	case e == nil:
 		how = fmt.Sprintf("take it off; to cancel it: queue-server events cancel %s %s", zoneID, p.Event.Name)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,6 +75,16 @@ func TestListThatIsLostIsWrittenAnew(t *testing.T) {
 	was := r.servers[0].published(t)
 	if len(was) != 40*ticketBytes {
 		t.Fatalf("%d bytes", len(was))
+	}
+	d, err := r.servers[0].Draw(t.Context(), zoneID, "noon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+	q.Header.Set("Range", "bytes=16-47")
+	d.ServeList(w, q, was)
+	if w.Code != http.StatusPartialContent || !bytes.Equal(w.Body.Bytes(), was[16:48]) || w.Header().Get("ETag") != `"`+d.ListHash+`"` {
+		t.Errorf("two tickets of it: %d, %d bytes, %v", w.Code, w.Body.Len(), w.Header())
 	}
 	r.pass(time.Hour)
 	for i := range r.servers { // each is the last one that remembers
