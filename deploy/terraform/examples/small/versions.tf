@@ -17,11 +17,3 @@ terraform {
   #   use_lockfile = true
   # }
 }
-
-provider "aws" {
-  region = var.region
-
-  default_tags {
-    tags = { Application = "waiting-room", Room = var.name }
-  }
-}

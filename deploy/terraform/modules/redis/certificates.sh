@@ -3,17 +3,17 @@
 # that no private key is ever in Terraform's state. The output certificate_command has
 # the arguments.
 #
-# Usage: certificates.sh NAME REGION CA_ARN CA_KEY_ARN NODE_ARN ADDRESS...
+# Usage: certificates.sh NAME REGION CA_ARN CA_KEY_ARN INSTANCE_ARN ADDRESS...
 #
 # The first run makes the private authority too, good for ten years; its key is in a
 # secret that no instance may read. Another run makes a new certificate of the same
-# authority, good for two years: then run "redis-secrets reload" on each node. Needs
+# authority, good for two years: then restart the nodes, one after the other (README.md). Needs
 # openssl, and the AWS CLI as somebody who may read and write the three secrets.
 set -euo pipefail
 umask 077
 
 if [ $# -lt 6 ]; then
-	echo "usage: certificates.sh NAME REGION CA_ARN CA_KEY_ARN NODE_ARN ADDRESS..." >&2
+	echo "usage: certificates.sh NAME REGION CA_ARN CA_KEY_ARN INSTANCE_ARN ADDRESS..." >&2
 	exit 2
 fi
 name=$1 region=$2 ca_arn=$3 ca_key_arn=$4 node_arn=$5
@@ -60,7 +60,7 @@ else
 fi
 
 # One certificate for all nodes: whoever has one of them has the others' data anyway.
-# Servers check the address that they dial; on the bus, nodes show it as clients.
+# Servers check the address that they dial; nodes show it to each other as clients.
 cat >"$dir/extensions" <<TEXT
 basicConstraints = critical,CA:FALSE
 keyUsage = critical,digitalSignature

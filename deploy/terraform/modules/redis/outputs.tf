@@ -1,6 +1,6 @@
 output "url" {
-  description = "The cluster as QUEUE_REDIS_URL names it, without the user: put queue:PASSWORD@ behind rediss://."
-  value       = "rediss://${join(",", [for n in local.nodes : "${n.address}:${n.port}"])}"
+  description = "The sentinels as QUEUE_REDIS_URL names them, without user and password of Redis; @PASSWORD@ stands for the password, which the sentinels ask for, too."
+  value       = "rediss+sentinel://${join(",", [for address in local.addresses : "${address}:${local.sentinel_port}"])}/room?sentinel_username=queue&sentinel_password=@PASSWORD@"
 }
 
 output "user" {
@@ -18,23 +18,13 @@ output "ca_secret_arn" {
   value       = aws_secretsmanager_secret.certificate["ca"].arn
 }
 
-output "secret_arns" {
-  description = "ARNs of the two secrets that the servers read."
-  value       = [aws_secretsmanager_secret_version.password["queue"].arn, aws_secretsmanager_secret.certificate["ca"].arn]
-}
-
 output "security_group_id" {
   description = "The nodes' security group."
   value       = aws_security_group.this.id
 }
 
-output "addresses" {
-  description = "The nodes' addresses, which they keep for life: the first three began as masters; node k+3 is of the same shard as node k."
-  value       = [for n in local.nodes : n.address]
-}
-
 output "instance_ids" {
-  description = "The nodes' instances, in the same order: aws ssm start-session --target ID."
+  description = "The instances: the master at first, its replica, the third sentinel. aws ssm start-session --target ID."
   value       = aws_instance.node[*].id
 }
 
@@ -42,7 +32,7 @@ output "certificate_command" {
   description = "Run this once after the first apply, from the folder of this module, as somebody who may write the secrets: the nodes wait for it. Run it again to renew."
   value = join(" ", concat(
     ["./certificates.sh", var.name, data.aws_region.this.region],
-    [for part in ["ca", "ca-key", "node"] : aws_secretsmanager_secret.certificate[part].arn],
-    [for n in local.nodes : n.address],
+    [for part in ["ca", "ca-key", "instance"] : aws_secretsmanager_secret.certificate[part].arn],
+    local.addresses,
   ))
 }

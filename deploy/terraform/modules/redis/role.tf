@@ -1,4 +1,4 @@
-# What a node may do: be reached by Session Manager, and read its five secrets.
+# What a node may do: be reached by Session Manager, and read its own secrets.
 
 data "aws_iam_policy_document" "assume" {
   statement {
@@ -13,12 +13,9 @@ data "aws_iam_policy_document" "assume" {
 
 data "aws_iam_policy_document" "this" {
   statement {
-    sid     = "ItsOwnSecrets"
-    actions = ["secretsmanager:GetSecretValue"]
-    resources = concat(
-      [for user in keys(local.users) : aws_secretsmanager_secret.password[user].arn],
-      [for part in ["ca", "node"] : aws_secretsmanager_secret.certificate[part].arn],
-    )
+    sid       = "ItsOwnSecrets"
+    actions   = ["secretsmanager:GetSecretValue"]
+    resources = values(local.secret_arns)
   }
 
   # What Session Manager needs, and no more: the ready-made policy would let the
@@ -33,22 +30,6 @@ data "aws_iam_policy_document" "this" {
       "ssmmessages:OpenDataChannel",
     ]
     resources = ["*"]
-  }
-
-  dynamic "statement" {
-    for_each = var.kms_key_arn == "" ? [] : [var.kms_key_arn]
-
-    content {
-      sid       = "DecryptItsSecrets"
-      actions   = ["kms:Decrypt"]
-      resources = [statement.value]
-
-      condition {
-        test     = "StringEquals"
-        variable = "kms:ViaService"
-        values   = ["secretsmanager.${data.aws_region.this.region}.amazonaws.com"]
-      }
-    }
   }
 }
 

@@ -3,20 +3,24 @@
 # of Terraform, for the same reason.
 
 locals {
-  kms_key = var.kms_key_arn == "" ? null : var.kms_key_arn
-
   users = {
-    queue   = "The servers' password for Redis"
-    admin   = "The nodes' and operators' password for Redis"
-    replica = "The password of replicas at their masters"
+    queue   = "The servers' password for Redis and the sentinels"
+    node    = "The password of replicas and sentinels"
+    admin   = "The operators' password for Redis"
     metrics = "The password of the exporter of Redis's metrics, which sees figures and no key"
   }
 
   certificates = {
-    ca     = "Certificate of the authority that signs the nodes' certificate: for servers and nodes"
-    ca-key = "Private key of that authority: for certificates.sh alone, no instance may read it"
-    node   = "The nodes' certificate and private key"
+    ca       = "Certificate of the authority that signs the nodes' certificate: for servers and nodes"
+    ca-key   = "Private key of that authority: for certificates.sh alone, no instance may read it"
+    instance = "The nodes' certificate and private key"
   }
+
+  # What an instance may read, by the names that its scripts have for them.
+  secret_arns = merge(
+    { for user in keys(local.users) : user => aws_secretsmanager_secret.password[user].arn },
+    { for part in ["ca", "instance"] : part => aws_secretsmanager_secret.certificate[part].arn },
+  )
 }
 
 # 48 letters and digits, 285 bits: no sign that a URL would have to quote.
@@ -32,8 +36,7 @@ resource "aws_secretsmanager_secret" "password" {
 
   name_prefix             = "${var.name}-redis-${each.key}-"
   description             = each.value
-  kms_key_id              = local.kms_key
-  recovery_window_in_days = var.recovery_days
+  recovery_window_in_days = var.production ? 7 : 0
 }
 
 resource "aws_secretsmanager_secret_version" "password" {
@@ -41,7 +44,7 @@ resource "aws_secretsmanager_secret_version" "password" {
 
   secret_id                = aws_secretsmanager_secret.password[each.key].id
   secret_string_wo         = ephemeral.aws_secretsmanager_random_password.password[each.key].random_password
-  secret_string_wo_version = var.password_version
+  secret_string_wo_version = 1
 }
 
 resource "aws_secretsmanager_secret" "certificate" {
@@ -49,6 +52,5 @@ resource "aws_secretsmanager_secret" "certificate" {
 
   name_prefix             = "${var.name}-redis-${each.key}-"
   description             = each.value
-  kms_key_id              = local.kms_key
-  recovery_window_in_days = var.recovery_days
+  recovery_window_in_days = var.production ? 7 : 0
 }

@@ -10,7 +10,7 @@ variable "name" {
 }
 
 variable "vpc_id" {
-  description = "The network that the nodes are in."
+  description = "The network, by its id."
   type        = string
   nullable    = false
 
@@ -21,7 +21,7 @@ variable "vpc_id" {
 }
 
 variable "subnet_a" {
-  description = "Private subnet of the first zone of availability: of the first master, and of the third one's replica."
+  description = "The private subnet of the master, by its id, in a zone of availability of its own."
   type        = string
   nullable    = false
 
@@ -32,7 +32,7 @@ variable "subnet_a" {
 }
 
 variable "subnet_b" {
-  description = "Private subnet of the second zone: of the second master, and of the first one's replica."
+  description = "The private subnet of its replica, by its id, in a zone of availability of its own."
   type        = string
   nullable    = false
 
@@ -43,7 +43,7 @@ variable "subnet_b" {
 }
 
 variable "subnet_c" {
-  description = "Private subnet of the third zone: of the third master, and of the second one's replica."
+  description = "The private subnet of the third sentinel, by its id, in a zone of availability of its own."
   type        = string
   nullable    = false
 
@@ -54,7 +54,7 @@ variable "subnet_c" {
 }
 
 variable "client_security_group_id" {
-  description = "The security group of the servers: nobody else may connect."
+  description = "The servers' security group: it reaches Redis and the sentinels."
   type        = string
   nullable    = false
 
@@ -65,116 +65,40 @@ variable "client_security_group_id" {
 }
 
 variable "monitoring_security_group_id" {
-  description = "The security group of Prometheus, which reads the nodes' figures. Empty: nobody does."
+  description = "The security group of Prometheus: it reaches the nodes' figures."
   type        = string
-  default     = ""
   nullable    = false
 
   validation {
-    condition     = var.monitoring_security_group_id == "" || can(regex("^sg-[0-9a-f]+$", var.monitoring_security_group_id))
-    error_message = "A security group is an id such as sg-0123456789abcdef0, or empty."
+    condition     = can(regex("^sg-[0-9a-f]+$", var.monitoring_security_group_id))
+    error_message = "A security group is an id such as sg-0123456789abcdef0."
   }
 }
 
 variable "instance_type" {
-  description = "Type of each of the six nodes. Redis decides on one core; the others encrypt, write the disk and rewrite the log. x86-64 with NVMe volumes only (c5, m5, r5, t3 and newer)."
+  description = "Type of the master and of its replica: x86-64. Redis uses one core, and at most 60 % of the memory. The third sentinel is a t3.small."
   type        = string
-  default     = "c7i.2xlarge"
   nullable    = false
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]*\\.[a-z0-9-]+$", var.instance_type))
-    error_message = "The type is one such as c7i.2xlarge."
+    error_message = "The type is one such as c7i.large."
   }
 }
 
 variable "ami_id" {
-  description = "Image of the nodes: Debian 12, amd64. Empty: the newest of Debian's own at the time a node is made; a node that exists keeps its own."
+  description = "Image of the nodes: Debian 12, amd64. A node that exists keeps its own."
   type        = string
-  default     = ""
   nullable    = false
 
   validation {
-    condition     = var.ami_id == "" || can(regex("^ami-[0-9a-f]+$", var.ami_id))
-    error_message = "The image is an id such as ami-0123456789abcdef0, or empty."
+    condition     = can(regex("^ami-[0-9a-f]+$", var.ami_id))
+    error_message = "An image is an id such as ami-0123456789abcdef0."
   }
 }
 
-variable "maxmemory_percent" {
-  description = "How much of a node's memory the data may take, in percent. The rest is for the copy that a rewrite of the log makes of what changes meanwhile, for replicas' buffers and for the system. At the limit newcomers are refused, and those who wait go on."
-  type        = number
-  default     = 60
-  nullable    = false
-
-  validation {
-    condition     = var.maxmemory_percent >= 10 && var.maxmemory_percent <= 75 && floor(var.maxmemory_percent) == var.maxmemory_percent
-    error_message = "The share is a whole number from 10 to 75."
-  }
-}
-
-variable "node_timeout_milliseconds" {
-  description = "How long a node is silent before the others ask each other whether it failed. A zone on a lost master is held for this and about 2 s more."
-  type        = number
-  default     = 5000
-  nullable    = false
-
-  validation {
-    condition     = var.node_timeout_milliseconds >= 1000 && var.node_timeout_milliseconds <= 15000
-    error_message = "The timeout is between 1000 and 15000 milliseconds."
-  }
-}
-
-variable "volume_gib" {
-  description = "Size of each node's data volume, in GiB. The log of changes is rewritten when it has doubled: four times the memory is enough."
-  type        = number
-  default     = 64
-  nullable    = false
-
-  validation {
-    condition     = var.volume_gib >= 20 && var.volume_gib <= 16384
-    error_message = "The size is between 20 and 16384 GiB."
-  }
-}
-
-variable "password_version" {
-  description = "Which passwords these are: the next number makes new ones. See the README for how to bring them to the nodes; not during an event."
-  type        = number
-  default     = 1
-  nullable    = false
-
-  validation {
-    condition     = var.password_version >= 1 && floor(var.password_version) == var.password_version
-    error_message = "The version is a whole number from 1 on."
-  }
-}
-
-variable "kms_key_arn" {
-  description = "Key that encrypts disks and secrets, by its ARN. Empty: the account's own keys for EBS and Secrets Manager."
-  type        = string
-  default     = ""
-  nullable    = false
-
-  validation {
-    condition     = var.kms_key_arn == "" || can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/.+$", var.kms_key_arn))
-    error_message = "The key is an ARN such as arn:aws:kms:eu-central-1:123456789012:key/..., or empty."
-  }
-}
-
-variable "recovery_days" {
-  description = "How many days a deleted secret can be brought back: 7 to 30. 0 deletes it at once."
-  type        = number
-  default     = 7
-  nullable    = false
-
-  validation {
-    condition     = var.recovery_days == 0 || var.recovery_days >= 7 && var.recovery_days <= 30
-    error_message = "Secrets Manager keeps what is deleted for 7 to 30 days, or 0."
-  }
-}
-
-variable "protected" {
-  description = "Whether the nodes are guarded against being terminated by mistake."
+variable "production" {
+  description = "Whether nodes refuse to be deleted, and secrets can be brought back for 7 days."
   type        = bool
-  default     = true
   nullable    = false
 }
