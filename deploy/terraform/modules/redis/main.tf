@@ -50,7 +50,7 @@ locals {
       "/usr/local/sbin/redis-role" = templatefile("${path.module}/templates/role.sh.tftpl", {
         address   = address
         port      = local.port
-        sentinels = [for a in local.addresses : "${a} ${local.sentinel_port}"]
+        sentinels = join(" ", [for a in local.addresses : "'${a} ${local.sentinel_port}'"])
       })
       "/etc/systemd/system/redis-server.service.d/node.conf" = file("${path.module}/templates/redis-server.conf")
     },
