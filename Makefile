@@ -58,7 +58,7 @@ test: ## run the tests of the server and its packages, in random order, with a r
 
 .PHONY: e2e
 e2e: alerts ## test the product from outside: processes, browsers, gateways, faults, alerts, clients, packages
-	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 dpkg-deb git jq nginx node php javac python3-cryptography
+	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node php javac python3-cryptography
 	@scripts/go-tool.sh $(CADDY) >/dev/null
 	@scripts/go-tool.sh $(K6) >/dev/null
 	$(GO) test -count=1 -vet=off -run TestScriptSaysTheSame ./internal/page # in node, what the server says

@@ -3,7 +3,7 @@
 // ones, and no other module needs their libraries. make e2e runs all of it, one package at
 // a time, for many tests judge real time.
 //
-//	terraform  what instances of deploy/terraform run: Redis with Sentinel, a server, its secrets
+//	terraform what instances of deploy/terraform run: Redis with Sentinel, a server, its secrets
 //	room      starts queue-server and other programs, for the tests of all others
 //	browser   the waiting page, the console and a shop behind the gate, in Chromium
 //	gateway   nginx and Caddy as deploy shows them, before a site and before a service
