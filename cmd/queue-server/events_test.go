@@ -141,7 +141,7 @@ func TestBadEvents(t *testing.T) {
 	for _, tt := range []struct{ method, path, body, says string }{
 		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[` + past + `]}`, "is in the past"},
 		{"PUT", "/admin/zones/NEW", `{"perMinute":60,"events":[` + past + `]}`, "is in the past"},
-		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","preQueueAt":"` + at(2*time.Hour) + `"}]}`, "opensAt is not after preQueueAt"},
+		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","preQueueAt":"` + at(2*time.Hour) + `"}]}`, "opens would not be after preQueue"},
 		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a","opensAt":"` + at(time.Hour) + `","opensat":"x"}]}`, "opensat"},
 		{"PATCH", "/admin/zones/TEST_ZONE", `{"events":[{"name":"a/b","opensAt":"` + at(time.Hour) + `"}]}`, "must be 1 to 40 of"},
 		{"POST", "/admin/zones/TEST_ZONE/events/a/hold", `{"step":"opens"}`, `there is no event \"a\"; none is listed`},

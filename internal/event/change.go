@@ -160,7 +160,7 @@ func (p *Progress) inOrder() string {
 		last, name = at, step
 	}
 	if p.Order == OrderDraw && p.SettlesAtMillis <= p.PreQueueAtMillis && p.OpensAtMillis != Never {
-		return "nobody could gather before the draw closes"
+		return "nobody could gather before the draw closes, which is drawClosesSeconds before opens"
 	}
 	return ""
 }

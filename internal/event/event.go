@@ -151,29 +151,13 @@ func (e Event) faults() (faults []string) {
 		add("%v", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return faults
 	}
-	last, name := p.PreQueueAtMillis, "preQueueAt"
-	for _, step := range []struct {
-		name string
-		at   int64
-	}{{"opensAt", p.OpensAtMillis}, {"closesAt", p.ClosesAtMillis}, {"endsAt", p.EndsAtMillis}} {
-		if step.at == 0 {
-			continue
-		}
-		if step.at < last || step.at == last && name != "preQueueAt" {
-			add("%s is not after %s", step.name, name)
-		}
-		last, name = step.at, step.name
+	if fault := p.inOrder(); fault != "" {
+		add("%s", fault)
 	}
 	if s := e.DrawClosesSeconds; s != 0 && (s < MinDrawClosesSeconds || s > MaxDrawClosesSeconds) {
 		add("drawClosesSeconds is %d, must be between %d and %d", s, MinDrawClosesSeconds, MaxDrawClosesSeconds)
 	}
-	switch e.Order {
-	case "", OrderArrival:
-	case OrderDraw:
-		if p.SettlesAtMillis <= p.PreQueueAtMillis {
-			add("with a draw, preQueueAt must be more than drawClosesSeconds before opensAt")
-		}
-	default:
+	if !slices.Contains([]Order{"", OrderArrival, OrderDraw}, e.Order) {
 		add("order %q must be arrival or draw", e.Order)
 	}
 	for _, texts := range []map[string]string{e.Texts.Before, e.Texts.During, e.Texts.After} {

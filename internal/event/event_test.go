@@ -8,40 +8,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 )
 
-// TestScoresAreUniform: over many seeds, by the chi-square test; neither the id's order nor
-// the seed shows in them.
-func TestScoresAreUniform(t *testing.T) {
-	t.Parallel()
-	const seeds, visitors, cells = 200, 100, 50
-	d := event.Draw{FromMicros: 1_000_000, UptoMicros: 1_000_000 + cells*1_000}
-	var all, first [cells]float64
-	for s := range seeds {
-		var seed event.Seed
-		binary.BigEndian.PutUint64(seed[:], uint64(s))
-		for v := range visitors {
-			var id [8]byte
-			binary.BigEndian.PutUint64(id[:], uint64(v))
-			cell := (d.Score(seed, event.TicketOf("Z", "noon", id)) - d.FromMicros) / 1_000
-			all[cell]++
-			if v == 0 {
-				first[cell]++
-			}
-		}
-	}
-	for name, counts := range map[string][cells]float64{"all": all, "who came first": first} {
-		var sum, chi float64
-		for _, n := range counts {
-			sum += n
-		}
-		for _, n := range counts {
-			chi += (n - sum/cells) * (n - sum/cells) / (sum / cells)
-		}
-		if chi > 94.0 { // of 49 degrees of freedom, once in 10,000
-			t.Errorf("%s: chi-square %.1f", name, chi)
-		}
-	}
-}
-
 // TestOrdersAreUniform: of five visitors each of the 120 orders is as likely, by the chi-square test, so nobody's number
 // says anything of another's.
 func TestOrdersAreUniform(t *testing.T) {
@@ -100,14 +66,14 @@ func TestFaults(t *testing.T) {
 	base := event.Event{Name: "a", PreQueueAt: "2026-12-01T11:00:00Z", OpensAt: "2026-12-01T12:00:00Z"}
 	other := event.Event{Name: "b", PreQueueAt: "2026-12-01T13:30:00Z", OpensAt: "2026-12-01T14:00:00Z"}
 	for want, change := range map[string]func(*event.Event){
-		"name":               func(e *event.Event) { e.Name = "a b" },
-		"must be a time":     func(e *event.Event) { e.OpensAt = "12:00" },
-		"opensAt is missing": func(e *event.Event) { e.OpensAt = "" },
-		"closesAt is not":    func(e *event.Event) { e.ClosesAt = e.OpensAt },
-		"endsAt is not":      func(e *event.Event) { e.EndsAt = e.PreQueueAt },
-		"order":              func(e *event.Event) { e.Order = "size" },
-		"drawClosesSeconds":  func(e *event.Event) { e.DrawClosesSeconds = 5 },
-		"with a draw":        func(e *event.Event) { e.Order, e.PreQueueAt = event.OrderDraw, "2026-12-01T11:59:40Z" },
+		"name":                            func(e *event.Event) { e.Name = "a b" },
+		"must be a time":                  func(e *event.Event) { e.OpensAt = "12:00" },
+		"opensAt is missing":              func(e *event.Event) { e.OpensAt = "" },
+		"closes would not be after opens": func(e *event.Event) { e.ClosesAt = e.OpensAt },
+		"ends would not be after opens":   func(e *event.Event) { e.EndsAt = e.PreQueueAt },
+		"order":                           func(e *event.Event) { e.Order = "size" },
+		"drawClosesSeconds":               func(e *event.Event) { e.DrawClosesSeconds = 5 },
+		"nobody could gather":             func(e *event.Event) { e.Order, e.PreQueueAt = event.OrderDraw, "2026-12-01T11:59:40Z" },
 		`"a" overlaps "b": that begins at 2026-12-01T13:30:00Z, this is not over until 2026-12-01T13:30:00Z`: func(e *event.Event) { e.EndsAt = "2026-12-01T13:30:00Z" },
 		`has two events "b"`: func(e *event.Event) { e.Name, e.PreQueueAt, e.OpensAt = "b", "", "2026-12-05T12:00:00Z" },
 	} {

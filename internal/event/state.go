@@ -321,24 +321,12 @@ func (p *Progress) begun(now time.Time) bool {
 	return p.Phase != PhaseAnnounced || p.PreQueueAtMillis <= now.UnixMilli()+settleMargin
 }
 
-// Next is the step that is next, and when it is due.
+// Next is the step that is next, and when it is due; "" and Never if there is none.
 func (p *Progress) Next() (step Step, atMillis int64) {
-	switch p.Phase {
-	case PhaseAnnounced:
-		if p.PreQueueAtMillis < p.OpensAtMillis || p.Held == StepPreQueue {
-			return StepPreQueue, p.PreQueueAtMillis
+	for _, step := range Steps {
+		if at, made := p.Step(step); at != 0 && !made {
+			return step, at
 		}
-		return StepOpens, p.OpensAtMillis
-	case PhaseGathering:
-		return StepOpens, p.OpensAtMillis
-	case PhaseOpen:
-		if p.ClosesAtMillis > 0 {
-			return StepCloses, p.ClosesAtMillis
-		}
-	case PhaseClosed:
-	}
-	if p.EndsAtMillis > 0 {
-		return StepEnds, p.EndsAtMillis
 	}
 	return "", Never
 }

@@ -88,8 +88,8 @@ func (h *HTTP) shut(ctx context.Context, v *view, l *locale, settings zone.Setti
 	case event.PhaseAnnounced:
 		v.State, v.News = announced, e.Before
 		v.opening(l)
-		if v.Text = l.texts.Held; e.PreQueueAt > 0 {
-			v.Text = fill(l.texts.AnnouncedText, "time", l.at(time.UnixMilli(e.PreQueueAt).In(e.at)))
+		if v.Text = l.text("held"); e.PreQueueAt > 0 {
+			v.Text = l.text("announcedText", "time", l.at(time.UnixMilli(e.PreQueueAt).In(e.at)))
 		}
 		look, _ := e.lookMillis(rand.Float64())
 		v.RefreshSeconds = max(1, (look+999)/1000)
@@ -107,7 +107,7 @@ func (v *view) opening(l *locale) {
 	e := v.Data.Event
 	if e.OpensAt > e.Now {
 		v.Opens = l.duration(time.Duration(e.OpensAt-e.Now) * time.Millisecond)
-		v.When = fill(l.texts.OpensAt, "time", l.at(time.UnixMilli(e.OpensAt).In(e.at)))
+		v.When = l.text("opensAt", "time", l.at(time.UnixMilli(e.OpensAt).In(e.at)))
 	}
 }
 
@@ -133,15 +133,15 @@ func (v *view) gathered(l *locale, settings zone.Settings, a *answer.Answer, acc
 	v.There, v.Wait = l.number(float64(max(a.Line.Position, a.Line.State.Waiting))), ""
 	switch d := settings.EventState.Draw(); {
 	case a.Line.Position > 0 && d != nil && d.Holds(a.Line.Place.ArrivedAtMicros):
-		v.State, v.Text = drawn, l.texts.SettledText
+		v.State, v.Text = drawn, l.text("settledText")
 	case a.Line.Position > 0:
-		v.State, v.Text = inLine, l.texts.SettledText
+		v.State, v.Text = inLine, l.text("settledText")
 	case e.Order == event.OrderDraw:
-		v.State, v.Text = gathering, l.texts.GatherDraw
+		v.State, v.Text = gathering, l.text("gatherDraw")
 	default:
-		v.State, v.Text = gathering, l.texts.GatherArrival
+		v.State, v.Text = gathering, l.text("gatherArrival")
 	}
 	if e.OpensAt == 0 {
-		v.Text = l.texts.Held
+		v.Text = l.text("held")
 	}
 }

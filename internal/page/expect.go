@@ -54,11 +54,11 @@ func (l *locale) wait(estimateMillis int64, i *interval) string {
 	}
 	switch d := time.Duration(estimateMillis) * time.Millisecond; {
 	case d >= day:
-		return l.texts.OverDay
+		return l.text("overDay")
 	case d < time.Minute:
-		return l.texts.Soon
+		return l.text("soon")
 	default:
-		return fill(l.texts.About, "duration", l.duration(d))
+		return l.text("about", "duration", l.duration(d))
 	}
 }
 
@@ -69,16 +69,16 @@ func (l *locale) ranged(r rounded) string {
 	}
 	switch {
 	case r.low == 0 && r.high == 1:
-		return l.texts.Soon
+		return l.text("soon")
 	case r.low == 0:
-		return fill(l.texts.UpTo, "duration", l.count(forms, r.high))
+		return l.text("upTo", "duration", l.count(forms, r.high))
 	case r.low == r.high:
-		return fill(l.texts.About, "duration", l.count(forms, r.high))
+		return l.text("about", "duration", l.count(forms, r.high))
 	}
 	form := l.form(forms, r.high)
 	if !strings.Contains(form, "{n}") {
 		// A form that has no {n}, such as the Arabic one for two, cannot end a range.
 		form = forms["other"]
 	}
-	return fill(l.texts.Range, "low", l.number(r.low), "high", fill(form, "n", l.number(r.high)))
+	return l.text("range", "low", l.number(r.low), "high", fill(form, "n", l.number(r.high)))
 }

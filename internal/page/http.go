@@ -57,7 +57,7 @@ func New(w *wait.Service, e *entry.Service, zones Zones) (*HTTP, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := template.New("page").Parse(pageHTML)
+	t, err := template.New("page").Option("missingkey=error").Parse(pageHTML)
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
@@ -111,7 +111,7 @@ func (h *HTTP) Get(c echo.Context) error {
 			c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 			return c.Redirect(http.StatusSeeOther, there)
 		}
-		v.State, v.Text = turn, fill(l.texts.TurnText, "duration", l.duration(settings.PassTTL()))
+		v.State, v.Text = turn, l.text("turnText", "duration", l.duration(settings.PassTTL()))
 		return h.show(c, l, v, settings)
 	}
 	if a.Line.HighMillis > 0 {
@@ -120,7 +120,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	v.State, v.Seated, v.Wait = inLine, true, l.wait(a.Line.EstimateMillis, v.Data.Range)
 	v.Text = l.texts.Reasons[a.Line.Reason.String()]
 	if a.Line.Reason == line.OnHold {
-		v.State, v.Wait = paused, l.texts.Long
+		v.State, v.Wait = paused, l.text("long")
 	}
 	if a.Line.Position > 0 {
 		v.Place = l.number(float64(a.Line.Position))
@@ -213,14 +213,13 @@ func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) 
 // the Content-Security-Policy.
 func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, accept, may string) {
 	v.Nonce = randomHex()
-	v.Lang, v.Dir, v.Texts, v.Look = l.code, l.dir, &l.texts, lookOf(settings, accept)
-	heading, text := l.texts.of(v.State)
-	if v.Heading = heading; v.Text == "" {
-		v.Text = text
+	v.Lang, v.Dir, v.Texts, v.Look = l.code, l.dir, l.texts.Said, lookOf(settings, accept)
+	if v.Heading = l.text(string(v.State)); v.Text == "" {
+		v.Text = l.text(string(v.State) + "Text")
 	}
-	v.Keep, v.CheckText = fill(l.texts.Keep, "duration", l.duration(settings.IdleTimeout())), fill(l.texts.CheckText, "size", checkSize)
+	v.Keep, v.CheckText = l.text("keep", "duration", l.duration(settings.IdleTimeout())), l.text("checkText", "size", checkSize)
 	if v.Cookieless {
-		v.Keep = l.texts.Cookies
+		v.Keep = l.text("cookies")
 	}
 	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
 	v.Data.Zone, v.Data.Lang, v.Data.State, v.Data.Texts = settings.ZoneID, l.tag.String(), v.State, &l.texts

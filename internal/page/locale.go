@@ -2,6 +2,7 @@ package page
 
 import (
 	"embed"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -26,83 +27,23 @@ type Forms map[string]string
 // line.Reason. line.OnHold has none, since the page then shows the state paused.
 type Reasons map[string]string
 
-// Texts are all texts of the page, in one language. The YAML keys are those of the files in locales.
+// Texts are all texts of the page in one language, by their keys in the files of locales. English has all keys that there
+// are. A state's heading is under its own name, and its text under that name with Text behind.
 type Texts struct {
-	Name        string `yaml:"name" json:"-"`
-	InLine      string `yaml:"inLine" json:"inLine"`
-	Place       string `yaml:"place" json:"-"`
-	Expected    string `yaml:"expected" json:"-"`
-	About       string `yaml:"about" json:"about"`
-	Range       string `yaml:"range" json:"range"`
-	UpTo        string `yaml:"upTo" json:"upTo"`
-	Soon        string `yaml:"soon" json:"soon"`
-	Minutes     Forms  `yaml:"minutes" json:"minutes"`
-	Hours       Forms  `yaml:"hours" json:"hours"`
-	Days        Forms  `yaml:"days" json:"days"`
-	OverDay     string `yaml:"overDay" json:"overDay"`
-	Long        string `yaml:"long" json:"long"`
-	Keep        string `yaml:"keep" json:"-"`
-	Cookies     string `yaml:"cookies" json:"cookies"`
-	Organiser   string `yaml:"organiser" json:"-"`
-	Turn        string `yaml:"turn" json:"turn"`
-	TurnText    string `yaml:"turnText" json:"turnText"`
-	Enter       string `yaml:"enter" json:"-"`
-	Lost        string `yaml:"lost" json:"lost"`
-	LostText    string `yaml:"lostText" json:"lostText"`
-	Again       string `yaml:"again" json:"-"`
-	Closed      string `yaml:"closed" json:"closed"`
-	ClosedText  string `yaml:"closedText" json:"closedText"`
-	Paused      string `yaml:"paused" json:"paused"`
-	PausedText  string `yaml:"pausedText" json:"pausedText"`
-	Full        string `yaml:"full" json:"full"`
-	FullText    string `yaml:"fullText" json:"fullText"`
-	Away        string `yaml:"away" json:"away"`
-	AwayText    string `yaml:"awayText" json:"awayText"`
-	Offline     string `yaml:"offline" json:"offline"`
-	OfflineText string `yaml:"offlineText" json:"offlineText"`
-	Unknown     string `yaml:"unknown" json:"unknown"`
-	UnknownText string `yaml:"unknownText" json:"unknownText"`
-	SoldOut     string `yaml:"soldOut" json:"soldOut"`
-	Invited     string `yaml:"invited" json:"invited"`
-	InvitedText string `yaml:"invitedText" json:"invitedText"`
-	Leave       string `yaml:"leave" json:"-"`
-	Left        string `yaml:"left" json:"left"`
-	LeftText    string `yaml:"leftText" json:"leftText"`
-	Sound       string `yaml:"sound" json:"-"`
-	Notify      string `yaml:"notify" json:"-"`
-	Spoken      string `yaml:"spoken" json:"spoken"`
+	Said    map[string]string `yaml:",inline"`
+	Minutes Forms             `yaml:"minutes"`
+	Hours   Forms             `yaml:"hours"`
+	Days    Forms             `yaml:"days"`
+	Reasons Reasons           `yaml:"reasons"`
+}
 
-	Reasons Reasons `yaml:"reasons" json:"reasons"`
-
-	// Events.
-	OpensIn       string `yaml:"opensIn" json:"opensIn"`
-	OpensAt       string `yaml:"opensAt" json:"opensAt"`
-	There         string `yaml:"there" json:"-"`
-	Announced     string `yaml:"announced" json:"announced"`
-	AnnouncedText string `yaml:"announcedText" json:"announcedText"`
-	Gathering     string `yaml:"gathering" json:"gathering"`
-	GatherDraw    string `yaml:"gatherDraw" json:"gatherDraw"`
-	GatherArrival string `yaml:"gatherArrival" json:"gatherArrival"`
-	Drawn         string `yaml:"drawn" json:"drawn"`
-	SettledText   string `yaml:"settledText" json:"settledText"`
-	Held          string `yaml:"held" json:"held"`
-	Ended         string `yaml:"ended" json:"ended"`
-	EndedText     string `yaml:"endedText" json:"endedText"`
-	// The visitor's check of the number that the draw gave.
-	Check         string `yaml:"check" json:"-"`
-	CheckText     string `yaml:"checkText" json:"-"`
-	CheckNow      string `yaml:"checkNow" json:"-"`
-	Verified      string `yaml:"verified" json:"verified"`
-	VerifiedText  string `yaml:"verifiedText" json:"verifiedText"`
-	UnseenText    string `yaml:"unseenText" json:"unseenText"`
-	AheadText     string `yaml:"aheadText" json:"aheadText"`
-	Doubted       string `yaml:"doubted" json:"doubted"`
-	BrokenText    string `yaml:"brokenText" json:"brokenText"`
-	OrderText     string `yaml:"orderText" json:"orderText"`
-	AbsentText    string `yaml:"absentText" json:"absentText"`
-	DoubtedText   string `yaml:"doubtedText" json:"doubtedText"`
-	UncheckedText string `yaml:"uncheckedText" json:"uncheckedText"`
-	List          string `yaml:"list" json:"-"`
+// MarshalJSON implements json.Marshaler, as page.js reads the texts.
+func (t *Texts) MarshalJSON() ([]byte, error) {
+	all := map[string]any{"minutes": t.Minutes, "hours": t.Hours, "days": t.Days, "reasons": t.Reasons}
+	for key, text := range t.Said {
+		all[key] = text
+	}
+	return json.Marshal(all)
 }
 
 // locale is a language of the page.
@@ -184,6 +125,9 @@ func (l *locales) choose(accept string) *locale {
 	return l.all[i]
 }
 
+// text is a text with values in its places: see fill.
+func (l *locale) text(key string, values ...string) string { return fill(l.texts.Said[key], values...) }
+
 // number writes a number as the language does.
 func (l *locale) number(n float64) string { return l.printer.Sprint(number.Decimal(n)) }
 
@@ -222,7 +166,7 @@ func (l *locale) duration(d time.Duration) string {
 	const hoursFrom, daysFrom = 90 * time.Minute, 2 * day
 	switch {
 	case d < time.Minute:
-		return l.texts.Soon
+		return l.text("soon")
 	case d < hoursFrom:
 		return l.count(l.texts.Minutes, float64((d+time.Minute-1)/time.Minute))
 	case d < daysFrom:

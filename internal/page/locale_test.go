@@ -2,10 +2,10 @@ package page
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,39 +34,38 @@ var placeholder = regexp.MustCompile(`\{\w+\}`)
 func TestEveryLanguageIsWhole(t *testing.T) {
 	t.Parallel()
 	l := allLocales(t)
-	english := reflect.ValueOf(l.all[0].texts)
+	english := l.all[0].texts.Said
 	for _, one := range l.all {
-		texts := reflect.ValueOf(one.texts)
-		for i := range texts.NumField() {
-			name := texts.Type().Field(i).Name
-			switch text := texts.Field(i).Interface().(type) {
-			case string:
-				want := placeholder.FindAllString(english.Field(i).String(), -1)
-				got := placeholder.FindAllString(text, -1)
-				slices.Sort(want)
-				slices.Sort(got)
-				if text == "" || !slices.Equal(got, want) {
-					t.Errorf("%s: %s is %q, with %v, want %v", one.code, name, text, got, want)
-				}
-			case Reasons:
-				n := 0
-				for r := line.NoReason + 1; r.String() != ""; r++ {
-					if r == line.OnHold {
-						continue // a state
-					}
-					if n++; text[r.String()] == "" {
-						t.Errorf("%s: no text says %s", one.code, r)
-					}
-				}
-				if len(text) != n {
-					t.Errorf("%s: %d reasons, the API has %d", one.code, len(text), n)
-				}
-			case Forms:
-				for _, n := range []int64{0, 1, 2, 3, 5, 11, 21, 100} {
-					form := formNames[plural.Cardinal.MatchPlural(one.tag, int(n), 0, 0, 0, 0)]
-					if text[form] == "" {
-						t.Errorf("%s: %s has no form %q, which %d takes", one.code, name, form, n)
-					}
+		for _, name := range slices.Sorted(maps.Keys(one.texts.Said)) {
+			if _, known := english[name]; !known {
+				t.Errorf("%s: %s is no text of the page", one.code, name)
+			}
+		}
+		for name, text := range english {
+			want, got := placeholder.FindAllString(text, -1), placeholder.FindAllString(one.texts.Said[name], -1)
+			slices.Sort(want)
+			slices.Sort(got)
+			if one.texts.Said[name] == "" || !slices.Equal(got, want) {
+				t.Errorf("%s: %s is %q, with %v, want %v", one.code, name, one.texts.Said[name], got, want)
+			}
+		}
+		n := 0
+		for r := line.NoReason + 1; r.String() != ""; r++ {
+			if r == line.OnHold {
+				continue // a state
+			}
+			if n++; one.texts.Reasons[r.String()] == "" {
+				t.Errorf("%s: no text says %s", one.code, r)
+			}
+		}
+		if len(one.texts.Reasons) != n {
+			t.Errorf("%s: %d reasons, the API has %d", one.code, len(one.texts.Reasons), n)
+		}
+		for name, forms := range map[string]Forms{"minutes": one.texts.Minutes, "hours": one.texts.Hours, "days": one.texts.Days} {
+			for _, n := range []int64{0, 1, 2, 3, 5, 11, 21, 100} {
+				form := formNames[plural.Cardinal.MatchPlural(one.tag, int(n), 0, 0, 0, 0)]
+				if forms[form] == "" {
+					t.Errorf("%s: %s has no form %q, which %d takes", one.code, name, form, n)
 				}
 			}
 		}
@@ -74,6 +73,34 @@ func TestEveryLanguageIsWhole(t *testing.T) {
 	const least = 16
 	if len(l.all) < least {
 		t.Errorf("%d languages, want %d or more", len(l.all), least)
+	}
+}
+
+// TestEveryTextThatIsNamedIsThere: in Go, in the script and in the page; and each state has a heading.
+func TestEveryTextThatIsNamedIsThere(t *testing.T) {
+	t.Parallel()
+	said := allLocales(t).all[0].texts.Said
+	keys := []string{"inLine", "turn", "lost", "closed", "paused", "full", "away", "unknown", "left", "invited", "soldOut", "announced", "gathering", "drawn", "ended"}
+	files, err := filepath.Glob("*.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		like, read := map[string]string{".go": `l\.text\("(\w+)"`, ".js": `\btexts\.(\w+)`, ".html": `\.Texts\.(\w+)`}[filepath.Ext(name)]
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(like).FindAllStringSubmatch(string(text), -1) {
+			if read && !slices.Contains([]string{"minutes", "hours", "days", "reasons"}, m[1]) {
+				keys = append(keys, m[1])
+			}
+		}
+	}
+	for _, key := range keys {
+		if said[key] == "" {
+			t.Errorf("no text is named %s", key)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/wait"
 )
 
-// state is what the page shows. Texts.of returns its heading and its text.
+// state is what the page shows. It is the key of its heading; with Text behind, that of its text.
 type state string
 
 const (
@@ -58,7 +58,7 @@ type view struct {
 	Data           data
 
 	Lang, Dir, Nonce string
-	Texts            *Texts
+	Texts            map[string]string
 	Keep, CheckText  string
 	Look             Look
 	CSS              template.CSS
@@ -129,25 +129,3 @@ func (v *view) Figures() bool { return v.Place != "" || v.Wait != "" || v.Opens 
 
 // Scripted reports whether the page has its script: only a page that is to be loaded again does.
 func (v *view) Scripted() bool { return v.RefreshSeconds > 0 }
-
-// of returns the heading and the text of a state. Some states have their text from elsewhere.
-func (t *Texts) of(s state) (heading, text string) {
-	said := map[state][2]string{
-		inLine:    {t.InLine},
-		turn:      {t.Turn},
-		lost:      {t.Lost, t.LostText},
-		closed:    {t.Closed, t.ClosedText},
-		paused:    {t.Paused, t.PausedText},
-		full:      {t.Full, t.FullText},
-		away:      {t.Away, t.AwayText},
-		unknown:   {t.Unknown, t.UnknownText},
-		left:      {t.Left, t.LeftText},
-		invited:   {t.Invited, t.InvitedText},
-		soldOut:   {t.SoldOut},
-		announced: {t.Announced},
-		gathering: {t.Gathering},
-		drawn:     {t.Drawn, t.SettledText},
-		ended:     {t.Ended, t.EndedText},
-	}[s]
-	return said[0], said[1]
-}
