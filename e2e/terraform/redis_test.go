@@ -2,8 +2,6 @@ package terraform
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -12,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/check/process"
@@ -20,22 +17,8 @@ import (
 
 // node is an instance of the module redis, on an address of the loopback network.
 type node struct {
-	root, address   string
-	redis, sentinel *process.Process
-}
-
-// start starts a program of the node, as its unit does, and kills it with the test.
-func start(t *testing.T, p *process.Process) {
-	t.Helper()
-	if err := p.Start(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		p.Kill()
-		if t.Failed() {
-			t.Logf("%s %s said:\n%s", p.Name, p.Args[0], p.Output())
-		}
-	})
+	root, address string
+	redis         *process.Process
 }
 
 // TestMasterIsLost: two nodes of Redis and three sentinels, from the files that instances get,
@@ -67,16 +50,19 @@ func TestMasterIsLost(t *testing.T) {
 	}
 	for _, n := range nodes[:2] {
 		s.run(t, nil, n.root+"/redis-role")
-		n.redis = &process.Process{Name: "redis-server", Args: []string{n.root + "/etc/redis-node/redis.conf"}, Dir: n.root}
-		start(t, n.redis)
+		n.redis = room.Adopt(t, &process.Process{Name: "redis-server", Args: []string{n.root + "/etc/redis-node/redis.conf"}, Dir: n.root})
+		room.Launch(t, n.redis)
 	}
 	url := "rediss+sentinel://" + strings.Join(names, ",") + "/room?sentinel_username=queue&sentinel_password=@PASSWORD@"
 	server := room.Start(t, environment(t, s, url))
-	settings := `{"zoneId":"SHOP","perMinute":600}`
-	eventually(t, "the zone is made", func() bool { return ask(t, server, http.MethodPut, settings) == http.StatusCreated })
+	server.AwaitReady(t)
+	const path = "/admin/zones/SHOP"
+	if r := server.Admin(t, http.MethodPut, path, `{"zoneId":"SHOP","perMinute":600}`); r.Status != http.StatusCreated {
+		t.Fatalf("the zone is not made: %+v", r)
+	}
 
 	replica := nodes[1]
-	eventually(t, "the replica has the zone", func() bool {
+	room.Await(t, "the replica has the zone", func() bool {
 		for _, file := range glob(t, filepath.Join(replica.root, "var/lib/redis/appendonlydir/*")) {
 			if said, err := os.ReadFile(file); err == nil && bytes.Contains(said, []byte("SHOP")) {
 				return true
@@ -84,7 +70,7 @@ func TestMasterIsLost(t *testing.T) {
 		}
 		return false
 	})
-	eventually(t, "the sentinels know the replica and each other", func() bool {
+	room.Await(t, "the sentinels know the replica and each other", func() bool {
 		known := 0
 		for _, n := range nodes {
 			said, err := os.ReadFile(n.root + "/var/lib/redis/sentinel.conf")
@@ -96,8 +82,8 @@ func TestMasterIsLost(t *testing.T) {
 		return known == 3*3
 	})
 	nodes[0].redis.Kill()
-	eventually(t, "the limit is raised, which needs the store", func() bool {
-		return ask(t, server, http.MethodPatch, `{"perMinute":900}`) == http.StatusOK
+	room.Await(t, "the limit is raised, which needs the store", func() bool {
+		return server.Admin(t, http.MethodPatch, path, `{"perMinute":900}`).Status == http.StatusOK
 	})
 	// The node that was away comes back as the replica of the other.
 	s.run(t, nil, nodes[0].root+"/redis-role")
@@ -143,8 +129,7 @@ func (n *node) make(t *testing.T, s *secrets, data bool, master string, sentinel
 	values["port"], values["master"] = "26379", master+" 6379"
 	write(t, n.root, "etc/redis-node/sentinel.conf.in", render(t, from+"sentinel.conf.tftpl", n.root, values), 0o644)
 	s.run(t, nil, n.root+"/redis-secrets")
-	n.sentinel = &process.Process{Name: "redis-server", Args: []string{n.root + "/var/lib/redis/sentinel.conf", "--sentinel"}, Dir: n.root}
-	start(t, n.sentinel)
+	room.Launch(t, room.Adopt(t, &process.Process{Name: "redis-server", Args: []string{n.root + "/var/lib/redis/sentinel.conf", "--sentinel"}, Dir: n.root}))
 }
 
 // environment is what an instance of the module room gives its server: what Terraform knows,
@@ -177,34 +162,8 @@ func environment(t *testing.T, s *secrets, url string) map[string]string {
 	// Of the instance: here are no such folders, and ports may be taken.
 	env["QUEUE_CONFIG"] = room.Config(t, "zones: []\n")
 	env["QUEUE_REDIS_CA"] = run + "/redis-ca.pem"
-	env["QUEUE_ADDR"], env["QUEUE_ADMIN_ADDR"], env["QUEUE_DATA_DIR"], env["QUEUE_DRAIN_DELAY"] = "127.0.0.1:0", "127.0.0.1:0", root, "1ms"
+	for _, name := range []string{"QUEUE_ADDR", "QUEUE_ADMIN_ADDR", "QUEUE_DATA_DIR", "QUEUE_DRAIN_DELAY"} {
+		delete(env, name)
+	}
 	return env
-}
-
-// ask sends settings of the zone to the operators' listener, and returns the status; 0 for none.
-func ask(t *testing.T, server *room.Server, method, settings string) int {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, server.Operators+"/admin/zones/SHOP", strings.NewReader(settings))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+room.OperatorToken)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0
-	}
-	defer func() { _ = res.Body.Close() }()
-	var said map[string]any
-	if json.NewDecoder(res.Body).Decode(&said) != nil {
-		return 0
-	}
-	return res.StatusCode
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	if !process.Soon(t.Context(), room.Patience, 200*time.Millisecond, holds) {
-		t.Fatalf("in vain, for %v: %s", room.Patience, what)
-	}
 }

@@ -105,8 +105,8 @@ resource "aws_lb_listener" "https" {
   port              = 443
   protocol          = "HTTPS"
   # TLS 1.3, and 1.2 with forward secrecy: every browser since 2014.
-  ssl_policy        = "ELBSecurityPolicy-TLS13-1-2-Res-2021-06"
-  certificate_arn   = var.certificate_arn
+  ssl_policy      = "ELBSecurityPolicy-TLS13-1-2-Res-2021-06"
+  certificate_arn = var.certificate_arn
 
   routing_http_response_server_enabled                         = false
   routing_http_response_strict_transport_security_header_value = "max-age=31536000"

@@ -5,7 +5,7 @@
 locals {
   prometheus = "/etc/prometheus/waiting-room"
   grafana    = "/etc/grafana"
-  sbin = "/usr/local/sbin"
+  sbin       = "/usr/local/sbin"
 
   # As the module redis has them.
   redis_figures = { redis = 9121, machine = 9100 }

@@ -31,12 +31,12 @@ locals {
   })
 
   files = {
-    "/etc/queue-server/environment"                         = local.environment
-    "/etc/queue-server/instance"                            = local.instance
-    "/etc/queue-server/config.yaml"                         = var.config_yaml
-    "/usr/local/sbin/queue-server-install"                  = file("${path.module}/files/install.sh")
-    "/usr/local/sbin/queue-server-secrets"                  = file("${path.module}/files/secrets.sh")
-    "/etc/systemd/system/queue-server-secrets.service"      = file("${path.module}/files/queue-server-secrets.service")
+    "/etc/queue-server/environment"                           = local.environment
+    "/etc/queue-server/instance"                              = local.instance
+    "/etc/queue-server/config.yaml"                           = var.config_yaml
+    "/usr/local/sbin/queue-server-install"                    = file("${path.module}/files/install.sh")
+    "/usr/local/sbin/queue-server-secrets"                    = file("${path.module}/files/secrets.sh")
+    "/etc/systemd/system/queue-server-secrets.service"        = file("${path.module}/files/queue-server-secrets.service")
     "/etc/systemd/system/queue-server.service.d/secrets.conf" = file("${path.module}/files/secrets.conf")
   }
 
