@@ -143,7 +143,7 @@ release-twice: ## build the release of this commit in two folders, and compare t
 .PHONY: package-test
 package-test: ## install, start, stop, upgrade, remove and purge the package in a clean Debian (as root)
 	@scripts/install-debian.sh debootstrap lintian dpkg-deb jq curl ss
-	@ONLY=linux/$$($(GO) env GOARCH) scripts/release.sh bin/package
+	@scripts/release.sh bin/package
 	@scripts/package-test.sh bin/package
 
 .PHONY: image

@@ -10,6 +10,7 @@ set -euo pipefail
 tool=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
 name=${tool%@*}
+case ${name##*/} in v[0-9]*) name=${name%/*} ;; esac # a major version is no name
 name=${name##*/}
 folder=$root/.tools/$name-${tool##*@}
 

@@ -92,14 +92,13 @@ files >"$work/before"
 
 arch=$(dpkg --print-architecture)
 first=$(ls "$dist"/queue-server_*_"$arch".deb)
-# The upgrade is the same binary, as a later package.
+# The upgrade is the same, as a later version.
 mkdir "$work/later"
 tar -C "$work/later" --strip-components 1 -xzf "$dist"/queue-server_*_linux_"$arch".tar.gz
 (cd "$dist" && sha256sum --quiet --check SHA256SUMS)
-SOURCE_DATE_EPOCH=$(date +%s) scripts/debian-package.sh "$work/later" 99.0.0 "$arch" \
-	"$(ls "$dist"/*_linux_"$arch".cdx.json)" "$work" 2>/dev/null
+VERSION=99.0.0 scripts/release.sh "$work/upgrade" >/dev/null 2>&1
 cp "$first" "$root/root/first.deb"
-cp "$work/queue-server_99.0.0_$arch.deb" "$root/root/second.deb"
+cp "$work/upgrade/queue-server_99.0.0_$arch.deb" "$root/root/second.deb"
 
 echo "== lint"
 expect "lintian finds nothing" lintian --allow-root --fail-on warning,error "$first"

@@ -6,7 +6,7 @@
 #
 # The second is built as by somebody else: at another path, with nothing compiled
 # before, under another umask, time zone and language, and with git told nothing.
-# That takes some minutes. ONLY=linux/amd64 is for that system alone.
+# That takes some minutes.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -22,6 +22,10 @@ mkdir -p "$dist"
 dist=$(cd "$dist" && pwd) # release.sh runs in another folder
 git clone -q --no-hardlinks . "$work/one"
 git clone -q --no-hardlinks . "$work/another path/of the same"
+# The tools are the same for both.
+mkdir -p .tools
+ln -s "$PWD/.tools" "$work/one/.tools"
+ln -s "$PWD/.tools" "$work/another path/of the same/.tools"
 "$work/one/scripts/release.sh" "$dist"
 (
 	umask 077

@@ -1,46 +1,42 @@
 #!/usr/bin/env bash
 # release: builds what a release consists of, the same bytes wherever and whenever
-# it is built from the same commit with the same Go.
+# it is built from the same commit with the same Go: .goreleaser.yaml says what.
 #
 # Usage: release.sh [folder]               dist by default, made anew
 #
-# A tar.gz for each system, a Debian package for each of Linux, what is in them
-# (CycloneDX), and SHA256SUMS of all. Needs Linux, GNU tar, jq and, for the packages,
-# dpkg-deb. ONLY=linux/amd64 builds for that system alone.
+# Needs Linux, git and jq. VERSION is another version than that of the tree.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-dist=${1:-dist}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-version=$(scripts/version.sh version)
+to=${1:-dist}
+VERSION=${VERSION:-$(scripts/version.sh version)}
+REVISION=$(scripts/version.sh revision)
 SOURCE_DATE_EPOCH=$(scripts/version.sh time)
-flags="-s -w -buildid= $(scripts/version.sh flags)"
-export SOURCE_DATE_EPOCH
-# Nothing of who builds may be seen in what is built: neither paths, nor the state
-# of a checkout, nor what somebody's processor could do besides.
-export CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false -mod=readonly' GOWORK=off GOEXPERIMENT= GOAMD64=v1 GOARM64=v8.0
-export LC_ALL=C TZ=UTC
+RELEASED_AT=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)
+goreleaser=$(scripts/go-tool.sh github.com/goreleaser/goreleaser/v2@v2.14.1)
+CYCLONEDX=$(scripts/go-tool.sh github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0)
+ROOT=$PWD
+export ROOT VERSION REVISION SOURCE_DATE_EPOCH RELEASED_AT CYCLONEDX GOFLAGS= LC_ALL=C TZ=UTC
 umask 022
 
-rm -rf "$dist"
-mkdir -p "$dist"
-dist=$(cd "$dist" && pwd)
-for system in ${ONLY:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
-	export GOOS=${system%/*} GOARCH=${system#*/}
-	name=queue-server_${version}_${GOOS}_${GOARCH}
-	echo "release: $name" >&2
-	folder=$work/$name
-	mkdir "$folder"
-	go build -ldflags "$flags" -o "$folder/queue-server" ./cmd/queue-server
-	scripts/sbom.sh "$folder/queue-server" "$version" "$SOURCE_DATE_EPOCH" "$dist/$name.cdx.json" "$folder/THIRD-PARTY-LICENSES.txt"
-	cp LICENSE README.md CHANGELOG.md docs/operating.md "$folder"
-	if [ "$GOOS" = linux ]; then
-		cp deploy/systemd/queue-server.service deploy/systemd/sysctl.conf deploy/debian/environment "$folder"
-		scripts/debian-package.sh "$folder" "$version" "$GOARCH" "$dist/$name.cdx.json" "$dist"
-	fi
-	tar --create --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r,go-w \
-		--mtime="@$SOURCE_DATE_EPOCH" --directory "$work" "$name" | gzip -9n >"$dist/$name.tar.gz"
+# What the package has besides: completions, and what Debian wants compressed.
+made=bin/release
+rm -rf "$made"
+mkdir -p "$made"
+for shell in bash zsh fish; do
+	go run -buildvcs=false ./cmd/queue-server completion "$shell" >"$made/$shell"
 done
-(cd "$dist" && sha256sum -- * >SHA256SUMS && cat SHA256SUMS)
+scripts/licenses.sh >"$made/THIRD-PARTY-LICENSES.txt"
+printf 'queue-server (%s) unstable; urgency=medium\n\n  * What has changed is in CHANGELOG.md.gz, in this folder.\n\n -- %s  %s\n' \
+	"${VERSION/-/\~}" "OpenQueue <openqueue@users.noreply.github.com>" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")" >"$made/changelog"
+for file in "$made/changelog" "$made/THIRD-PARTY-LICENSES.txt" CHANGELOG.md docs/operating.md deploy/debian/queue-server.8; do
+	gzip -9nc "$file" >"$made/$(basename "$file").gz"
+done
+find "$made" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+
+rm -rf bin/goreleaser
+"$goreleaser" release --snapshot --clean --config .goreleaser.yaml >&2
+rm -rf "$to"
+mkdir -p "$to"
+mv bin/goreleaser/{*.tar.gz,*.deb,*.cdx.json,SHA256SUMS} "$to"
+cat "$to/SHA256SUMS"
