@@ -132,12 +132,12 @@ loadtest: ## six crowds on both stores, judged (ONLY=burst STORE=redis SIZE=2 SE
 
 .PHONY: release
 release: ## build dist: binaries, Debian packages, what is in them, checksums; the same bytes each time
-	@scripts/install-debian.sh jq dpkg-deb
+	@scripts/install-debian.sh jq git
 	@scripts/release.sh dist
 
 .PHONY: release-twice
 release-twice: ## build the release of this commit in two folders, and compare the bytes (minutes)
-	@scripts/install-debian.sh jq dpkg-deb git
+	@scripts/install-debian.sh jq git
 	@scripts/release-twice.sh dist
 
 .PHONY: package-test
