@@ -52,12 +52,10 @@ func (b *bench) line(ctx context.Context, program string) (err error) {
 			return err
 		}
 	}
-	fmt.Fprintln(b.says, "polls")
-	if err := b.polls(ctx); err != nil {
+	if err := b.compare(ctx, "polls", 1, 0.9, 0.6); err != nil {
 		return err
 	}
-	fmt.Fprintln(b.says, "joins")
-	if err := b.joins(ctx); err != nil {
+	if err := b.compare(ctx, "joins", 1, 0.85, 3); err != nil {
 		return err
 	}
 	fmt.Fprintln(b.says, "three times the peak")
@@ -68,7 +66,12 @@ func (b *bench) line(ctx context.Context, program string) (err error) {
 // others are measured: where nobody at the front is there, the edge runs through the line to find somebody, and Redis
 // answers all whom it passed.
 func (b *bench) fill(ctx, keeping context.Context, c *contender, front *errgroup.Group) error {
-	if _, err := b.join(ctx, c, min(frontSize, b.plan.waiting/2)); err != nil {
+	l, err := b.load(c, "joins")
+	if err != nil {
+		return err
+	}
+	l.budget = int64(min(frontSize, b.plan.waiting/2))
+	if _, err := b.observe(ctx, c, l); err != nil {
 		return err
 	}
 	first := crowd{slices.Clone(c.crowd.tokens)}
@@ -78,13 +81,23 @@ func (b *bench) fill(ctx, keeping context.Context, c *contender, front *errgroup
 		}
 		return nil
 	})
-	_, err := b.join(ctx, c, b.plan.waiting-c.crowd.len())
+	l.budget = int64(b.plan.waiting) - l.budget
+	_, err = b.observe(ctx, c, l)
 	return err
 }
 
-// load has the connections of the plan ask a contender for a slice.
-func (b *bench) load(c *contender, q question) load {
-	return load{question: q, addr: c.addr, conns: b.plan.conns, warm: b.plan.warm, span: b.plan.span}
+// load has the connections of the plan ask a contender for a slice: polls are of those who wait there, all of whom are due;
+// who joins stays.
+func (b *bench) load(c *contender, asked string) (load, error) {
+	l := load{question: joins(&c.crowd), addr: c.addr, conns: b.plan.conns, warm: b.plan.warm, span: b.plan.span}
+	if asked == "joins" {
+		return l, nil
+	}
+	l.question = polls(&c.crowd)
+	if c.lineless() {
+		return l, nil
+	}
+	return l, c.crowd.renew(b.keys)
 }
 
 // contest gives each contender a turn in each round, to and fro, so that a machine that becomes slower or faster favours
@@ -135,12 +148,19 @@ func (b *bench) observe(ctx context.Context, c *contender, l load) (s sample, er
 // mostHeld is the longest that a script call may hold the store.
 const mostHeld = 10 * time.Millisecond
 
-// compare has the contenders take turns in what is asked, and adds the figures to the table: ratios that are wanted to be
-// at least those bounds, and the processor time of Redis.
-func (b *bench) compare(ctx context.Context, asked string, toEcho, toEmbedded, mostRedis float64, take func(context.Context, *contender) (sample, error)) error {
+// compare has the contenders take turns in what is asked, as fast as it goes, and adds the figures to the table: ratios that
+// are wanted to be at least those bounds, and the processor time of Redis.
+func (b *bench) compare(ctx context.Context, asked string, toEcho, toEmbedded, mostRedis float64) error {
+	fmt.Fprintln(b.says, asked)
 	var s series
 	calls, err := b.redis.longestCalls(ctx, func() (err error) {
-		s, err = b.contest(ctx, take)
+		s, err = b.contest(ctx, func(ctx context.Context, c *contender) (sample, error) {
+			l, err := b.load(c, asked)
+			if err != nil {
+				return sample{}, err
+			}
+			return b.observe(ctx, c, l)
+		})
 		return err
 	})
 	if err != nil {
@@ -159,52 +179,12 @@ func (b *bench) compare(ctx context.Context, asked string, toEcho, toEmbedded, m
 	return nil
 }
 
-// polls measures polls as fast as they go.
-func (b *bench) polls(ctx context.Context) error {
-	return b.compare(ctx, "polls", 1, 0.9, 0.6, func(ctx context.Context, c *contender) (sample, error) {
-		l, err := b.pollLoad(c)
-		if err != nil {
-			return sample{}, err
-		}
-		return b.observe(ctx, c, l)
-	})
-}
-
-// joins measures joins with the crowd waiting. Those who join stay.
-func (b *bench) joins(ctx context.Context) error {
-	return b.compare(ctx, "joins", 1, 0.85, 3, func(ctx context.Context, c *contender) (sample, error) { return b.join(ctx, c, 0) })
-}
-
-// pollLoad are polls of those who wait at a contender, all of whom are due.
-func (b *bench) pollLoad(c *contender) (load, error) {
-	l := b.load(c, polls(&c.crowd))
-	if c.lineless() {
-		return l, nil
-	}
-	return l, c.crowd.renew(b.keys)
-}
-
-// join has n line up as fast as it goes; or, if n is 0, as many as do in a slice. At the baseline they always do for a
-// slice, and nobody stays.
-func (b *bench) join(ctx context.Context, c *contender, n int) (sample, error) {
-	var newcomers crowd
-	l := b.load(c, joins(&newcomers))
-	if !c.lineless() {
-		l.budget = int64(n)
-	}
-	s, err := b.observe(ctx, c, l)
-	if err == nil && !c.lineless() {
-		c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
-	}
-	return s, err
-}
-
 // keepFront has those who were the first in line poll in time, until the context ends. On Redis they ask it by
 // themselves, so that they get through when the server is offered more than it can answer.
 func (b *bench) keepFront(ctx context.Context, c *contender, first crowd) error {
 	if c.name != onRedis {
-		l := b.load(c, inTurn("/traffic/entry", &first))
-		l.every, l.span = time.Duration(l.conns)*frontEvery/time.Duration(first.len()), longestLoad
+		l := load{question: inTurn("/traffic/entry", &first), addr: c.addr, conns: b.plan.conns, span: longestLoad}
+		l.every = time.Duration(l.conns) * frontEvery / time.Duration(first.len())
 		_, err := l.run(ctx)
 		return err
 	}
@@ -244,14 +224,7 @@ func (b *bench) overload(ctx context.Context) error {
 
 // peakAndOverload is one round: a slice at the peak, and one above it.
 func (b *bench) peakAndOverload(ctx context.Context, c *contender, asked string) (s sample, err error) {
-	var newcomers crowd
-	ask := func() (load, error) {
-		if asked == "joins" {
-			return b.load(c, joins(&newcomers)), nil
-		}
-		return b.pollLoad(c)
-	}
-	l, err := ask()
+	l, err := b.load(c, asked)
 	if err != nil {
 		return s, err
 	}
@@ -260,16 +233,13 @@ func (b *bench) peakAndOverload(ctx context.Context, c *contender, asked string)
 		return s, err
 	}
 	s.peak = float64(t.done) / t.took.Seconds()
-	if l, err = ask(); err != nil {
+	if l, err = b.load(c, asked); err != nil {
 		return s, err
 	}
 	l.conns, l.warm = b.plan.overloadConns, overloadWarm
 	l.every = time.Duration(float64(l.conns) / (overloaded * s.peak) * float64(time.Second))
 	if t, err = l.run(ctx); err != nil {
 		return s, err
-	}
-	if !c.lineless() {
-		c.crowd.tokens = append(c.crowd.tokens, newcomers.tokens...)
 	}
 	s.perSecond, s.refused = float64(t.done)/t.took.Seconds(), float64(t.refused)/float64(max(1, t.sent))
 	return s, nil

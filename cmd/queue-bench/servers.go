@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -108,9 +109,9 @@ func (s *servers) prepare(ctx context.Context, program, name string, secret []by
 		return nil, err
 	}
 	admin, err := process.FreeAddr(ctx)
-	c.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool {
-		return strings.HasPrefix(e, "QUEUE_") && !strings.HasPrefix(e, "QUEUE_ADMIN_TOKEN=")
-	}), "QUEUE_ADDR="+c.addr, "QUEUE_ADMIN_ADDR="+admin, "QUEUE_CONFIG="+file, "QUEUE_DATA_DIR="+dir,
+	isSetting := func(e string) bool { return strings.HasPrefix(e, "QUEUE_") }
+	c.Env = append(slices.DeleteFunc(os.Environ(), isSetting), "QUEUE_ADMIN_TOKEN="+cmp.Or(os.Getenv("QUEUE_ADMIN_TOKEN"), rand.Text()),
+		"QUEUE_ADDR="+c.addr, "QUEUE_ADMIN_ADDR="+admin, "QUEUE_CONFIG="+file, "QUEUE_DATA_DIR="+dir,
 		"QUEUE_STORE="+strings.ToLower(name), "QUEUE_REDIS_URL="+s.redis.URL(), "QUEUE_SECRET="+base64.StdEncoding.EncodeToString(secret),
 		"QUEUE_SWEEP_EVERY=1h", "QUEUE_DOOR_LIMITS=off", "QUEUE_DRAIN_DELAY=0s", "QUEUE_LOG_LEVEL=error")
 	return c, err

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -14,48 +15,31 @@ import (
 // table is what was found.
 type table []row
 
-// row is one figure and, where it has one, the most or the least that it should be.
-type row struct {
-	what        string
-	value       float64
-	unit        string
-	bound       float64
-	most, least bool
-}
+// row is one figure, and what it should be: "" for what has no bound.
+type row struct{ what, value, wanted string }
 
 func (t *table) add(what string, value float64, unit string) {
-	*t = append(*t, row{what: what, value: value, unit: unit})
+	*t = append(*t, row{what: what, value: figure(value, unit)})
 }
 
 func (t *table) atMost(what string, value float64, unit string, bound float64) {
-	*t = append(*t, row{what: what, value: value, unit: unit, bound: bound, most: true})
+	*t = append(*t, row{what, figure(value, unit), "at most " + figure(bound, unit) + missed[value > bound]})
 }
 
 func (t *table) atLeast(what string, value, bound float64) {
-	*t = append(*t, row{what: what, value: value, bound: bound, least: true})
+	*t = append(*t, row{what, figure(value, ""), "at least " + figure(bound, "") + missed[value < bound]})
 }
+
+// missed is what stands behind a bound that is not kept.
+var missed = map[bool]string{true: ": NO"}
 
 // write writes the table in columns.
 func (t table) write(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	for _, r := range t {
-		wanted := ""
-		switch {
-		case r.most:
-			wanted = "at most " + figure(r.bound, r.unit) + kept(r.value <= r.bound)
-		case r.least:
-			wanted = "at least " + figure(r.bound, r.unit) + kept(r.value >= r.bound)
-		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r.what, figure(r.value, r.unit), wanted) // Flush tells
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", r.what, r.value, r.wanted) // Flush tells
 	}
 	return w.Flush()
-}
-
-func kept(is bool) string {
-	if is {
-		return ""
-	}
-	return ": NO"
 }
 
 // figure writes a value with as many digits as mean something.
@@ -67,11 +51,7 @@ func figure(v float64, unit string) string {
 	case v >= 10:
 		digits = 1
 	}
-	text := strconv.FormatFloat(v, 'f', digits, 64)
-	if unit == "" {
-		return text
-	}
-	return text + " " + unit
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', digits, 64)+" "+unit, " ")
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
