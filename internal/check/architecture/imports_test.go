@@ -73,12 +73,8 @@ var layers = []layer{
 		"ask for the groups of internal/store's methods that you call, cmd hands the store in; operators look in from outside",
 	},
 	{
-		"dry run", []string{"internal/operate/simulate"}, []string{"events", "words", "contract", "arithmetic", "figures", "stores"}, false,
-		"a crowd in virtual time, on an embedded store of its own",
-	},
-	{
-		"event's dry run", []string{"internal/operate/simulate/sale"}, []string{"events", "words", "contract", "arithmetic", "figures", "stores", "visitors", "dry run"}, false,
-		"what serves plays an event in virtual time, on an embedded store of its own",
+		"dry run", []string{"internal/operate/simulate"}, []string{"events", "words", "contract", "arithmetic", "figures", "stores", "visitors"}, false,
+		"what serves plays a crowd in virtual time, on an embedded store of its own",
 	},
 	{
 		"rehearsal", []string{"internal/operate/rehearse"}, []string{"events", "words", "proofs", "serve", "visitors", "tables"}, false,
@@ -86,7 +82,7 @@ var layers = []layer{
 	},
 	{
 		"operate", []string{"internal/operate"},
-		[]string{"kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "event's dry run", "rehearsal", "operate", "tables"}, false,
+		[]string{"kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{

@@ -13,7 +13,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
-	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -80,7 +79,7 @@ func (f *crowdFlags) read() error {
 func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 	var f crowdFlags
 	var e eventFlags
-	var asJSON, crowds, estimates bool
+	var asJSON bool
 	command := f.command("simulate", "Run a crowd through the room in virtual time, and print what the room did.",
 		func(cmd *cobra.Command) error {
 			if e.file != "" {
@@ -88,12 +87,6 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 			}
 			if err := f.read(); err != nil {
 				return err
-			}
-			if crowds {
-				return simulate.PrintCrowds(cmd.Context(), t.Stdout)
-			}
-			if estimates {
-				return simulate.PrintEstimates(cmd.Context(), t.Stdout)
 			}
 			report, err := simulate.Run(cmd.Context(), f.Config)
 			switch {
@@ -104,10 +97,6 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 			}
 			return report.Print(t.Stdout)
 		})
-	command.Flags().BoolVar(&crowds, "crowds", false,
-		"run fifteen crowds instead, each with an even flow and without, and print a table of all")
-	command.Flags().BoolVar(&estimates, "estimates", false,
-		"run these crowds, each in a new zone and once more in the same, and print how good the estimates were")
 	command.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	e.add(command)
 	return command
@@ -122,27 +111,26 @@ func (t *Terminal) printJSON(report any) error {
 
 // eventFlags are those of simulate --event.
 type eventFlags struct {
-	sale.Config
+	simulate.EventConfig
 	file, zoneID string
 }
 
 // add adds them.
 func (e *eventFlags) add(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVar(&e.file, "event", "", "play an event of the zone in this YAML `FILE` instead, as planned and with the store away at the opening;\n"+
+	flags.StringVar(&e.file, "event", "", "play an event of the zone in this YAML `FILE` instead;\n"+
 		"--visitors gather, in the --arrive before people settle (10m), and --leave")
 	flags.StringVar(&e.zoneID, "zone", "", "with --event, the `ZONE`, if the file has several with events")
 	flags.StringVar(&e.Event, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
-	flags.StringVar((*string)(&e.Arrive), "gather", string(sale.Evenly), "with --event, how they come: evenly, early (all in the first 10 s) or late (the later, the more)")
+	flags.StringVar((*string)(&e.Arrive), "gather", string(simulate.Evenly), "with --event, how they come: evenly, early (all in the first 10 s) or late (the later, the more)")
 	flags.IntVar(&e.After, "after", 0, "with --event, how many come behind them, in the two minutes after people settle")
-	flags.DurationVar(&e.Outage, "outage", sale.DefaultOutage, "with --event, how long the store is away in the second run; 0: no such run")
 	CompleteFiles(command, "event")
-	completeOf(command, "gather", texts(sale.Arrivals))
+	completeOf(command, "gather", texts(simulate.Arrivals))
 }
 
-// run plays the event, once as planned and once with the store away.
+// run plays the event.
 func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON bool, fileKeys []string) error {
-	for _, name := range []string{"per-minute", "window", "max-per-second", "burst", "idle-timeout", "dark", "poll", "crowds", "estimates"} {
+	for _, name := range []string{"per-minute", "window", "max-per-second", "burst", "idle-timeout", "dark", "poll"} {
 		if cmd.Flags().Changed(name) {
 			return Usage("--%s is not for --event, which plays the zone of the file by its settings", name)
 		}
@@ -152,22 +140,22 @@ func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON 
 		return UsageError{err}
 	}
 	const percent = 100
-	c := e.Config
-	c.Zone, c.Gather, c.Within, c.Leave, c.Seed = z, f.Visitors, sale.DefaultWithin, f.leave/percent, f.Seed
+	c := e.EventConfig
+	c.Zone, c.Gather, c.Within, c.Leave, c.Seed = z, f.Visitors, simulate.DefaultWithin, f.leave/percent, f.Seed
 	if cmd.Flags().Changed("arrive") {
 		c.Within = f.Arrive
 	}
 	if err := c.Validate(); err != nil {
 		return UsageError{err}
 	}
-	reports, err := sale.Both(cmd.Context(), c)
+	report, err := simulate.PlayEvent(cmd.Context(), c)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return t.printJSON(reports)
+		return t.printJSON(report)
 	}
-	return sale.Print(t.Stdout, reports...)
+	return report.Print(t.Stdout)
 }
 
 // read returns the zone of the file that has the event.

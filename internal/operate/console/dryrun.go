@@ -13,7 +13,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
-	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -135,9 +134,9 @@ func (c *Console) eventDry(w http.ResponseWriter, r *http.Request, s session, cu
 	v, status := newEventDry(current.ZoneID, e.Name), http.StatusOK
 	if q := r.URL.Query(); q.Has("gather") {
 		v.Gather, v.Leave = q.Get("gather"), q.Get("leave")
-		cfg := sale.Config{
-			Zone: current, Event: e.Name, Gather: v.number("How many gather", v.Gather, 1, operator.MaxPlayed), Within: sale.DefaultWithin,
-			Arrive: sale.Evenly, Leave: float64(v.number("Of them leave", v.Leave, 0, 100)) / 100, Outage: sale.DefaultOutage, Seed: 1,
+		cfg := simulate.EventConfig{
+			Zone: current, Event: e.Name, Gather: v.number("How many gather", v.Gather, 1, operator.MaxPlayed), Within: simulate.DefaultWithin,
+			Arrive: simulate.Evenly, Leave: float64(v.number("Of them leave", v.Leave, 0, 100)) / 100, Seed: 1,
 		}
 		if len(v.Faults) == 0 {
 			if err := v.play(r.Context(), c.Zones, cfg); err != nil {
@@ -161,28 +160,28 @@ func (v *eventDryView) number(label, typed string, least, most int) int {
 }
 
 // play fills the view.
-func (v *eventDryView) play(ctx context.Context, zones *operator.Service, cfg sale.Config) error {
-	reports, err := zones.Play(ctx, cfg)
+func (v *eventDryView) play(ctx context.Context, zones *operator.Service, cfg simulate.EventConfig) error {
+	report, err := zones.Play(ctx, cfg)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		v.Faults = append(v.Faults, "That takes longer than this server can spare: let fewer gather.")
 		return nil
-	case errors.Is(err, sale.ErrConfig):
+	case errors.Is(err, simulate.ErrConfig):
 		v.Faults = append(v.Faults, strings.TrimPrefix(err.Error(), "operator: play an event: "))
 		return nil
 	case err != nil:
 		return err
 	}
 	var text strings.Builder
-	if err := sale.Print(&text, reports...); err != nil {
+	if err := report.Print(&text); err != nil {
 		return err
 	}
 	admitted := 0
-	for _, at := range reports[0].Seconds {
+	for _, at := range report.Seconds {
 		admitted += at.Admitted
-		v.Plot[0] = append(v.Plot[0], float64(reports[0].OpensAt.Unix()+int64(at.At)))
+		v.Plot[0] = append(v.Plot[0], float64(report.OpensAt.Unix()+int64(at.At)))
 		v.Plot[1] = append(v.Plot[1], float64(at.Present))
 		v.Plot[2] = append(v.Plot[2], float64(admitted))
 	}

@@ -399,7 +399,7 @@ func TestEventIsPlayed(t *testing.T) {
 	p := r.enter("Anna")
 	shows(t, p.get("zones/Z/schedule/noon"), "Dry run Plays the event as it is listed", "How many gather")
 	w := p.get("zones/Z/schedule/noon/dryrun?gather=100&leave=10")
-	shows(t, w, "noon in Z as planned the store away for 20s", "let in too early 0", "first two windows", "each where the seed puts it", "from the opening on wait requests/s most let in/s")
+	shows(t, w, "noon in Z, opens at", "let in too early 0", "first two windows", "from the opening on wait polls/s most let in/s")
 	if !strings.Contains(w.Body.String(), `data-dry-plot="[[`) {
 		t.Error("there is nothing to plot")
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
-	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -75,23 +74,22 @@ const (
 	playTimeout = 15 * time.Second
 )
 
-// Play plays an event of a zone in virtual time, as queue-server simulate --event does: once
-// as planned, and once more with the store away at the opening if c.Outage is not 0. It changes
-// nothing. It returns an error that wraps sale.ErrConfig, ErrBusy, or context.DeadlineExceeded
+// Play plays an event of a zone in virtual time, as queue-server simulate --event does. It changes
+// nothing. It returns an error that wraps simulate.ErrConfig, ErrBusy, or context.DeadlineExceeded
 // where that would take longer than this server can spare, and ends with ctx.
-func (s *Service) Play(ctx context.Context, c sale.Config) ([]sale.Report, error) {
+func (s *Service) Play(ctx context.Context, c simulate.EventConfig) (simulate.EventReport, error) {
 	if c.Gather > MaxPlayed {
-		return nil, fmt.Errorf("%w: at most %d can gather here", sale.ErrConfig, MaxPlayed)
+		return simulate.EventReport{}, fmt.Errorf("%w: at most %d can gather here", simulate.ErrConfig, MaxPlayed)
 	}
 	if !s.forecasting.CompareAndSwap(false, true) {
-		return nil, ErrBusy
+		return simulate.EventReport{}, ErrBusy
 	}
 	defer s.forecasting.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
-	all, err := sale.Both(ctx, c)
+	report, err := simulate.PlayEvent(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("operator: play an event: %w", err)
+		return simulate.EventReport{}, fmt.Errorf("operator: play an event: %w", err)
 	}
-	return all, nil
+	return report, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/operate/simulate/sale"
+	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -19,10 +19,10 @@ func TestPlayIsBounded(t *testing.T) {
 	s := operator.New(nil, nil, nil)
 	z := zone.Defaults("Z")
 	z.Events = []event.Event{{Name: "noon", OpensAt: "2030-06-01T12:00:00Z"}}
-	c := sale.Config{Zone: z, Event: "noon", Gather: 20, Within: time.Minute, Arrive: sale.Evenly, Outage: time.Second}
-	reports, err := s.Play(t.Context(), c)
-	if err != nil || len(reports) != 2 || reports[0].Admitted != 20 || reports[1].OutageMs != 1_000 {
-		t.Errorf("%+v, %v", reports, err)
+	c := simulate.EventConfig{Zone: z, Event: "noon", Gather: 20, Within: time.Minute, Arrive: simulate.Evenly}
+	report, err := s.Play(t.Context(), c)
+	if err != nil || report.Admitted != 20 {
+		t.Errorf("%+v, %v", report, err)
 	}
 	c.Gather = 1_000
 	for met := false; !met && t.Context().Err() == nil; { // until two are begun at once
@@ -35,7 +35,7 @@ func TestPlayIsBounded(t *testing.T) {
 		}
 	}
 	c.Gather = operator.MaxPlayed + 1
-	if _, err := s.Play(t.Context(), c); !errors.Is(err, sale.ErrConfig) {
+	if _, err := s.Play(t.Context(), c); !errors.Is(err, simulate.ErrConfig) {
 		t.Errorf("too many: %v", err)
 	}
 	c.Gather = 20

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -29,6 +30,16 @@ const (
 	heldHorizon = time.Hour
 	// maxPoints bounds a forecast's series, without the point before an opening.
 	maxPoints = 199
+	// lineUp is how long before now a forecast begins: the line comes back, and nobody gets in. It is as long as
+	// the edge stays after a loss.
+	lineUp = window.FreezeMillis * time.Millisecond
+	// epoch is that of the data that a forecast makes up.
+	epoch = 1
+	// lazyAbove is the expected wait in milliseconds above which visitors do
+	// not ask the store at each poll: well above that at which polls come faster.
+	lazyAbove = 80_000
+	// lazyPart is the part of the wait for which they do not.
+	lazyPart = 2
 )
 
 // Present is a line at one moment, and what is supposed of it from then on.
@@ -95,9 +106,9 @@ type Series struct {
 // taken to have come evenly between the edge and the newest arrival. Some of them
 // are taken to have left already; see Present.share. Nobody goes dark and comes
 // back.
-// Visitors far from the front do not ask the store at each of their polls: these
-// are counted at the times that the rule would give them, and the rule is asked
-// anew each time that a third of the expected wait is over.
+// Visitors far from the front do not ask the store at each of their polls: they
+// do so each time that half of the expected wait is over. How many polls a second
+// that is follows from the periods that they were told.
 //
 // Where an event is to open yet, it runs from the opening on, with the line of now; while that is held,
 // nobody gets in.
@@ -114,14 +125,18 @@ func Predict(ctx context.Context, p Present) (Forecast, error) {
 	if opens == event.Never { // it is held
 		p.Settings.Mode, p.Settings.PerMinute, opensIn = zone.ModeQueue, 0, 0
 	}
-	d, err := newDryRun(p)
+	z, factor := p.scale()
+	z.ZoneID = "FORECAST"
+	f := &forecast{crowd: newCrowd(p.Seed, z, beginning), from: p, rates: window.RatesOf(z), factor: factor, step: time.Second}
+	store, err := memory(f.clock)
 	if err == nil {
-		err = errors.Join(d.run(ctx), d.store.Close())
+		f.room = bare{store}
+		err = errors.Join(f.run(ctx, store), store.Close())
 	}
 	if err != nil {
 		return Forecast{}, fmt.Errorf("simulate: forecast: %w", err)
 	}
-	return d.forecast(opensIn), nil
+	return f.result(opensIn), nil
 }
 
 func (p Present) validate() error {
@@ -147,7 +162,7 @@ func (p Present) share() float64 {
 	share := min(1, float64(p.State.EdgeLive+1)/float64(p.State.EdgePassed+1))
 	if p.SweptPerMinute > 0 {
 		// Silent for the idle timeout, and then, on average, half a sweep.
-		unnoticed := p.Settings.IdleTimeout() + SweepEvery/2
+		unnoticed := p.Settings.IdleTimeout() + sweepEvery/2
 		overdue := float64(p.State.Released - p.State.Live)
 		share = max(share, 1-min(1, max(0, p.SweptPerMinute*unnoticed.Minutes()-overdue)/far))
 	}
@@ -187,130 +202,254 @@ func (p Present) scale() (s zone.Settings, factor float64) {
 	return s, factor
 }
 
-// forecast is the result of a run that began so many milliseconds from now, scaled up again.
-func (d *dryRun) forecast(beginsIn int64) Forecast {
-	real := func(n float64) int64 { return int64(math.Round(n * d.factor)) }
-	f := Forecast{
-		Waiting: d.from.State.Waiting, Present: int64(math.Round(d.from.present())),
-		Complete: d.remaining == 0 && d.beyond == 0,
-		Admitted: real(float64(len(d.waits))), Left: real(float64(d.left)),
-		JoinsPerMinute: d.from.JoinsPerMinute, LeavesPerMinute: d.from.leaves(),
-		Factor: d.factor,
-	}
-	if len(d.waits) > 0 && f.Complete {
-		slices.Sort(d.waits)
-		at := func(percent float64) *int64 { return new(beginsIn + measure.Percentile(d.waits, percent)/1000) }
-		f.LastInMillis, f.MedianWaitMillis, f.P95WaitMillis = at(100), at(50), at(95)
-	}
-	d.polls.settle()
-	f.PollsPerSecondMean, f.PollsPerSecondPeak = d.polls.over(d.now - d.start)
-	f.PollsPerSecondMean = tenth(f.PollsPerSecondMean * d.factor)
-	f.PollsPerSecondPeak = tenth(f.PollsPerSecondPeak * d.factor)
-	add := func(millis, at int64, p point) {
-		f.Series.AtMillis = append(f.Series.AtMillis, millis)
-		f.Series.Waiting = append(f.Series.Waiting, real(float64(p.waiting)+d.beyond))
-		f.Series.Admitted = append(f.Series.Admitted, real(float64(p.admitted)))
-		f.Series.PollsPerSecond = append(f.Series.PollsPerSecond, tenth(d.polls.mean(at, at+d.points.step)*d.factor))
-	}
-	if beginsIn > 0 {
-		add(0, 0, d.points.all[0])
-	}
-	for i, p := range d.points.all {
-		at := int64(i) * d.points.step
-		add(beginsIn+at/1000, at, p)
-	}
-	return f
+// bare is a store as a room: what it answers is told as it is.
+type bare struct{ Store }
+
+func (b bare) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
+	a, err := b.Store.Join(ctx, zoneID, id)
+	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
 }
 
-func tenth(v float64) float64 { return math.Round(10*v) / 10 }
-
-// pollRate counts polls by the second of the run.
-type pollRate struct {
-	// seconds are the polls of each second, without those that steady adds:
-	// what steady[i] says begins with second i and stays.
-	seconds, steady []float64
+func (b bare) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
+	a, err := b.Store.Poll(ctx, zoneID, p)
+	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
 }
 
-const secondMicros = int64(time.Second / time.Microsecond)
-
-// add counts one poll, so many microseconds after the beginning.
-func (r *pollRate) add(at int64) {
-	r.reach(at / secondMicros)
-	r.seconds[at/secondMicros]++
-}
-
-// spread counts n polls, spread evenly from one time up to another, however many
-// seconds that is.
-func (r *pollRate) spread(from, to int64, n float64) {
-	first, last := from/secondMicros, to/secondMicros
-	r.reach(last + 1)
-	each := n / float64(to-from)
-	if first == last {
-		r.seconds[first] += n
-		return
-	}
-	r.seconds[first] += each * float64((first+1)*secondMicros-from)
-	r.seconds[last] += each * float64(to-last*secondMicros)
-	r.steady[first+1] += each * float64(secondMicros)
-	r.steady[last] -= each * float64(secondMicros)
-}
-
-func (r *pollRate) reach(second int64) {
-	if more := int(second) + 1 - len(r.seconds); more > 0 {
-		r.seconds = append(r.seconds, make([]float64, more)...)
-		r.steady = append(r.steady, make([]float64, more)...)
-	}
-}
-
-// settle adds up what is known. No more is to be counted after it.
-func (r *pollRate) settle() {
-	sum := 0.0
-	for i, change := range r.steady {
-		sum += change
-		r.seconds[i] += sum
-	}
-	r.steady = nil
-}
-
-// over returns the mean and the most of the seconds up to that time.
-func (r *pollRate) over(to int64) (mean, most float64) {
-	n := min(len(r.seconds), int(to/secondMicros)+1)
-	for _, polls := range r.seconds[:n] {
-		mean += polls
-		most = max(most, polls)
-	}
-	return mean / max(1, float64(to)/float64(secondMicros)), most
-}
-
-// mean is that of the seconds from one time up to another.
-func (r *pollRate) mean(from, to int64) (sum float64) {
-	first, end := int(from/secondMicros), int(to/secondMicros)
-	for i := first; i < min(end, len(r.seconds)); i++ {
-		sum += r.seconds[i]
-	}
-	return sum / max(1, float64(end-first))
+// forecast is one under way.
+type forecast struct {
+	*crowd
+	from   Present
+	rates  window.Rates
+	factor float64
+	// beyond are those of the scaled line, behind it, who are not simulated.
+	beyond float64
+	// points are the line over time, a step apart; when they are too many, every second one goes. polls are the polls a second
+	// at each second from now on.
+	points []point
+	step   time.Duration
+	polls  []float64
 }
 
 // point is the line at one time.
 type point struct{ waiting, admitted int64 }
 
-// points are evenly spaced, so many microseconds apart; when they are too many, every second one goes.
-type points struct {
-	all  []point
-	step int64
+// run puts the line back as after a loss, by everybody's own poll, while nobody gets in; then puts the
+// settings to try, and goes on until all who wait are in or gone.
+func (f *forecast) run(ctx context.Context, s Store) error {
+	f.now = f.start - lineUp.Microseconds()
+	f.end = f.start + horizon.Microseconds()
+	if f.zone.PerMinute == 0 && f.zone.Mode != zone.ModeOpen {
+		f.end = f.start + heldHorizon.Microseconds()
+	}
+	edge, last := f.people()
+	f.newcomers()
+	held := f.zone
+	held.Mode, held.PerMinute, held.Burst, held.MaxWaiting = zone.ModeQueue, f.scaled(f.from.State.InMinute), 0, 0
+	// What was let in before the run counts as far as the limits allowed it.
+	if err := s.RestoreZone(ctx, held, line.Memory{
+		Epoch: epoch, SeenAtMillis: f.start / 1000, EdgeMicros: edge, LastArrivalMicros: last,
+	}); err != nil {
+		return err
+	}
+	held.PerMinute = 0
+	if err := f.put(ctx, held); err != nil {
+		return err
+	}
+	f.lately(held)
+	f.every(f.start, 0, func(ctx context.Context) error { return f.put(ctx, f.zone) })
+	f.every(f.start, time.Second, f.look)
+	f.next, f.gone = f.silent, f.unnoticed
+	return f.play(ctx)
 }
 
-// due is when the next point is to be taken.
-func (p *points) due() int64 { return int64(len(p.all)) * p.step }
+// scaled is how many visitors of the run so many real ones are.
+func (f *forecast) scaled(n int64) int64 {
+	return min(zone.MaxPerMinute, int64(math.Round(float64(n)/f.factor)))
+}
 
-func (p *points) add(x point) {
-	p.all = append(p.all, x)
-	if len(p.all) <= maxPoints {
+// people makes the visitors who wait now, in their order, and returns where the
+// edge lies and when the last of them arrived.
+func (f *forecast) people() (edge, last int64) {
+	now := f.from.State
+	line := math.Round(float64(now.Waiting) / f.factor)
+	f.beyond = max(0, line-maxLine)
+	n := int(min(line, maxLine))
+	released := min(n, int(f.scaled(now.Released)))
+	live := 1.0
+	if now.Released > 0 {
+		live = float64(now.Live) / float64(now.Released)
+	}
+	// Times as the zone has them, moved so that now is the start.
+	move := f.start - now.NowMillis*1000
+	last = min(f.start, now.LastArrivalMicros+move)
+	edge = now.EdgeMicros + move
+	if now.EdgeMicros <= 0 || edge >= last {
+		// Nobody was released yet.
+		edge = last - time.Minute.Microseconds()
+	}
+	for i := range n {
+		at, there := edge-int64(released-i), live
+		if i >= released {
+			at, there = edge+int64(float64(i-released+1)/float64(n-released)*float64(last-edge)), f.from.share()
+		}
+		v := visitor{state: waiting, counted: true}
+		v.place.ArrivedAtMicros, v.place.Epoch, v.place.DueMillis = at, epoch, f.start/1000
+		first := f.now
+		if f.rng.Float64() < there {
+			v.leavesAt = f.leaves(f.start)
+			waited := (f.start - at) / 1000
+			period := 1000 * max(1, f.rates.FarPeriod(0, window.MaxEstimateMillis, waited, 128))
+			first = min(max(at+1, f.start-f.rng.Int64N(period)), f.start-1)
+		} else {
+			v.counted, v.leavesAt = false, f.now+1 // after one poll, by which the room knows it
+		}
+		f.comes(first, v)
+	}
+	return edge, last
+}
+
+// leaves draws when a visitor will have left who is there at a time; 0: never.
+func (f *forecast) leaves(at int64) int64 {
+	there := f.from.present()
+	if f.from.leaves() == 0 || there == 0 {
+		return 0
+	}
+	mean := there / f.from.leaves() * float64(time.Minute.Microseconds())
+	return at + 1 + int64(min(f.rng.ExpFloat64()*mean, float64(2*horizon.Microseconds())))
+}
+
+// newcomers come from now on, at random times.
+func (f *forecast) newcomers() {
+	perMinute := f.from.JoinsPerMinute / f.factor
+	if perMinute <= 0 || f.zone.Mode == zone.ModeClosed {
 		return
 	}
-	half := (len(p.all) + 1) / 2
-	for i := range half {
-		p.all[i] = p.all[2*i]
+	for at := f.start; len(f.visitors) < 2*maxLine && at < f.end; {
+		f.comes(at, visitor{leavesAt: f.leaves(at)})
+		at += 1 + int64(min(f.rng.ExpFloat64()/perMinute*float64(time.Minute.Microseconds()), float64(horizon.Microseconds())))
 	}
-	p.all, p.step = p.all[:half], 2*p.step
+}
+
+// lately has those let in who were let in lately: of the last window, and of each window before, as far as the run goes back.
+func (f *forecast) lately(held zone.Settings) {
+	open := held
+	open.Mode = zone.ModeOpen
+	width := f.zone.Window().Microseconds()
+	n := f.scaled(f.from.State.InWindow)
+	for at := f.start - width/2; at > f.now; at -= width {
+		group := n
+		f.every(at, 0, func(ctx context.Context) error {
+			if err := f.put(ctx, open); err != nil {
+				return err
+			}
+			for range group {
+				var id line.ID
+				binary.BigEndian.PutUint64(id[:], f.rng.Uint64())
+				if _, err := f.room.Join(ctx, f.zone.ZoneID, id); err != nil {
+					return err
+				}
+			}
+			return f.put(ctx, held)
+		})
+		if n = 0; f.from.State.InMinute > 0 {
+			n = window.Limit(f.scaled(f.from.State.InMinute), width/1000)
+		}
+	}
+}
+
+// silent is how long one who was told to wait does not ask the store: until its next poll, or, far from
+// the front, until a part of the wait is over.
+func (f *forecast) silent(v *visitor, a line.Told) time.Duration {
+	millis := a.PeriodMillis
+	far := int64(float64(a.Position-1-a.State.Released) * f.factor)
+	waited := (f.now - v.place.ArrivedAtMicros) / 1000
+	switch {
+	case f.now < f.start && f.rates.PerMinute > 0:
+		// The zone lets nobody in yet, and those who are near the front are told to poll later than the real ones were.
+		period := f.rates.FarPeriod(far, a.Position*window.MinuteMillis/f.rates.PerMinute, waited, 128)
+		millis = min(millis, (f.start-f.now)/1000+f.rng.Int64N(max(1, period)))
+	case f.now >= f.start && a.EstimateMillis > lazyAbove && waited > 2*(window.FarPeriodMillis-window.FirstPeriodMillis):
+		v.period = f.rates.FarPeriod(far, window.MaxEstimateMillis, 2*window.MaxPeriodMillis, 128)
+		millis = max(millis, int64(float64(a.EstimateMillis)/lazyPart*f.from.share()))
+	}
+	return time.Duration(millis) * time.Millisecond
+}
+
+// unnoticed is how long after a visitor left the room finds out: it is swept when it has been silent for so long.
+func (f *forecast) unnoticed(v *visitor) int64 {
+	idle := f.zone.IdleTimeout().Microseconds()
+	if f.now < f.start {
+		return f.start - f.now + f.rng.Int64N(idle)
+	}
+	return idle + 1 + f.rng.Int64N(max(1, 1000*v.period))
+}
+
+// look takes the polls of a second, and a point of the series when one is due.
+func (f *forecast) look(ctx context.Context) error {
+	f.polls = append(f.polls, f.perSecond)
+	if at := time.Duration(f.now-f.start) * time.Microsecond; at < time.Duration(len(f.points))*f.step {
+		return nil
+	}
+	st, err := f.room.Stats(ctx, f.zone.ZoneID)
+	if err != nil {
+		return err
+	}
+	f.points = append(f.points, point{st.State.Waiting, int64(len(f.admitted))})
+	if len(f.points) > maxPoints {
+		half := f.points[:0]
+		for i := 0; i < len(f.points); i += 2 {
+			half = append(half, f.points[i])
+		}
+		f.points, f.step = half, 2*f.step
+	}
+	return nil
+}
+
+// result is what became of the line, scaled up again, of a run that began so many milliseconds from now.
+func (f *forecast) result(beginsIn int64) Forecast {
+	real := func(n float64) int64 { return int64(math.Round(n * f.factor)) }
+	var waits []int64
+	gone := 0
+	for i := range f.visitors {
+		switch v := &f.visitors[i]; {
+		case v.counted && v.state == inside:
+			waits = append(waits, v.admitted-f.start)
+		case v.counted && v.state > inside:
+			gone++
+		}
+	}
+	out := Forecast{
+		Waiting: f.from.State.Waiting, Present: int64(math.Round(f.from.present())),
+		Complete: f.remaining == 0 && f.beyond == 0,
+		Admitted: real(float64(len(waits))), Left: real(float64(gone)),
+		JoinsPerMinute: f.from.JoinsPerMinute, LeavesPerMinute: f.from.leaves(),
+		Factor: f.factor,
+	}
+	if len(waits) > 0 && out.Complete {
+		slices.Sort(waits)
+		at := func(percent float64) *int64 { return new(beginsIn + measure.Percentile(waits, percent)/1000) }
+		out.LastInMillis, out.MedianWaitMillis, out.P95WaitMillis = at(100), at(50), at(95)
+	}
+	if len(f.points) == 0 { // nobody waited
+		f.points, f.polls = []point{{}}, []float64{0}
+	}
+	sum := 0.0
+	for _, polls := range f.polls {
+		sum += polls
+	}
+	tenth := func(polls float64) float64 { return math.Round(10*max(0, polls)*f.factor) / 10 }
+	out.PollsPerSecondMean, out.PollsPerSecondPeak = tenth(sum/float64(len(f.polls))), tenth(slices.Max(f.polls))
+	add := func(millis int64, i int) {
+		out.Series.AtMillis = append(out.Series.AtMillis, millis)
+		out.Series.Waiting = append(out.Series.Waiting, real(float64(f.points[i].waiting)+f.beyond))
+		out.Series.Admitted = append(out.Series.Admitted, real(float64(f.points[i].admitted)))
+		out.Series.PollsPerSecond = append(out.Series.PollsPerSecond, tenth(f.polls[min(i*int(f.step/time.Second), len(f.polls)-1)]))
+	}
+	if beginsIn > 0 {
+		add(0, 0)
+	}
+	for i := range f.points {
+		add(beginsIn+int64(i)*f.step.Milliseconds(), i)
+	}
+	return out
 }

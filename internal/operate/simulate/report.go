@@ -8,7 +8,6 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
 )
@@ -53,17 +52,10 @@ type Report struct {
 	PositionsRose    int     `json:"positionsRose"`
 	EstimateErrorP50 float64 `json:"estimateErrorP50"`
 	EstimateErrorP90 float64 `json:"estimateErrorP90"`
-	// Foreseen are the same, but for estimates that an operator's later change made wrong;
-	// Thirds by the third of the wait in which they were told. Moved is the share of
-	// consecutive ones of one visitor between which the told time of entry moved by more than a
-	// tenth of the whole wait.
-	Foreseen measure.Told    `json:"foreseen"`
-	Thirds   [3]measure.Told `json:"thirds"`
-	Moved    float64         `json:"moved"`
-	// Oracle is Foreseen of one who knows how the crowd leaves, but not who will.
-	// OracleMoved is its Moved.
-	Oracle      measure.Told `json:"oracle"`
-	OracleMoved float64      `json:"oracleMoved"`
+	// EstimateCovered is the share of them whose range held the wait, and Thirds how good they
+	// were by the third of the wait in which they were told.
+	EstimateCovered float64         `json:"estimateCovered"`
+	Thirds          [3]measure.Told `json:"thirds"`
 	// G7: polls of those who were admitted.
 	PollsMean float64 `json:"pollsMean"`
 	PollsP99  float64 `json:"pollsP99"`
@@ -72,72 +64,44 @@ type Report struct {
 	PollsPerSecondMax int `json:"pollsPerSecondMax"`
 }
 
-// tally collects during the run.
-type tally struct {
-	admitted   []int64 // milliseconds, in order
-	pollSecond int64   // the present second of virtual time
-	polls      int     // polls in it
-	pollsMost  int     // in any second
-	// live is how many wait who have not left; changes has its history.
-	live    int
-	changes []measure.Change
-}
-
-func (m *tally) admit(now, millis int64) {
-	m.admitted = append(m.admitted, millis)
-	m.note(now, -1)
-}
-
-func (m *tally) poll(now int64) {
-	if second := now / 1_000_000; second != m.pollSecond {
-		m.pollSecond, m.polls = second, 0
+// report is that of the crowd in a zone with those rates, from a time on.
+func (c *crowd) report(rates window.Rates, from int64) Report {
+	slices.Sort(c.admitted)
+	out := Report{
+		Visitors: len(c.visitors), Admitted: len(c.admitted), Left: c.ended[left], Swept: c.ended[swept], Refused: c.ended[refused],
+		PerMinute: rates.PerMinute, WindowLimit: rates.Limit, Burst: c.zone.Burst, PerSecond: rates.PerSecond,
+		PlacesLost: c.lost, PollsPerSecondMax: c.mostPolls,
 	}
-	m.polls++
-	m.pollsMost = max(m.pollsMost, m.polls)
-}
-
-func (m *tally) note(now int64, d int) {
-	m.live += d
-	m.changes = append(m.changes, measure.Change{AtMillis: now / 1000, By: int64(d)})
-}
-
-func (r *run) report() Report {
-	rates := window.RatesOf(r.cfg.Zone)
-	out := r.out
-	out.Visitors, out.Admitted, out.PollsPerSecondMax = len(r.visitors), len(r.m.admitted), r.m.pollsMost
-	out.PerMinute, out.WindowLimit, out.Burst = r.cfg.Zone.PerMinute, rates.Limit, r.cfg.Zone.Burst
-	slices.Sort(r.m.admitted)
-	out.PerSecond = rates.PerSecond
-	if n := len(r.m.admitted); n > 0 {
-		out.LastInMs = r.m.admitted[n-1] - r.start/1000
+	if n := len(c.admitted); n > 0 {
+		out.LastInMs = c.admitted[n-1] - from/1000
 	}
-	out.CapacityUsed = -1
-	if len(r.cfg.Changes) == 0 {
-		out.CapacityUsed = measure.Capacity(r.m.changes, r.m.admitted, rates)
+	for i := range c.changes {
+		c.changes[i].AtMillis = max(c.changes[i].AtMillis, from/1000)
 	}
-	r.visits(&out, rates)
-	r.told(&out, rates.WindowMillis)
+	out.CapacityUsed = measure.Capacity(c.changes, c.admitted, rates)
+	c.visits(&out, rates)
 	return out
 }
 
-// visits looks at those who were admitted.
-func (r *run) visits(out *Report, rates window.Rates) {
-	var crowd []measure.Visitor
+// visits looks at the visitors one by one.
+func (c *crowd) visits(out *Report, rates window.Rates) {
+	var all []measure.Visitor
 	var polls, waits []float64
 	sum := 0
-	for i := range r.visitors {
-		v := &r.visitors[i]
-		if v.state != Inside {
+	for i := range c.visitors {
+		v := &c.visitors[i]
+		out.PositionsRose += v.rose
+		if v.state != inside {
 			continue
 		}
-		crowd = append(crowd, measure.Visitor{
-			Place: v.place.ArrivedAtMicros, AdmittedMillis: v.admitted / 1000, Straight: v.polls == 0, Late: !v.punctual,
+		all = append(all, measure.Visitor{
+			Place: v.place.StandsAtMicros(), AdmittedMillis: v.admitted / 1000, Straight: v.polls == 0, Late: v.late,
 		})
 		sum += v.polls
 		polls = append(polls, float64(v.polls))
 		waits = append(waits, float64(v.admitted-v.joined)/1000)
 	}
-	seen := measure.Judge(crowd, rates)
+	seen := measure.Judge(all, rates)
 	out.MaxInWindow, out.MaxInMinute, out.MaxInSecond = seen.MostWindow, seen.MostMinute, seen.MostSecond
 	out.OvertakenP50 = measure.Percentile(seen.Overtaken, 50)
 	out.OvertakenP99 = measure.Percentile(seen.Overtaken, 99)
@@ -148,34 +112,20 @@ func (r *run) visits(out *Report, rates window.Rates) {
 	out.PollsMax = int(measure.Percentile(polls, 100))
 	slices.Sort(waits)
 	out.MedianMs = int64(measure.Percentile(waits, 50))
+	c.told(out, rates.WindowMillis)
 }
 
-// told compares what visitors were told, and what an oracle would have told them, with what became.
-func (r *run) told(out *Report, windowMillis int64) {
-	judge := func(told func(*visitor) []estimate.Told) measure.Estimates {
-		return measure.EstimatesOf(func(yield func(measure.Entered) bool) {
-			for i := range r.visitors {
-				v := &r.visitors[i]
-				if v.state == Inside && !yield(measure.Entered{JoinedMicros: v.joined, EnteredMicros: v.admitted, Told: told(v)}) {
-					return
-				}
+// told compares what visitors were told with what became.
+func (c *crowd) told(out *Report, windowMillis int64) {
+	e := measure.EstimatesOf(func(yield func(measure.Entered) bool) {
+		for i := range c.visitors {
+			v := &c.visitors[i]
+			if v.state == inside && !yield(measure.Entered{JoinedMicros: v.joined, EnteredMicros: v.admitted, Told: v.estimates}) {
+				return
 			}
-		}, windowMillis, r.crosses)
-	}
-	e := judge(func(v *visitor) []estimate.Told { return v.estimates })
-	out.EstimateErrorP50, out.EstimateErrorP90 = e.All.ErrorP50, e.All.ErrorP90
-	out.Foreseen, out.Thirds, out.Moved = e.Foreseen, e.Thirds, e.Moved
-	o := judge(func(v *visitor) []estimate.Told { return v.oracle })
-	out.Oracle, out.OracleMoved = o.Foreseen, o.Moved
-}
-
-// crosses reports whether an operator changed the limit between the two times, which
-// nobody could know at the first.
-func (r *run) crosses(from, to int64) bool {
-	return slices.ContainsFunc(r.cfg.Changes, func(c Change) bool {
-		at := r.start + c.At.Microseconds()
-		return from < at && at <= to
-	})
+		}
+	}, windowMillis, func(_, _ int64) bool { return false })
+	out.EstimateErrorP50, out.EstimateErrorP90, out.EstimateCovered, out.Thirds = e.All.ErrorP50, e.All.ErrorP90, e.All.Covered, e.Thirds
 }
 
 //go:embed report.tmpl

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -21,28 +20,28 @@ const (
 	perWindow = 60
 )
 
-func testRun(visitors ...visitor) *run {
+func testCrowd(visitors ...visitor) *crowd {
 	z := zone.Defaults("SIMULATED")
 	z.PerMinute = 600
-	return &run{cfg: Config{Zone: z}, visitors: visitors}
+	c := newCrowd(1, z, 0)
+	c.visitors = visitors
+	return c
 }
 
 // in is a visitor who came and was admitted at these seconds.
 func in(came, admitted float64) visitor {
 	return visitor{
 		place:  line.Place{ArrivedAtMicros: int64(came * second)},
-		joined: int64(came * second), admitted: int64(admitted * second),
-		state: Inside, punctual: true,
+		joined: int64(came * second), admitted: int64(admitted * second), state: inside,
 	}
 }
 
 func TestOrderCountsWhoWasOvertaken(t *testing.T) {
 	t.Parallel()
 	late := in(0, 99)
-	late.punctual = false // overtaken by all, but was not there when told
-	r := testRun(late, in(1, 10), in(2, 30), in(3, 20), in(4, 25), in(5, 40), visitor{state: Left})
-	var out Report
-	r.visits(&out, window.RatesOf(r.cfg.Zone))
+	late.late = true // overtaken by all, but was not there when told
+	c := testCrowd(late, in(1, 10), in(2, 30), in(3, 20), in(4, 25), in(5, 40), visitor{state: left})
+	out := c.report(window.RatesOf(c.zone), 0)
 	// The third came second of those who count and saw two later ones go in.
 	if want := 2.0 / perWindow; out.OvertakenMax != want || out.OvertakenP99 != want {
 		t.Errorf("max %g, p99 %g, want %g", out.OvertakenMax, out.OvertakenP99, want)
@@ -64,35 +63,28 @@ func TestVisits(t *testing.T) {
 	}
 	bad.estimates = []estimate.Told{{Millis: 500_000}}                                  // 150 % off
 	soon.estimates = []estimate.Told{{Millis: 1_000_000}}                               // too near to tell
-	gone := visitor{state: Left, polls: 1_000, estimates: []estimate.Told{{Millis: 1}}} // never in
-	r := testRun(good, bad, soon, gone)
-	var out Report
-	r.visits(&out, window.RatesOf(r.cfg.Zone))
-	r.told(&out, 6_000)
+	gone := visitor{state: left, polls: 1_000, estimates: []estimate.Told{{Millis: 1}}} // never in
+	c := testCrowd(good, bad, soon, gone)
+	out := c.report(window.RatesOf(c.zone), 0)
 	if out.PollsMean != 14 || out.PollsP99 != 30 || out.PollsMax != 30 || out.MedianMs != 100_000 {
 		t.Errorf("polls mean %g, p99 %g, max %d, median wait %d ms", out.PollsMean, out.PollsP99, out.PollsMax, out.MedianMs)
 	}
-	if math.Abs(out.EstimateErrorP50-0.1) > 1e-9 || math.Abs(out.EstimateErrorP90-1.5) > 1e-9 {
+	if math.Abs(out.EstimateErrorP50-0.1) > 1e-9 || math.Abs(out.EstimateErrorP90-1.5) > 1e-9 || out.EstimateCovered != 0.5 {
 		t.Errorf("estimate's error p50 %g, p90 %g, want 0.1 and 1.5", out.EstimateErrorP50, out.EstimateErrorP90)
 	}
-	if th := out.Thirds; th[0].Covered != 0.5 || th[0].ErrorP90 != 1.5 || th[1].Covered != 0.5 || math.Abs(th[1].Width-0.3) > 1e-9 || out.Moved != 0.5 {
-		t.Errorf("by thirds %+v, moved %g", th, out.Moved)
-	}
-	// Had the limit been changed at 55 s, only what was told after that could be right.
-	r.cfg.Changes = []Change{{At: 55 * time.Second}}
-	if r.told(&out, 6_000); math.Abs(out.Foreseen.ErrorP90-0.1) > 1e-9 || math.Abs(out.EstimateErrorP90-1.5) > 1e-9 {
-		t.Errorf("with a change: %+v", out.Foreseen)
+	if th := out.Thirds; th[0].Covered != 0.5 || th[0].ErrorP90 != 1.5 || th[1].Covered != 0.5 || math.Abs(th[1].Width-0.3) > 1e-9 {
+		t.Errorf("by thirds %+v", th)
 	}
 }
 
 func TestPollsPerSecond(t *testing.T) {
 	t.Parallel()
-	var m tally
-	for _, at := range []int64{1, second - 1, second, second + 1, 2*second - 1, 7 * second} {
-		m.poll(at)
+	var c crowd
+	for _, c.now = range []int64{1, second - 1, second, second + 1, 2*second - 1, 7 * second} {
+		c.poll()
 	}
-	if m.pollsMost != 3 {
-		t.Errorf("%d polls in the busiest second, want 3", m.pollsMost)
+	if c.mostPolls != 3 || c.allPolls != 6 {
+		t.Errorf("%d polls in the busiest second, want 3; %d in all", c.mostPolls, c.allPolls)
 	}
 }
 
