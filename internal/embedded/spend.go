@@ -9,7 +9,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
-// spends are the keys that are spent. Memory is given back when their lives are over, a minute's keys at a time.
+// spends are the keys that are spent. Memory is given back when their lives have been over for store.SpendSetBack, a
+// minute's keys at a time.
 type spends struct {
 	mu  sync.Mutex
 	all map[store.SpendID]spent
@@ -65,19 +66,20 @@ func (s *spends) keep(key store.SpendID, is spent) {
 	s.ends[minute] = append(s.ends[minute], key)
 }
 
-// forget gives back the memory of keys whose lives are over. The caller holds mu.
+// forget gives back the memory of keys whose lives have been over for store.SpendSetBack. The caller holds mu.
 func (s *spends) forget(now int64) {
 	if s.tidied == now/minuteMillis {
 		return
 	}
 	s.tidied = now / minuteMillis
+	kept := (now - store.SpendSetBack.Milliseconds()) / minuteMillis // the first minute whose keys are kept
 	for minute, keys := range s.ends {
-		if minute >= s.tidied {
+		if minute >= kept {
 			continue
 		}
 		delete(s.ends, minute)
 		for _, key := range keys {
-			if s.all[key].untilMillis <= now { // else it was spent again
+			if s.all[key].untilMillis/minuteMillis == minute { // else it was spent again
 				delete(s.all, key)
 			}
 		}
@@ -92,7 +94,7 @@ func (s *spends) tidy(now time.Time) {
 	s.mu.Lock()
 	s.forget(now.UnixMilli())
 	s.mu.Unlock()
-	s.journal.rotate(store.MaxSpendLife)
+	s.journal.rotate(store.MaxSpendLife + store.SpendSetBack)
 }
 
 // take brings in the journal's records.

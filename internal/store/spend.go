@@ -13,7 +13,8 @@ type Spender interface {
 	// may repeat the call SpendRepeats times within SpendRepeatable, since the answer may have been lost.
 	// A life of 0 spends nothing: first then says whether the key could be spent.
 	//
-	// No operator can make a key good again. A key is forgotten when its life is over. The embedded store remembers
+	// No operator can make a key good again. A key is forgotten when its life has been over for SpendSetBack: a clock
+	// that is set back by no more makes no key good again whose life is not over by that clock. The embedded store remembers
 	// keys through restarts. A Redis that loses its data forgets them.
 	// key and by may be of any length; a store keeps their SpendIDs alone. It never returns ErrZoneUnknown or
 	// ErrZoneDeleted.
@@ -29,6 +30,8 @@ const (
 	// SpendRepeats is how often: more often than a gateway and a browser do in that time. Without a bound, one link would
 	// let in all browsers behind one address that are of the same kind, which look like one spender.
 	SpendRepeats = 10
+	// SpendSetBack is by how much a store's clock can be set back: far more than time servers correct at once.
+	SpendSetBack = time.Minute
 )
 
 // SpendID stands for a key or a spender in a store.

@@ -28,6 +28,7 @@ func Spends(t *testing.T, open ...Open) {
 			stores = append(stores, o(t, clock.Now).Store)
 		}
 		var uses []*use
+		latest := clock.Now()
 		spend := func(t *rapid.T) {
 			key, by := rapid.SampledFrom([]string{"a", "b}c", "pass:1"}).Draw(t, "key"), rapid.SampledFrom([]string{"Ada", "Bob", ""}).Draw(t, "by")
 			life := rapid.SampledFrom([]time.Duration{0, time.Minute, time.Hour, store.MaxSpendLife, 2 * store.MaxSpendLife}).Draw(t, "life")
@@ -47,10 +48,17 @@ func Spends(t *testing.T, open ...Open) {
 			},
 			"time passes": func(t *rapid.T) {
 				clock.Add(rapid.OneOf(
-					rapid.SampledFrom([]time.Duration{time.Millisecond, -time.Second, store.SpendRepeatable, time.Minute, time.Hour, store.MaxSpendLife}),
+					rapid.SampledFrom([]time.Duration{time.Millisecond, store.SpendRepeatable, time.Minute, time.Hour, store.MaxSpendLife}),
 					rapid.Custom(func(t *rapid.T) time.Duration {
 						return time.Duration(rapid.Int64Range(0, 2*store.SpendRepeatable.Milliseconds()).Draw(t, "ms")) * time.Millisecond
 					})).Draw(t, "time"))
+				if clock.Now().After(latest) {
+					latest = clock.Now()
+				}
+			},
+			"the clock is set back": func(t *rapid.T) {
+				back := rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, store.SpendSetBack}).Draw(t, "by")
+				clock.Add(-min(back, store.SpendSetBack-latest.Sub(clock.Now())))
 			},
 		})
 	})
