@@ -9,8 +9,10 @@
 package generated
 
 import (
+	"errors"
 	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,7 +62,11 @@ func File(t *testing.T, name string, makers map[string]func(args string) []strin
 		}
 	}
 	if *write && is != string(text) {
-		if err := os.WriteFile(name, []byte(is), 0o600); err != nil {
+		folder, err := os.OpenRoot(filepath.Dir(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(folder.WriteFile(filepath.Base(name), []byte(is), 0o600), folder.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
