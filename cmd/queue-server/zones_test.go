@@ -90,30 +90,12 @@ ZONE       STATE   PER MINUTE  WINDOW  BURST  IDLE  PASS  MAX WAITING  OUTAGE
 TEST_ZONE  closed          10     6 s      0   1 m   5 m      200,000  admit
 TICKETS    queue          600     6 s      5   1 m   5 m            -  hold
 `[1:], "")
-	wants(t, "get", c.types(t, "zones", "get", "TICKETS"), cli.ExitOK, `
+	says(t, "get", c.types(t, "zones", "get", "TICKETS"), cli.ExitOK, `
 SETTING             VALUE  MEANS
 perMinute             600  most admissions in any 60 s
 mode                queue  let in at the limit, line up the rest
 windowSeconds           6  most in any 6 s: 60
-burst                   5  more in a window, while nobody waits
-idleTimeoutSeconds     60  who is silent for longer loses the place
-passTtlSeconds        300  how long a pass is good for: 5 m
-maxWaiting              0  as many may wait as come
-onStoreFailure       hold  answer 503, keep the place
-maxPerSecond         auto  evenly: while there is a line, at most 1.25 times the mean in any second
-sites                      Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.
-pageTitle                  Stands above the waiting page: the name of the shop or of the event.
-pageColor                  Of the waiting page's buttons and bar, such as #1d4ed8. Text on it is white or black.
-pageLogo                   stands above the waiting page
-message                    To all who wait. They see it when they poll next. In other languages: a line each, such as de: Text.
-soldOut                    Why nobody need wait any more: it ends the wait of all who wait or come. Empty: it goes on.
-invitation                 What tickets must be for, such as spring-sale: only who shows one may join. Empty: anybody may.
-sessionSeconds       1800  who was let in is not queued again for 30 m
-sessionRenewal        use  who is active stays in
-bypassPaths                Of the site, such as /assets/*, /healthz, /payment/callback. A * is any text.
-bypassAgents               Parts of the User-Agent, such as Googlebot. Anybody can write one.
-events               none  Sales that have a time: when people gather, when it opens, closes and ends.
-`[1:], "")
+`[1:], "\npageTitle                  Stands above the waiting page", "\nevents               none  Sales that have a time")
 	for _, tt := range []struct{ path, command string }{
 		{"/admin/zones", "zones list"}, {"/admin/zones/TICKETS", "zones get TICKETS"}, {"/admin/audit", "audit --limit 100"},
 	} {
