@@ -81,11 +81,11 @@ func Serve(t *testing.T, play func(url string, zones []string)) rehearse.Verdict
 // Speed is that of Serve.
 const Speed = 10
 
-// WantKept fails the test unless all acts were played, all rules seen, and none broken.
+// WantKept fails the test unless all acts were played, and no rule was broken.
 func WantKept(t *testing.T, v rehearse.Verdict) {
 	t.Helper()
 	var told strings.Builder
-	if err := v.Print(&told); err != nil || !v.Kept() || len(v.Missing) > 0 || strings.Contains(told.String(), "not seen") {
+	if err := v.Print(&told); err != nil || !v.Kept() || len(v.Missing) > 0 {
 		t.Errorf("%v; the verdict is\n%s", err, told.String())
 	}
 }

@@ -13,7 +13,7 @@ import (
 func rehearseCommand(t *Terminal) *cobra.Command {
 	c := rehearse.Config{Stdout: t.Stdout, Stderr: t.Stderr}
 	command := &cobra.Command{
-		Use:   "rehearse [-- COMMAND ARG...]",
+		Use:   "rehearse -- COMMAND ARG...",
 		Short: "Play a room on its worst day, and judge the client that goes through it.",
 		Long:  rehearseHelp(),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -49,10 +49,10 @@ client does with it. Each act is a zone: a client plays it by waiting in the zon
 that name, once. Then it shows its pass to GET /service, which stands for the service
 behind the room, as Authorization: Bearer PASS.
 
-With a command, it starts the client for each act, all at once. {url} and {zone} in
-the arguments stand for where the room is and the zone to wait in; so do
-` + rehearse.URLVariable + ` and ` + rehearse.ZoneVariable + ` in the environment. Without one, clients come by
-themselves; the verdict comes when all acts have been played, or with Ctrl-C.
+The command starts the client, for each act, all at once. {url} and {zone} in the
+arguments stand for where the room is and the zone to wait in; so do
+` + rehearse.URLVariable + ` and ` + rehearse.ZoneVariable + ` in the environment. An act is over when its command
+has ended, or the client has been silent for long enough.
 
   queue-server rehearse -- node my-client.js {url} {zone}
 

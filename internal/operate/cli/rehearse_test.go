@@ -16,6 +16,7 @@ func TestRehearse(t *testing.T) {
 		{"--addr 127.0.0.1:0 --act clam", ExitUsage, `there is no act "clam"`},
 		{"--speed 0", ExitUsage, "speed is 0, must be 1 to 100"},
 		{"true", ExitUsage, "write -- before the command"},
+		{"", ExitUsage, "no command that starts the client"},
 		{"--help", ExitOK, "503 for the join"},
 	}
 	for _, tt := range tests {

@@ -88,14 +88,12 @@ type play struct {
 	// entered: the pass was shown. left: nothing more can come.
 	entered, left bool
 	findings      []Finding
-	// looked counts how often a rule could have been broken.
-	looked map[Rule]int
 }
 
 func newPlay(a Act, issuer answer.Issuer, speed float64) *play {
 	now := time.Now()
 	return &play{
-		act: a, issuer: issuer, began: now, speed: speed, given: map[string]bool{}, looked: map[Rule]int{},
+		act: a, issuer: issuer, began: now, speed: speed, given: map[string]bool{},
 		place: line.Place{ID: token.NewID(), ArrivedAtMicros: now.UnixMicro()},
 	}
 }
@@ -106,9 +104,8 @@ func (p *play) clock() time.Duration { return p.told(time.Since(p.began)) }
 // told is a real time, as the client's pauses are told.
 func (p *play) told(real time.Duration) time.Duration { return time.Duration(float64(real) * p.speed) }
 
-// look notes that a rule could be broken, and whether it was.
-func (p *play) look(r Rule, kept bool, format string, a ...any) {
-	p.looked[r]++
+// hold holds the client to a rule, and notes what it did where it did not keep it.
+func (p *play) hold(r Rule, kept bool, format string, a ...any) {
 	if !kept {
 		p.findings = append(p.findings, Finding{r, p.act.Name, fmt.Sprintf(format, a...)})
 	}
@@ -137,7 +134,7 @@ func (p *play) judge(q request, now time.Duration) {
 	n := p.requests + 1
 	if q.joins {
 		id := q.text("clientId")
-		p.look(RuleClientID, id != "" && (p.clientID == "" || id == p.clientID),
+		p.hold(RuleClientID, id != "" && (p.clientID == "" || id == p.clientID),
 			"request %d joins with the clientId %q, after %q", n, id, p.clientID)
 		p.clientID = id
 	}
@@ -151,23 +148,22 @@ func (p *play) judge(q request, now time.Duration) {
 		if p.answered.how == slow {
 			early = p.told(hangUpTolerance)
 		}
-		p.look(row.rule, now >= p.since+p.pause-early, "request %d came %.1f s after %s, not %.1f s",
+		p.hold(row.rule, now >= p.since+p.pause-early, "request %d came %.1f s after %s, not %.1f s",
 			n, max(0, now-p.since).Seconds(), after, p.pause.Seconds())
 	}
-	p.look(RuleGoOn, true, "")
 	switch row.then {
 	case thenPoll:
-		p.look(RuleToken, !q.joins && q.text("token") == p.newest,
+		p.hold(RuleToken, !q.joins && q.text("token") == p.newest,
 			"request %d, a %s, does not have the token of the newest answer", n, q)
 	case thenAgain:
-		p.look(RuleSame, q.joins == p.to.joins && maps.Equal(q.body, p.to.body),
+		p.hold(RuleSame, q.joins == p.to.joins && maps.Equal(q.body, p.to.body),
 			"request %d, a %s, is not the %s that was answered with %s", n, q, p.to, after)
 	case thenJoin, thenMayJoin:
-		p.look(RuleRejoin, q.joins, "request %d polls after %s", n, after)
+		p.hold(RuleRejoin, q.joins, "request %d polls after %s", n, after)
 	case thenStop:
-		p.look(RuleStop, false, "request %d, a %s, came after %s", n, q, after)
+		p.hold(RuleStop, false, "request %d, a %s, came after %s", n, q, after)
 	case thenEnter:
-		p.look(RuleDone, false, "request %d, a %s, came after the pass", n, q)
+		p.hold(RuleDone, false, "request %d, a %s, came after the pass", n, q)
 	}
 }
 
@@ -217,7 +213,7 @@ func (p *play) gave(s step, a sent, q request, at time.Duration) {
 func (p *play) hungUp(number int, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.look(RulePatience, took >= patience-hangUpTolerance, "request %d was given up after %.1f s", number, took.Seconds())
+	p.hold(RulePatience, took >= patience-hangUpTolerance, "request %d was given up after %.1f s", number, took.Seconds())
 	if number == p.requests {
 		p.since = min(p.since, p.clock())
 	}
@@ -228,7 +224,6 @@ func (p *play) hungUp(number int, took time.Duration) {
 func (p *play) waited(number int, a sent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.look(RulePatience, true, "")
 	if number == p.requests {
 		p.gave(p.answered.but(whole), a, p.to, p.clock())
 	}
@@ -242,7 +237,7 @@ func (p *play) enter(pass string) {
 		p.entered = true
 		return
 	}
-	p.look(RulePass, false, "the service was shown another pass than the one that was given last")
+	p.hold(RulePass, false, "the service was shown another pass than the one that was given last")
 }
 
 // leaves notes that nothing more will come of this client.
@@ -269,26 +264,22 @@ func (p *play) over() bool {
 }
 
 // result is what there is to tell of the act.
-func (p *play) result() (played bool, looked map[Rule]int, findings []Finding) {
+func (p *play) result() (played bool, findings []Finding) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	end := play{act: p.act, looked: maps.Clone(p.looked), findings: slices.Clip(p.findings)}
+	end := play{act: p.act, findings: slices.Clip(p.findings)}
 	if p.requests > 0 {
 		switch rowOf(p.answered).then {
 		case thenPoll, thenAgain:
-			end.look(RuleGoOn, false, "it gave up after %s", p.answered)
+			end.hold(RuleGoOn, false, "it gave up after %s", p.answered)
 		case thenJoin:
-			end.look(RuleRejoin, false, "it did not join again after %s", p.answered)
-		case thenMayJoin:
-			end.look(RuleRejoin, true, "")
-		case thenStop:
-			end.look(RuleStop, true, "")
+			end.hold(RuleRejoin, false, "it did not join again after %s", p.answered)
 		case thenEnter:
-			end.look(RuleDone, true, "")
-			end.look(RulePass, p.entered, "the service was not shown the pass")
+			end.hold(RulePass, p.entered, "the service was not shown the pass")
+		default:
 		}
 	}
-	return p.requests > 0, end.looked, end.findings
+	return p.requests > 0, end.findings
 }
 
 // sleep waits, unless the client hangs up.

@@ -41,7 +41,7 @@ type Config struct {
 	Speed float64
 	// Command starts a client, which waits once. It is started for each act, all at once,
 	// with URLVariable and ZoneVariable, and with {url} and {zone} replaced in its
-	// arguments. Without one, clients come by themselves.
+	// arguments.
 	Command []string
 	// Stdout gets the verdict, Stderr what the clients print.
 	Stdout, Stderr io.Writer
@@ -70,10 +70,13 @@ func (c Config) acts() ([]Act, error) {
 			return nil, fmt.Errorf("there is no act %q; there are %s", name, strings.Join(names, ", "))
 		}
 	}
+	if len(c.Command) == 0 {
+		return nil, errors.New("no command that starts the client: write it behind --")
+	}
 	return slices.DeleteFunc(all, func(a Act) bool { return len(c.Acts) > 0 && !slices.Contains(c.Acts, a.Name) }), nil
 }
 
-// Run listens until all acts have been played, or ctx ends, and prints the verdict. The
+// Run starts a client for each act, and prints the verdict when all have been played, or ctx ends. The
 // error is ErrBroken if a rule was broken, ErrNobody if an act was not played.
 func Run(ctx context.Context, c Config) (err error) {
 	acts, err := c.acts()
@@ -93,12 +96,9 @@ func Run(ctx context.Context, c Config) (err error) {
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) }) // until it is closed
 	defer func() { err = errors.Join(err, server.Close()); serving.Wait() }()
-	r.tell(c.Stdout, "http://"+listener.Addr().String(), len(c.Command) > 0)
-	if len(c.Command) > 0 {
-		r.start(ctx, c, "http://"+listener.Addr().String())
-	} else {
-		r.Wait(ctx)
-	}
+	url := "http://" + listener.Addr().String()
+	fmt.Fprintf(c.Stdout, "%s plays %d acts, each for a client of its own. That takes about a minute.\n\n", url, len(acts))
+	r.start(ctx, c, url)
 	v := r.Verdict()
 	if err := v.Print(c.Stdout); err != nil {
 		return err
@@ -110,19 +110,6 @@ func Run(ctx context.Context, c Config) (err error) {
 		return ErrNobody
 	}
 	return nil
-}
-
-// tell says how the room is reached, and what there is to play.
-func (r *Rehearsal) tell(w io.Writer, url string, started bool) {
-	if started {
-		fmt.Fprintf(w, "%s plays %d acts, each for a client of its own. That takes about a minute.\n\n", url, len(r.plays))
-		return
-	}
-	fmt.Fprintf(w, "The room is at %s. Have your client wait once in each of these zones, one after the other or all at once:\n\n", url)
-	for _, p := range r.plays {
-		fmt.Fprintf(w, "  %-10s %s\n", p.act.Name, p.act.About)
-	}
-	fmt.Fprintf(w, "\nThe verdict comes when all have been played, or when you end it (Ctrl-C).\n\n")
 }
 
 // start starts a client for each act, and returns when they have ended. One that goes on

@@ -2,7 +2,6 @@ package rehearse_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -78,27 +77,5 @@ while True:
 				t.Errorf("%v, want %v; and %q in\n%s\n%s", err, tt.want, tt.says, told, printed)
 			}
 		})
-	}
-}
-
-// ender ends the run once something is printed.
-type ender struct {
-	bytes.Buffer
-	end context.CancelFunc
-}
-
-func (e *ender) Write(p []byte) (int, error) {
-	e.end()
-	return e.Buffer.Write(p)
-}
-
-// TestRunByHand: without a command, the verdict comes when somebody ends it.
-func TestRunByHand(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	stdout := &ender{end: cancel}
-	err := rehearse.Run(ctx, rehearse.Config{Addr: "127.0.0.1:0", Speed: 1, Stdout: stdout})
-	if told := stdout.String(); !errors.Is(err, rehearse.ErrNobody) || !strings.Contains(told, "not played") || !strings.Contains(told, "  calm ") {
-		t.Errorf("%v\n%s", err, told)
 	}
 }

@@ -160,13 +160,7 @@ func (r *Rehearsal) Handler() http.Handler {
 	mux.HandleFunc("POST /traffic/wait", func(w http.ResponseWriter, q *http.Request) { r.serve(w, q, true) })
 	mux.HandleFunc("POST /traffic/entry", func(w http.ResponseWriter, q *http.Request) { r.serve(w, q, false) })
 	mux.HandleFunc("POST /traffic/leave", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("GET /traffic/zones/{zoneId}", r.state)
 	mux.HandleFunc("GET /service", r.service)
-	mux.HandleFunc("GET /.well-known/jwks.json", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/jwk-set+json")
-		w.Header().Set("Cache-Control", "public, max-age=300")
-		_, _ = w.Write(r.passes.JWKS())
-	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) {
 		r.refuse(w, problem.OfStatus(http.StatusNotFound), "%s %s is not of the room", q.Method, q.URL.Path)
 	})
@@ -204,18 +198,6 @@ func (r *Rehearsal) serve(w http.ResponseWriter, q *http.Request, joins bool) {
 		p.waited(number, a)
 	}
 	a.write(w)
-}
-
-// state is the line as everybody may see it.
-func (r *Rehearsal) state(w http.ResponseWriter, q *http.Request) {
-	p := r.play(q.PathValue("zoneId"))
-	if p == nil {
-		r.refuse(w, problem.Of(line.ErrZoneUnknown), "there is no act for GET %s", q.URL.Path)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "public, max-age=1")
-	_, _ = fmt.Fprintf(w, `{"zoneId":%q,"mode":"queue","waiting":1,"estimatedWait":1000}`, p.act.Name)
 }
 
 // PassParameter carries the pass in the address, where no header can be set: a page of

@@ -36,31 +36,23 @@ func (r *Rehearsal) Left(act string) {
 type Verdict struct {
 	// Acts and Missing are those to which a client came, and those to which none did.
 	Acts, Missing []Act
-	// Looked counts how often a rule could have been broken.
-	Looked   map[Rule]int
-	Findings []Finding
+	Findings      []Finding
 }
 
 // Verdict judges what has been played so far. Whoever has not come to the end of an act
 // has given up.
-func (r *Rehearsal) Verdict() Verdict {
-	v := Verdict{Looked: map[Rule]int{}}
+func (r *Rehearsal) Verdict() (v Verdict) {
 	for _, p := range r.plays {
-		played, looked, findings := p.result()
+		played, findings := p.result()
 		if !played {
 			v.Missing = append(v.Missing, p.act)
 			continue
 		}
 		v.Acts = append(v.Acts, p.act)
-		v.Looked[RuleForm]++
-		for rule, n := range looked {
-			v.Looked[rule] += n
-		}
 		v.Findings = append(v.Findings, findings...)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v.Looked[RuleForm] += len(r.stray)
 	v.Findings = append(v.Findings, r.stray...)
 	return v
 }
@@ -82,11 +74,8 @@ func (v Verdict) Print(w io.Writer) error {
 			}
 		}
 		word := "kept"
-		switch {
-		case len(broken) > 0:
+		if len(broken) > 0 {
 			word = "BROKEN"
-		case v.Looked[rule.Rule] == 0:
-			word = "not seen"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", rule.Rule, word, rule.Asks)
 		for i, f := range broken {
