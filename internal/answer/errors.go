@@ -3,6 +3,7 @@ package answer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/openqueue/waitingroom/internal/guard"
@@ -40,20 +41,46 @@ func (e *SoldOutError) Error() string { return ErrSoldOut.Error() }
 // Unwrap returns ErrSoldOut.
 func (e *SoldOutError) Unwrap() error { return ErrSoldOut }
 
-// Outcome names the outcome of a join or a poll for a meter: the name of the answer's status; early if the guard
-// answered from memory; or refused (by the guard), sold_out, uninvited or error.
+// refusals name the errors that are outcomes of their own. All others are outcomeError.
+var refusals = []struct {
+	outcome string
+	errs    []error
+}{
+	{"refused", []error{guard.ErrRefused}},
+	{"sold_out", []error{ErrSoldOut}},
+	{"uninvited", []error{ticket.ErrMissing, ticket.ErrInvalid, ticket.ErrUsed}},
+}
+
+const (
+	// outcomeEarly: the guard answered from memory.
+	outcomeEarly = "early"
+	outcomeError = "error"
+)
+
+// Outcomes are all that Outcome returns: the names of the statuses, and of what else a join or a poll may end with.
+var Outcomes = func() []string {
+	all := []string{outcomeEarly, outcomeError}
+	for s := line.Waiting; s <= line.Undrawn; s++ {
+		all = append(all, s.String())
+	}
+	for _, r := range refusals {
+		all = append(all, r.outcome)
+	}
+	return all
+}()
+
+// Outcome names the outcome of a join or a poll for a meter. It is one of Outcomes.
 func Outcome(a *line.Told, err error) string {
-	switch {
-	case errors.Is(err, guard.ErrRefused):
-		return "refused"
-	case errors.Is(err, ErrSoldOut):
-		return "sold_out"
-	case errors.Is(err, ticket.ErrMissing), errors.Is(err, ticket.ErrInvalid), errors.Is(err, ticket.ErrUsed):
-		return "uninvited"
-	case err != nil:
-		return "error"
-	case a.Early:
-		return "early"
+	if err != nil {
+		for _, r := range refusals {
+			if slices.ContainsFunc(r.errs, func(target error) bool { return errors.Is(err, target) }) {
+				return r.outcome
+			}
+		}
+		return outcomeError
+	}
+	if a.Early {
+		return outcomeEarly
 	}
 	return a.Status.String()
 }

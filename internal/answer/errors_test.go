@@ -3,6 +3,7 @@ package answer_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
@@ -68,22 +70,20 @@ func TestZoneOf(t *testing.T) {
 
 func TestOutcome(t *testing.T) {
 	t.Parallel()
-	for want, tt := range map[string]struct {
-		a   line.Told
-		err error
-	}{
-		"waiting": {}, "admitted": {a: line.Told{Answer: line.Answer{Status: line.Admitted}}},
-		"admitted_before": {a: line.Told{Answer: line.Answer{Status: line.AdmittedBefore}}}, "gone": {a: line.Told{Answer: line.Answer{Status: line.Gone}}},
-		"closed": {a: line.Told{Answer: line.Answer{Status: line.Closed}}}, "full": {a: line.Told{Answer: line.Answer{Status: line.Full}}},
-		"early":   {a: line.Told{Early: true}},
-		"refused": {err: fmt.Errorf("wrapped: %w", guard.ErrRefused)},
-		"error":   {err: errors.New("surprise")},
-	} {
-		if got := answer.Outcome(&tt.a, tt.err); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+	got := []string{answer.Outcome(&line.Told{Early: true}, nil)}
+	for status := line.Waiting; status <= line.Undrawn; status++ {
+		got = append(got, answer.Outcome(&line.Told{Answer: line.Answer{Status: status}}, nil))
 	}
-	if got := answer.Outcome(&line.Told{Answer: line.Answer{Status: line.Undrawn + 1}}, nil); got != "error" {
-		t.Errorf("a status that is none: %q", got)
+	for _, err := range []error{guard.ErrRefused, answer.ErrSoldOut, ticket.ErrUsed, errors.New("surprise")} {
+		got = append(got, answer.Outcome(&line.Told{}, fmt.Errorf("wrapped: %w", err)))
+	}
+	want := []string{
+		"early", "waiting", "admitted", "admitted_before", "gone", "closed", "full", "undrawn", "refused", "sold_out", "uninvited", "error",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(answer.Outcomes))) {
+		t.Errorf("Outcomes are %q", answer.Outcomes)
 	}
 }

@@ -18,8 +18,7 @@ var ErrGone = errors.New("entry: token expired")
 // Meter counts the outcomes of polls. Package problem counts requests that are refused before. A zoneID is well-formed,
 // but the zone may have been deleted.
 type Meter interface {
-	// Poll counts one poll by outcome: waiting, admitted, admitted_before, gone, sold_out or error; early if the guard
-	// answered it from memory; refused if the guard refused it as one of too many early polls.
+	// Poll counts one poll by its outcome, one of answer.Outcomes.
 	Poll(zoneID, outcome string)
 	// Admit records how long an admitted visitor had waited.
 	Admit(zoneID string, waited time.Duration)

@@ -43,8 +43,7 @@ type Guard interface {
 // Meter counts the outcomes of joins. Package problem counts requests that are refused before. A zoneID is well-formed,
 // but may be invented: the meter must not make a time series of each.
 type Meter interface {
-	// Join counts one join by outcome: waiting, admitted, admitted_before,
-	// closed, full, sold_out, uninvited or error; refused by the Guard.
+	// Join counts one join by its outcome, one of answer.Outcomes.
 	Join(zoneID, outcome string)
 	// Admit records how long an admitted visitor had waited.
 	Admit(zoneID string, waited time.Duration)

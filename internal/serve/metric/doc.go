@@ -9,7 +9,6 @@
 //	                         is away (zone.go)
 //	limiter ── Took, Failing ──> how long decisions took, how often the store failed (limit.go)
 //	a scrape ── gauges ──> every zone, as watch last saw it (gauge.go)
-//	the kernel ── overflows ──> connections that it turned away (listen.go)
 //	watch ── Estimates ──> how good the estimates were in ten minutes (estimate.go)
 //
 // Labels are bounded: a zone that the server knows, or "" for all others; an

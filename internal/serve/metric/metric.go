@@ -3,7 +3,6 @@ package metric
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,8 +10,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
@@ -49,28 +51,16 @@ type Options struct {
 // Metrics are all series of the server except those of the sweeper. Its methods may
 // be called from any number of goroutines.
 type Metrics struct {
-	reg   prometheus.Registerer
-	now   func() time.Time
-	codes []string
+	reg prometheus.Registerer
+	now func() time.Time
 
-	joins, polls, refusals *prometheus.CounterVec
-	site, sessions         *prometheus.CounterVec
-	admissions, restored   *prometheus.CounterVec
-	localAdmissions        *prometheus.CounterVec
-	storeFailing, clock    *prometheus.GaugeVec
-	waits, estimateErrors  *prometheus.HistogramVec
-	ranges                 *prometheus.CounterVec
-	rangeWidths            *prometheus.HistogramVec
-	steps                  *prometheus.HistogramVec
-	calls                  *prometheus.HistogramVec
-	failures               *prometheus.CounterVec
-	byCall                 [len(store.Calls)]callMeter
-	unlimited              *prometheus.CounterVec
-	forwarded              prometheus.Counter
-	took                   map[limiter.Source]prometheus.Observer
-	changes                map[bool]prometheus.Counter
+	byCall    [len(store.Calls)]callMeter
+	unlimited *prometheus.CounterVec
+	forwarded prometheus.Counter
+	took      map[limiter.Source]prometheus.Observer
+	changes   map[bool]prometheus.Counter
 	// ofZones are the metrics whose first label is a zone.
-	ofZones []vec
+	ofZones []ofZone
 
 	// zones is replaced, never changed; mu guards its replacement.
 	zones atomic.Pointer[map[string]*zoneMeter]
@@ -80,53 +70,29 @@ type Metrics struct {
 // New registers the server's metrics, and those of the Go runtime and the process,
 // with reg. It returns an error if one of their names is registered already.
 func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
 	m := &Metrics{
-		reg: reg, now: time.Now, codes: append(slices.Clone(o.Codes), other),
-		joins:      counter("queue_joins_total", "Requests for a place, by what became of them.", "zone", "outcome"),
-		polls:      counter("queue_polls_total", "Polls of a place, by what became of them.", "zone", "outcome"),
-		refusals:   counter("queue_refusals_total", "Requests that ended with a problem document, by its code.", "zone", "code"),
-		site:       counter("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.", "zone", "outcome"),
-		sessions:   counter("queue_site_sessions_total", "Sessions begun: browsers that were let into a site.", "zone"),
-		admissions: counter("queue_admissions_total", "Visitors let in by this server.", "zone"),
-		restored:   counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.", "zone"),
-		localAdmissions: counter("queue_local_admissions_total",
-			"Of the visitors let in, those whom this server let in by itself, while the store was away.", "zone"),
-		storeFailing: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "queue_store_failing", Help: "1 while the latest call to the zone's store failed, else 0.",
-		}, []string{"zone"}),
-		clock: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "queue_clock_ahead_seconds", Help: "By how much the zone's clock is ahead of this server's; negative if behind.",
-		}, []string{"zone"}),
-		waits: histogram("queue_wait_seconds", "How long those who were let in had waited.",
-			waitBuckets, "zone"),
-		estimateErrors: histogram("queue_estimate_error_ratio",
-			"|estimate - real| / real, of the estimates that some of those who were let in had been told; real waits of a window or more.",
-			ratioBuckets, "zone"),
-		ranges: counter("queue_estimate_ranges_total",
-			"Ranges that some of those who were let in had been told, by where the real wait lay.", "zone", "outcome"),
-		rangeWidths: histogram("queue_estimate_range_width_ratio",
-			"How wide those ranges were, as a share of the real wait.", ratioBuckets, "zone"),
-		steps: histogram("queue_event_step_delay_seconds",
-			"How long after its time this server made a step of an event; 0 for what has no time, as to take up a new one.", stepBuckets, "zone"),
-		calls: histogram("queue_store_call_seconds", "How long a call to the store took, waiting included.",
-			callBuckets, "call"),
-		failures:  counter("queue_store_call_failures_total", "Calls that the store did not answer.", "call"),
-		unlimited: counter("queue_joins_unlimited_total", "Joins that no address was counted for, by the reason: private, trusted.", "reason"),
+		reg: reg, now: time.Now,
+		unlimited: newCounter("queue_joins_unlimited_total", "Joins that no address was counted for, by the reason: private, trusted.", "reason"),
 		forwarded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "queue_forwarded_joins_refused_total",
 			Help: "Joins refused by their address that say they were forwarded, by a proxy that is not trusted: perhaps one of ours.",
 		}),
 	}
-	took := histogram("queue_limit_decision_seconds",
+	for _, reason := range guard.Reasons {
+		m.unlimited.WithLabelValues(reason)
+	}
+	calls := newHistogram("queue_store_call_seconds", "How long a call to the store took, waiting included.", callBuckets, "call")
+	failures := newCounter("queue_store_call_failures_total", "Calls that the store did not answer.", "call")
+	for call, name := range store.Calls {
+		m.byCall[call] = callMeter{calls.WithLabelValues(name), failures.WithLabelValues(name)}
+	}
+	took := newHistogram("queue_limit_decision_seconds",
 		"How long the decision of a limit took, waiting included; those from memory are not timed.", callBuckets, "source")
 	m.took = map[limiter.Source]prometheus.Observer{
 		limiter.SourceStore: took.WithLabelValues(string(limiter.SourceStore)),
 		limiter.SourceLocal: took.WithLabelValues(string(limiter.SourceLocal)),
 	}
-	changes := counter("queue_limit_partition_changes_total",
+	changes := newCounter("queue_limit_partition_changes_total",
 		"How often a partition of the limits' store began to fail, and was calm again.", "to")
 	m.changes = map[bool]prometheus.Counter{true: changes.WithLabelValues("failing"), false: changes.WithLabelValues("calm")}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -134,34 +100,61 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		ConstLabels: prometheus.Labels{"version": o.Version, "revision": o.Revision, "go_version": runtime.Version()},
 	})
 	build.Set(1)
-	m.ofZones = []vec{
-		m.joins, m.polls, m.refusals, m.site, m.sessions, m.steps, m.admissions, m.localAdmissions, m.restored, m.storeFailing, m.clock,
-		m.waits, m.estimateErrors, m.ranges, m.rangeWidths,
+	if err := m.register(calls, failures, m.unlimited, m.forwarded, took, changes, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})); err != nil {
+		return nil, err
 	}
+	m.addZoneMetrics(o.Codes)
 	for _, v := range m.ofZones {
 		if err := m.register(v); err != nil {
 			return nil, err
 		}
-	}
-	if err := m.register(m.calls, m.failures, m.unlimited, m.forwarded, took, changes, build,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})); err != nil {
-		return nil, err
-	}
-	for call, name := range store.Calls {
-		m.byCall[call] = callMeter{m.calls.WithLabelValues(name), m.failures.WithLabelValues(name)}
-	}
-	for _, reason := range guard.Reasons {
-		m.unlimited.WithLabelValues(reason)
 	}
 	m.zones.Store(&map[string]*zoneMeter{})
 	m.Know(nowhere)
 	return m, nil
 }
 
-// vec is one metric, with the series of all zones.
-type vec interface {
-	prometheus.Collector
-	DeletePartialMatch(prometheus.Labels) int
+// addZoneMetrics adds the metrics that each zone has; see zone.go.
+func (m *Metrics) addZoneMetrics(codes []string) {
+	type (
+		counters = map[string]prometheus.Counter
+		counter  = prometheus.Counter
+		gauge    = prometheus.Gauge
+		observer = prometheus.Observer
+	)
+	m.counters("queue_joins_total", "Requests for a place, by what became of them.",
+		"outcome", orOther(answer.Outcomes), func(z *zoneMeter) *counters { return &z.joins })
+	m.counters("queue_polls_total", "Polls of a place, by what became of them.",
+		"outcome", orOther(answer.Outcomes), func(z *zoneMeter) *counters { return &z.polls })
+	m.counters("queue_refusals_total", "Requests that ended with a problem document, by its code.",
+		"code", orOther(codes), func(z *zoneMeter) *counters { return &z.refusals })
+	m.counters("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.",
+		"outcome", orOther(site.Outcomes), func(z *zoneMeter) *counters { return &z.site })
+	m.counter("queue_site_sessions_total", "Sessions begun: browsers that were let into a site.",
+		func(z *zoneMeter) *counter { return &z.sessions })
+	m.counter("queue_admissions_total", "Visitors let in by this server.",
+		func(z *zoneMeter) *counter { return &z.admissions })
+	m.counter("queue_local_admissions_total", "Of the visitors let in, those whom this server let in by itself, while the store was away.",
+		func(z *zoneMeter) *counter { return &z.localAdmissions })
+	m.counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.",
+		func(z *zoneMeter) *counter { return &z.restored })
+	m.gauge("queue_store_failing", "1 while the latest call to the zone's store failed, else 0.",
+		func(z *zoneMeter) *gauge { return &z.storeFailing })
+	m.gauge("queue_clock_ahead_seconds", "By how much the zone's clock is ahead of this server's; negative if behind.",
+		func(z *zoneMeter) *gauge { return &z.clock })
+	m.histogram("queue_wait_seconds", "How long those who were let in had waited.",
+		waitBuckets, func(z *zoneMeter) *observer { return &z.waits })
+	m.histogram("queue_event_step_delay_seconds",
+		"How long after its time this server made a step of an event; 0 for what has no time, as to take up a new one.",
+		stepBuckets, func(z *zoneMeter) *observer { return &z.steps })
+	m.histogram("queue_estimate_error_ratio",
+		"|estimate - real| / real, of the estimates that some of those who were let in had been told; real waits of a window or more.",
+		ratioBuckets, func(z *zoneMeter) *observer { return &z.estimateErrors })
+	m.counters("queue_estimate_ranges_total", "Ranges that some of those who were let in had been told, by where the real wait lay.",
+		"outcome", estimate.Outcomes[:], func(z *zoneMeter) *counters { return &z.ranges })
+	m.histogram("queue_estimate_range_width_ratio", "How wide those ranges were, as a share of the real wait.",
+		ratioBuckets, func(z *zoneMeter) *observer { return &z.rangeWidths })
 }
 
 // register registers collectors, and stops at the first that cannot be registered.
@@ -174,7 +167,11 @@ func (m *Metrics) register(all ...prometheus.Collector) error {
 	return nil
 }
 
-func histogram(name, help string, buckets []float64, label string) *prometheus.HistogramVec {
+func newCounter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func newHistogram(name, help string, buckets []float64, label string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: name, Help: help, Buckets: buckets,
 		NativeHistogramBucketFactor:     nativeFactor,

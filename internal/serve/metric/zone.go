@@ -6,9 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/openqueue/waitingroom/internal/estimate"
-	"github.com/openqueue/waitingroom/internal/site"
 )
 
 // nowhere is the label of a request that names no zone, or one that is not known.
@@ -17,28 +14,19 @@ const nowhere = ""
 // other stands for an outcome or code that is not in its list.
 const other = "other"
 
-// The values that labels take.
-var (
-	joinOutcomes = []string{"waiting", "admitted", "admitted_before", "closed", "full", "sold_out", "uninvited", "refused", "error", other}
-	pollOutcomes = []string{"waiting", "admitted", "admitted_before", "gone", "sold_out", "early", "refused", "error", other}
-	siteOutcomes = append(slices.Clone(site.Outcomes), other)
-)
-
 // zoneMeter holds the series of one zone, so that counting needs no look-up by labels.
 type zoneMeter struct {
 	// joins, polls, refusals and site are maps that never change.
 	joins, polls, refusals, site map[string]prometheus.Counter
 
-	admissions, restored  prometheus.Counter
-	sessions              prometheus.Counter
-	localAdmissions       prometheus.Counter
-	storeFailing, clock   prometheus.Gauge
-	waits, estimateErrors prometheus.Observer
-	steps                 prometheus.Observer
-	// ranges are by estimate.Outcome.
-	ranges      [len(estimate.Outcomes)]prometheus.Counter
-	rangeWidths prometheus.Observer
-	lately      lately
+	// ranges are by the name of the estimate.Outcome.
+	ranges map[string]prometheus.Counter
+
+	admissions, localAdmissions, restored, sessions prometheus.Counter
+	storeFailing, clock                             prometheus.Gauge
+	waits, steps, estimateErrors, rangeWidths       prometheus.Observer
+
+	latest latest
 }
 
 // meter returns the zone's series, or those of nowhere for a zone that is not known,
@@ -51,12 +39,10 @@ func (m *Metrics) meter(zoneID string) *zoneMeter {
 	return zones[nowhere]
 }
 
-// Join counts one request for a place by outcome: waiting, admitted,
-// admitted_before, closed, full, sold_out, uninvited, refused or error.
+// Join counts one request for a place by its outcome, one of answer.Outcomes.
 func (m *Metrics) Join(zoneID, outcome string) { add(m.meter(zoneID).joins, outcome) }
 
-// Poll counts one poll by outcome: waiting, admitted, admitted_before, gone,
-// sold_out, early, refused or error.
+// Poll counts one poll by its outcome, one of answer.Outcomes.
 func (m *Metrics) Poll(zoneID, outcome string) { add(m.meter(zoneID).polls, outcome) }
 
 // Refuse counts one request that ended with a problem, by its code.
@@ -107,24 +93,9 @@ func (m *Metrics) Know(zoneIDs ...string) {
 		if _, ok := zones[id]; ok {
 			continue
 		}
-		z := &zoneMeter{
-			joins:           resolve(m.joins, id, joinOutcomes),
-			polls:           resolve(m.polls, id, pollOutcomes),
-			refusals:        resolve(m.refusals, id, m.codes),
-			site:            resolve(m.site, id, siteOutcomes),
-			sessions:        m.sessions.WithLabelValues(id),
-			steps:           m.steps.WithLabelValues(id),
-			admissions:      m.admissions.WithLabelValues(id),
-			localAdmissions: m.localAdmissions.WithLabelValues(id),
-			restored:        m.restored.WithLabelValues(id),
-			storeFailing:    m.storeFailing.WithLabelValues(id),
-			clock:           m.clock.WithLabelValues(id),
-			waits:           m.waits.WithLabelValues(id),
-			estimateErrors:  m.estimateErrors.WithLabelValues(id),
-			rangeWidths:     m.rangeWidths.WithLabelValues(id),
-		}
-		for o, name := range estimate.Outcomes {
-			z.ranges[o] = m.ranges.WithLabelValues(id, name)
+		z := &zoneMeter{}
+		for _, v := range m.ofZones {
+			v.bind(z, id)
 		}
 		zones[id] = z
 	}
@@ -149,10 +120,48 @@ func (m *Metrics) Forget(zoneID string) {
 	}
 }
 
-func resolve(vec *prometheus.CounterVec, zoneID string, labels []string) map[string]prometheus.Counter {
-	counters := make(map[string]prometheus.Counter, len(labels))
-	for _, label := range labels {
-		counters[label] = vec.WithLabelValues(zoneID, label)
-	}
-	return counters
+// ofZone is one metric, with the series of all zones.
+type ofZone struct {
+	vec
+	// bind sets the zone's series in z.
+	bind func(z *zoneMeter, zoneID string)
+}
+
+// vec is what all kinds of metrics with labels have.
+type vec interface {
+	prometheus.Collector
+	DeletePartialMatch(prometheus.Labels) int
+}
+
+// counters adds a metric with one counter for each zone and each value of a label.
+func (m *Metrics) counters(name, help, label string, values []string, in func(*zoneMeter) *map[string]prometheus.Counter) {
+	v := newCounter(name, help, "zone", label)
+	m.ofZones = append(m.ofZones, ofZone{v, func(z *zoneMeter, zoneID string) {
+		all := make(map[string]prometheus.Counter, len(values))
+		for _, value := range values {
+			all[value] = v.WithLabelValues(zoneID, value)
+		}
+		*in(z) = all
+	}})
+}
+
+// orOther returns the values that a label takes, and other.
+func orOther(values []string) []string { return append(slices.Clone(values), other) }
+
+// counter adds a metric with one counter for each zone.
+func (m *Metrics) counter(name, help string, in func(*zoneMeter) *prometheus.Counter) {
+	v := newCounter(name, help, "zone")
+	m.ofZones = append(m.ofZones, ofZone{v, func(z *zoneMeter, zoneID string) { *in(z) = v.WithLabelValues(zoneID) }})
+}
+
+// gauge adds a metric with one gauge for each zone.
+func (m *Metrics) gauge(name, help string, in func(*zoneMeter) *prometheus.Gauge) {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"zone"})
+	m.ofZones = append(m.ofZones, ofZone{v, func(z *zoneMeter, zoneID string) { *in(z) = v.WithLabelValues(zoneID) }})
+}
+
+// histogram adds a metric with one histogram for each zone.
+func (m *Metrics) histogram(name, help string, buckets []float64, in func(*zoneMeter) *prometheus.Observer) {
+	v := newHistogram(name, help, buckets, "zone")
+	m.ofZones = append(m.ofZones, ofZone{v, func(z *zoneMeter, zoneID string) { *in(z) = v.WithLabelValues(zoneID) }})
 }
