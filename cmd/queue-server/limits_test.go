@@ -94,11 +94,11 @@ func TestLimitsApply(t *testing.T) {
 	if audit := c.admin(t, "GET", "/admin/audit?policy=search", "").body; strings.Count(audit, `"by":"anna"`) != 2 {
 		t.Errorf("the record: %s", audit)
 	}
-	got = c.types(t, "limits", "audit", "search")
+	got = c.types(t, "audit", "--policy", "search")
 	says(t, "audit", got, cli.ExitOK, "anna", "rules 5 in each 1 s of the clock (fixed window) -> 50 in each 1 s of the clock (fixed window)",
 		"QUEUE_CONFIG", "made: 5 in each 1 s of the clock")
-	says(t, "audit of all", c.types(t, "limits", "audit"), cli.ExitOK, "api ", "deleted", "new ")
-	says(t, "audit of none", c.types(t, "limits", "audit", "nowhere"), cli.ExitOK, "no such changes")
+	says(t, "audit of all", c.types(t, "audit"), cli.ExitOK, "policy api ", "deleted", "policy new ")
+	says(t, "audit of none", c.types(t, "audit", "--policy", "nowhere"), cli.ExitOK, "no such changes")
 	says(t, "no limits in it", c.types(t, "limits", "apply", "-f", config(t, "addr: :1\n")), cli.ExitUsage, "it holds no limits")
 	says(t, "faults", c.types(t, "limits", "apply", "-f", config(t, "limits:\n  - name: a\n    rule: 1\n")), cli.ExitUsage, `:3: "rule" is not a setting of a policy; did you mean "rules"?`)
 }

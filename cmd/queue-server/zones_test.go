@@ -188,7 +188,7 @@ To undo: queue-server zones set TICKETS mode=open
 	got := c.types(t, "audit", "--limit=7")
 	got.out = when.ReplaceAllString(got.out, "2026-11-21T11:59:00Z")
 	wants(t, "audit", got, cli.ExitOK, `
-ZONE     WHEN                  WHO   CHANGE
+NAME     WHEN                  WHO   CHANGE
 NEW      2026-11-21T11:59:00Z  anna  deleted
 NEW      2026-11-21T11:59:00Z  anna  made with perMinute 0
 TICKETS  2026-11-21T11:59:00Z  anna  mode open -> closed

@@ -76,21 +76,15 @@ type Changes struct {
 	Policies []limit.Change `json:"policyChanges"`
 }
 
-// Changes returns the newest changes of one zone, or of all when zoneID is "":
-// at most so many, or as many as the server gives by itself when most is 0.
-func (c *Client) Changes(ctx context.Context, zoneID string, most int) (Reply[Changes], error) {
-	return c.changes(ctx, "zoneId", zoneID, most)
-}
-
-// LimitChanges is Changes, of one policy, or of all when name is "".
-func (c *Client) LimitChanges(ctx context.Context, name string, most int) (Reply[Changes], error) {
-	return c.changes(ctx, "policy", name, most)
-}
-
-func (c *Client) changes(ctx context.Context, parameter, name string, most int) (Reply[Changes], error) {
+// Changes returns the newest changes of one zone, of one policy, or of all when both are "": at most so many of
+// zones, and as many of policies.
+func (c *Client) Changes(ctx context.Context, zoneID, policy string, most int) (Reply[Changes], error) {
 	query := url.Values{"limit": {strconv.Itoa(most)}}
-	if name != "" {
-		query.Set(parameter, name)
+	switch {
+	case zoneID != "":
+		query.Set("zoneId", zoneID)
+	case policy != "":
+		query.Set("policy", policy)
 	}
 	return call[Changes](ctx, c, http.MethodGet, "/admin/audit?"+query.Encode(), serve.Condition{}, nil)
 }

@@ -159,8 +159,9 @@ func TestWhatIsSent(t *testing.T) {
 			sent{"PATCH", "/admin/zones/Z", `{"perMinute":7}`, "", ""}},
 		{func() error { return c.Delete(ctx, "Z", `"v1"`) }, sent{"DELETE", "/admin/zones/Z", "", `"v1"`, ""}},
 		{func() error { _, err := c.Stats(ctx, "Z"); return err }, sent{"GET", "/admin/zones/Z/stats", "", "", ""}},
-		{func() error { _, err := c.Changes(ctx, "", 9); return err }, sent{"GET", "/admin/audit?limit=9", "", "", ""}},
-		{func() error { _, err := c.Changes(ctx, "Z", 5); return err }, sent{"GET", "/admin/audit?limit=5&zoneId=Z", "", "", ""}},
+		{func() error { _, err := c.Changes(ctx, "", "", 9); return err }, sent{"GET", "/admin/audit?limit=9", "", "", ""}},
+		{func() error { _, err := c.Changes(ctx, "Z", "", 5); return err }, sent{"GET", "/admin/audit?limit=5&zoneId=Z", "", "", ""}},
+		{func() error { _, err := c.Changes(ctx, "", "api", 5); return err }, sent{"GET", "/admin/audit?limit=5&policy=api", "", "", ""}},
 	}
 	for _, step := range steps {
 		if err := step.call(); err != nil || got != step.want {

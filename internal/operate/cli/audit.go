@@ -3,12 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -16,7 +18,7 @@ import (
 // usualChanges is how many changes are shown when nobody says otherwise.
 const usualChanges = 50
 
-// recorded is one entry of a record.
+// recorded is one entry of the record.
 type recorded struct {
 	name, by string
 	atMillis int64
@@ -24,58 +26,51 @@ type recorded struct {
 	changes []string
 }
 
-// record returns a command that prints a record of changes. read reads that of a name,
-// or all of it where the name is "", and returns the entries and the server's answer.
-func (c *connection) record(use, short, title string,
-	read func(ctx context.Context, s *session, name string, most int) ([]recorded, []byte, error),
-) *cobra.Command {
+// audit is queue-server audit: the record of zones and policies, also of those that were deleted.
+func (c *connection) audit() *cobra.Command {
+	var policy string
 	var most int
-	command := c.command(use, short, func(ctx context.Context, s *session, args []string) error {
-		if most < 1 {
-			return Usage("--limit is %d, must be 1 or more", most)
-		}
-		entries, text, err := read(ctx, s, strings.Join(args, ""), most) // one argument, or none
-		if err != nil || s.json {
-			return s.printReply(text, err)
-		}
-		if len(entries) == 0 {
-			s.say("The record has no such changes.")
-			return nil
-		}
-		t := &table{columns: []column{{title: title}, {title: "WHEN"}, {title: "WHO"}, {title: "CHANGE"}}}
-		for _, e := range entries {
-			for _, one := range e.changes { // each whole by itself, so that grep finds all of it
-				t.add(e.name, time.UnixMilli(e.atMillis).UTC().Format(time.RFC3339), cmp.Or(e.by, "-"), one)
+	command := c.command("audit [ZONE]", "The record of changes of zones and policies: when, who, what was and what is.",
+		func(ctx context.Context, s *session, args []string) error {
+			zoneID := strings.Join(args, "") // one argument, or none
+			switch {
+			case most < 1:
+				return Usage("--limit is %d, must be 1 or more", most)
+			case zoneID != "" && policy != "":
+				return Usage("name a zone or, with --policy, a policy, not both")
 			}
-		}
-		return s.print(t)
-	})
+			reply, err := s.Changes(ctx, zoneID, policy, most)
+			if err != nil || s.json {
+				return s.printReply(reply.JSON, err)
+			}
+			all := record(reply.Value)
+			if len(all) == 0 {
+				s.say("The record has no such changes.")
+				return nil
+			}
+			t := &table{columns: []column{{title: "NAME"}, {title: "WHEN"}, {title: "WHO"}, {title: "CHANGE"}}}
+			for _, e := range all[:min(len(all), most)] {
+				for _, one := range e.changes { // each whole by itself, so that grep finds all of it
+					t.add(e.name, time.UnixMilli(e.atMillis).UTC().Format(time.RFC3339), cmp.Or(e.by, "-"), one)
+				}
+			}
+			return s.print(t)
+		})
+	command.Flags().StringVar(&policy, "policy", "", "the changes of this `POLICY`, and no others")
 	command.Flags().IntVarP(&most, "limit", "n", usualChanges, "the most changes that are shown, newest first")
 	return command
 }
 
-// audit is queue-server audit: the record of zones, also of those that were deleted.
-func (c *connection) audit() *cobra.Command {
-	return c.record("audit [ZONE]", "The record of changes: when, who, what was and what is.", "ZONE",
-		func(ctx context.Context, s *session, name string, most int) (all []recorded, text []byte, err error) {
-			reply, err := s.Changes(ctx, name, most)
-			for _, c := range reply.Value.Changes {
-				all = append(all, recorded{c.ZoneID, c.By, c.AtMillis, zoneChange(c)})
-			}
-			return all, reply.JSON, err
-		})
-}
-
-// auditLimits is queue-server limits audit.
-func (c *connection) auditLimits() *cobra.Command {
-	return c.record("audit [POLICY]", "The record of changes of policies: when, who, what was and what is.", "POLICY",
-		func(ctx context.Context, s *session, name string, most int) (all []recorded, text []byte, err error) {
-			reply, err := s.LimitChanges(ctx, name, most)
-			for _, c := range reply.Value.Policies {
-				all = append(all, recorded{c.Policy, c.By, c.AtMillis, policyChange(c)})
-			}
-			return all, reply.JSON, err
-		})
+// record is the entries of both lists, the newest first.
+func record(changes adminclient.Changes) (all []recorded) {
+	for _, c := range changes.Changes {
+		all = append(all, recorded{c.ZoneID, c.By, c.AtMillis, zoneChange(c)})
+	}
+	for _, c := range changes.Policies {
+		all = append(all, recorded{"policy " + c.Policy, c.By, c.AtMillis, policyChange(c)})
+	}
+	slices.SortStableFunc(all, func(a, b recorded) int { return cmp.Compare(b.atMillis, a.atMillis) })
+	return all
 }
 
 // zoneChange says what a change did to a zone, one setting each.

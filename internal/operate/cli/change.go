@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -13,41 +12,26 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// maxTries bounds how often a change is put on top of others' changes. Whoever
-// loses five times in a row has met a script, and should know.
-const maxTries = 5
-
 // made is what a change has made of a zone.
 type made struct {
 	was zone.Settings
 	now adminclient.Reply[zone.Settings]
 }
 
-// change sets the settings that wanted returns for those that the zone has now,
-// and returns both. What others change meanwhile is not lost, and is not told
-// as what this command has done. Nothing is sent when wanted returns none.
+// change sets the settings that wanted returns for those that the zone has now, and returns both. Where others change
+// the zone meanwhile, nothing is changed, and the error is adminclient.ErrConflict. Nothing is sent when wanted
+// returns none.
 func (s *session) change(ctx context.Context, zoneID string, wanted func(was zone.Settings) (map[string]any, error)) (made, error) {
-	for try := 1; ; try++ {
-		was, err := s.Zone(ctx, zoneID)
-		if err != nil {
-			return made{}, err
-		}
-		settings, err := wanted(was.Value)
-		if err != nil {
-			return made{}, err
-		}
-		if len(settings) == 0 {
-			return made{was.Value, was}, nil
-		}
-		now, err := s.Change(ctx, zoneID, settings, was.Version)
-		switch {
-		case err == nil:
-			return made{was.Value, now}, nil
-		case errors.Is(err, adminclient.ErrConflict) && try < maxTries:
-		default:
-			return made{}, err
-		}
+	was, err := s.Zone(ctx, zoneID)
+	if err != nil {
+		return made{}, err
 	}
+	settings, err := wanted(was.Value)
+	if err != nil || len(settings) == 0 {
+		return made{was.Value, was}, err
+	}
+	now, err := s.Change(ctx, zoneID, settings, was.Version)
+	return made{was.Value, now}, err
 }
 
 // tell prints what a change has done, what that means for the line, and how to undo it.
@@ -144,7 +128,7 @@ func (c *connection) resume() *cobra.Command {
 
 // limitBefore returns the limit that a paused zone had before, from the record.
 func (s *session) limitBefore(ctx context.Context, paused *zone.Settings) (int64, error) {
-	reply, err := s.Changes(ctx, paused.ZoneID, zone.MaxChanges)
+	reply, err := s.Changes(ctx, paused.ZoneID, "", zone.MaxChanges)
 	if err != nil {
 		return 0, err
 	}

@@ -21,7 +21,7 @@ func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 			c.setTo("close ZONE", "Take no newcomers: mode closed. Those who wait go on being let in.", "mode", zone.ModeClosed),
 			c.createZone(), c.deleteZone(), c.applyZones(fileKeys)),
 		group("limits", "Look at what one client may take, and change it.",
-			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.auditLimits(), c.deleteLimit()),
+			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.deleteLimit()),
 		c.events(), c.stats(), c.audit(), simulateCommand(t, fileKeys), demoCommand(t), rehearseCommand(t),
 	}
 }

@@ -14,7 +14,7 @@
 //	watch.go     zones watch
 //	limits.go    limits list, show
 //	apply.go     apply and delete, for zones and for policies; plan.go finds what differs from a file
-//	audit.go     the records of changes
+//	audit.go     the record of changes
 //	events.go    events list, hold, move, open, cancel; verify.go checks a draw
 //	stats.go     stats
 //	simulate.go  simulate, also with --event; demo.go draws a crowd

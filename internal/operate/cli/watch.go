@@ -28,7 +28,7 @@ const (
 )
 
 // watch is queue-server zones watch. It shows zones until ctx ends: as a table that is
-// drawn anew on a terminal, else as a line a zone.
+// drawn anew on a terminal, else as a line of JSON a zone.
 func (c *connection) watch() *cobra.Command {
 	var every time.Duration
 	var count int
@@ -61,8 +61,6 @@ type watcher struct {
 	// last is what was seen last, and away is since when the server does not answer.
 	last []zoneView
 	away time.Time
-	// titled says that a line of titles was printed.
-	titled bool
 }
 
 // run looks every so often and shows what it found, until ctx ends, count looks
@@ -153,19 +151,8 @@ func (w *watcher) show(at time.Time, err error) {
 	if said != "" {
 		_, _ = fmt.Fprintf(w.Stderr, "%s %s\n", at.Format(time.TimeOnly), said)
 	}
-	switch {
-	case err != nil:
-	case w.json:
+	if err == nil {
 		w.printJSON(at)
-	default:
-		lines := watchTable(w.last).lines()
-		if w.titled {
-			lines = lines[1:]
-		}
-		w.titled = true
-		for _, text := range lines {
-			w.say("%s%s%s", at.Format(time.TimeOnly), gap, text)
-		}
 	}
 }
 
@@ -223,7 +210,7 @@ func troubleWord(err error) string {
 	return "no answer"
 }
 
-// watchedZone is a line of zones watch --json.
+// watchedZone is a line of zones watch where nothing is drawn.
 type watchedZone struct {
 	// WatchedAt is when this machine asked, in Unix milliseconds.
 	WatchedAt int64  `json:"watchedAt"`

@@ -48,7 +48,7 @@ func TestWatchSurvivesARestart(t *testing.T) {
 			Getenv: withToken, Stdout: out, Stderr: errOut,
 		})
 	}()
-	out.await(t, "Z     queue")
+	out.await(t, `"zoneId":"Z","stats":{`)
 	set("gone")
 	errOut.await(t, "Trying again\n")
 	set("stats")

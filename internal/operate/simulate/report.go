@@ -117,15 +117,16 @@ func (c *crowd) visits(out *Report, rates window.Rates) {
 
 // told compares what visitors were told with what became.
 func (c *crowd) told(out *Report, windowMillis int64) {
-	e := measure.EstimatesOf(func(yield func(measure.Entered) bool) {
+	var all measure.Told
+	all, out.Thirds = measure.EstimatesOf(func(yield func(measure.Entered) bool) {
 		for i := range c.visitors {
 			v := &c.visitors[i]
 			if v.state == inside && !yield(measure.Entered{JoinedMicros: v.joined, EnteredMicros: v.admitted, Told: v.estimates}) {
 				return
 			}
 		}
-	}, windowMillis, func(_, _ int64) bool { return false })
-	out.EstimateErrorP50, out.EstimateErrorP90, out.EstimateCovered, out.Thirds = e.All.ErrorP50, e.All.ErrorP90, e.All.Covered, e.Thirds
+	}, windowMillis)
+	out.EstimateErrorP50, out.EstimateErrorP90, out.EstimateCovered = all.ErrorP50, all.ErrorP90, all.Covered
 }
 
 //go:embed report.tmpl
