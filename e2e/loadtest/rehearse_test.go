@@ -11,7 +11,7 @@ import (
 )
 
 // scripts is the folder of the crowds.
-const scripts = "k6"
+const scripts = "../../loadtest/k6"
 
 // TestTheVisitorKeepsAllRules has visitors of the crowds play every act, with shorter
 // pauses: what a load test shows is worth nothing if its crowd is not what apps do.
