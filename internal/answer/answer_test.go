@@ -190,30 +190,3 @@ func TestCodecAllocates(t *testing.T) {
 		t.Errorf("Decode: %v allocations, want 2", got)
 	}
 }
-
-func BenchmarkAppendJSON(b *testing.B) {
-	a := waitingAnswer()
-	b.Run("append", func(b *testing.B) {
-		b.ReportAllocs()
-		buf := make([]byte, 0, 1024)
-		for b.Loop() {
-			buf = a.AppendJSON(buf[:0])
-		}
-	})
-	b.Run("encoding-json", func(b *testing.B) {
-		b.ReportAllocs()
-		var buf bytes.Buffer
-		for b.Loop() {
-			buf.Reset()
-			if err := json.NewEncoder(&buf).Encode(document{
-				ZoneID: a.ZoneID, Token: a.Token,
-				Waiting: &waiting{
-					Position: a.Line.Position, Total: a.Line.State.Waiting, EstimatedWait: a.Line.EstimateMillis,
-					PollingPeriod: a.Line.PeriodMillis, ArrivedAtMicros: a.Line.Place.ArrivedAtMicros,
-				},
-			}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}

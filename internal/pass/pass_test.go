@@ -114,19 +114,6 @@ func TestIssueContent(t *testing.T) {
 	}
 }
 
-// The pass of one admission is the same on every server, so of every release, unless the
-// CHANGELOG says otherwise.
-func TestPassIsFrozen(t *testing.T) {
-	t.Parallel()
-	const want = "eyJhbGciOiJFZERTQSIsImtpZCI6IkVra3RMUGVSQ0hldEZDdEpLU2wtbm81UHhzemNObEotWUpxOXRGSktLdXMiLCJ0eXAiOiJKV1QifQ" +
-		".eyJ6b25lIjoiVEVTVF9aT05FIiwiYXVkIjoiVEVTVF9aT05FIiwiaXNzIjoid2FpdGluZ3Jvb20iLCJzdWIiOiIwMTIzNDU2Nzg5YWJjZGVmIi" +
-		"wiZXhwIjoxNzk1MjIzNzM0LCJpYXQiOjE3OTUyMjM0MzQsImp0aSI6IjliYzA0MTJhLTc3YmQtODUzMi1iYjU3LWYzZmViZDUxM2ViMiJ9" +
-		".rrPybwwHCMWBxbLYR9c_1NaAz59pxD-fzZBH0-2uaPmWBHvyiSoO6KZ8uf98RzrxrzLLgzxqKicmQmDETdueBQ"
-	if got := issue(t, newSigner(t, 1), grant); got != want {
-		t.Errorf("pass is %s, want %s", got, want)
-	}
-}
-
 // TestIssuer: another installation's passes are not accepted, though it has the secret.
 func TestIssuer(t *testing.T) {
 	t.Parallel()
@@ -146,51 +133,6 @@ func TestIssuer(t *testing.T) {
 		if s, err := pass.NewSigner(issuer, secret(1)); !errors.Is(err, pass.ErrIssuer) || s != nil {
 			t.Errorf("%q: %v, %v", issuer, s, err)
 		}
-	}
-}
-
-func TestIssueLocal(t *testing.T) {
-	t.Parallel()
-	signer, local := newSigner(t, 1), grant
-	local.Local = true
-	_, claims := parts(t, issue(t, signer, local))
-	if claims["local"] != true {
-		t.Errorf("local is %v, want true", claims["local"])
-	}
-	if got, err := signer.Verify(issue(t, signer, local), during); err != nil || !got.Local {
-		t.Errorf("Verify = %+v, %v, want a local grant", got, err)
-	}
-}
-
-// Times are rounded down, so that no pass outlives its admission.
-func TestIssueRoundsDown(t *testing.T) {
-	t.Parallel()
-	signer := newSigner(t, 1)
-	for _, tt := range []struct{ millis, seconds int64 }{
-		{1_795_223_434_000, 1_795_223_434},
-		{1_795_223_434_001, 1_795_223_434},
-		{1_795_223_434_999, 1_795_223_434},
-		{1_795_223_435_000, 1_795_223_435},
-	} {
-		g := grant
-		g.AdmittedAtMillis, g.ExpiresAtMillis = tt.millis, tt.millis+300_000
-		_, claims := parts(t, issue(t, signer, g))
-		if claims["iat"] != float64(tt.seconds) || claims["exp"] != float64(tt.seconds+300) {
-			t.Errorf("%d ms: iat %v, exp %v, want %d and 300 more", tt.millis, claims["iat"], claims["exp"], tt.seconds)
-		}
-	}
-}
-
-// A poll that is repeated, on this server or another, gets the same bytes.
-func TestIssueIsDeterministic(t *testing.T) {
-	t.Parallel()
-	here, there := newSigner(t, 1, 2), newSigner(t, 1)
-	first := issue(t, here, grant)
-	if again := issue(t, here, grant); again != first {
-		t.Errorf("asked again: %s, then %s", first, again)
-	}
-	if other := issue(t, there, grant); other != first {
-		t.Errorf("another server: %s, then %s", first, other)
 	}
 }
 
@@ -251,39 +193,10 @@ func TestIssueRefuses(t *testing.T) {
 		{"no end", func(g *pass.Grant) { g.ExpiresAtMillis = 0 }},
 		{"over when it begins", func(g *pass.Grant) { g.ExpiresAtMillis = g.AdmittedAtMillis }},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			g := grant
-			tt.change(&g)
-			if got, err := signer.Issue(g); !errors.Is(err, pass.ErrGrant) || got != "" {
-				t.Errorf("Issue = %q, %v, want ErrGrant", got, err)
-			}
-		})
-	}
-}
-
-// A protected service needs a JSON reader and Ed25519, no library of ours.
-func TestVerifyWithoutLibrary(t *testing.T) {
-	t.Parallel()
-	signer := newSigner(t, 2, 1)
-	_, keys := publicKeys(t, signer.JWKS())
-	for _, n := range []int{1, 2} {
-		p := issue(t, newSigner(t, n), grant)
-		header, claims := parts(t, p)
-		kid, ok := header["kid"].(string)
-		if !ok || keys[kid] == nil {
-			t.Fatalf("secret %d: kid %v is not published", n, header["kid"])
-		}
-		dot := strings.LastIndexByte(p, '.')
-		signature, err := base64.RawURLEncoding.DecodeString(p[dot+1:])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !ed25519.Verify(keys[kid], []byte(p[:dot]), signature) {
-			t.Errorf("secret %d: the signature is wrong", n)
-		}
-		if claims["zone"] != grant.ZoneID {
-			t.Errorf("secret %d: zone is %v", n, claims["zone"])
+		g := grant
+		tt.change(&g)
+		if got, err := signer.Issue(g); !errors.Is(err, pass.ErrGrant) || got != "" {
+			t.Errorf("%s: Issue = %q, %v, want ErrGrant", tt.name, got, err)
 		}
 	}
 }
@@ -319,20 +232,18 @@ func TestRotation(t *testing.T) {
 		{"the new one signs", swapped, underNew, []string{underOld, underNew}, nil},
 		{"the old one dropped", renewed, underNew, []string{underNew}, []string{underOld}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if got := issue(t, tt.signer, grant); got != tt.issues {
-				t.Errorf("pass is %s, want %s", got, tt.issues)
+		t.Log(tt.name)
+		if got := issue(t, tt.signer, grant); got != tt.issues {
+			t.Errorf("pass is %s, want %s", got, tt.issues)
+		}
+		for _, p := range tt.verifies {
+			if got, err := tt.signer.Verify(p, during); err != nil || got != wholeSeconds(grant) {
+				t.Errorf("Verify(%s) = %+v, %v", p, got, err)
 			}
-			for _, p := range tt.verifies {
-				if got, err := tt.signer.Verify(p, during); err != nil || got != wholeSeconds(grant) {
-					t.Errorf("Verify(%s) = %+v, %v", p, got, err)
-				}
-			}
-			for _, p := range tt.refuses {
-				refuse(t, tt.signer, p, during, pass.ErrInvalid)
-			}
-		})
+		}
+		for _, p := range tt.refuses {
+			refuse(t, tt.signer, p, during, pass.ErrInvalid)
+		}
 	}
 }
 
@@ -444,10 +355,8 @@ func TestVerifyRefusesOtherClaims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			refuse(t, signer, p, during, pass.ErrInvalid)
-		})
+		t.Log(name)
+		refuse(t, signer, p, during, pass.ErrInvalid)
 	}
 }
 
