@@ -16,9 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
-// BenchmarkPoll compares a poll, all but the store, with a bare echo handler
-// that binds the same request and writes the same answer, and does nothing in
-// between: it checks no signature and makes no token.
+// BenchmarkPoll measures a poll, all but the store. cmd/queue-bench compares it with a bare handler.
 func BenchmarkPoll(b *testing.B) {
 	r := newRoom(b)
 	place, tok := r.join(b)
@@ -26,20 +24,8 @@ func BenchmarkPoll(b *testing.B) {
 	waiting := line.Told{EstimateMillis: 61000, Answer: line.Answer{
 		Status: line.Waiting, Place: place, Position: 1234, PeriodMillis: 9400, State: line.State{Waiting: 5000},
 	}}
-
-	b.Run("bare-echo", func(b *testing.B) {
-		repeat(b, bareRoutes(waiting), body)
-	})
-	b.Run("room", func(b *testing.B) {
-		service := entry.New(always{answer: waiting}, answer.NewIssuer(r.tokens, r.passes), deaf{})
-		repeat(b, routes(service, nil, slog.New(slog.DiscardHandler), deaf{}), body)
-	})
-}
-
-// repeat sends one request again and again, and reuses all that net/http
-// would bring along, so that only the handler is measured.
-func repeat(b *testing.B, h http.Handler, body string) {
-	b.Helper()
+	service := entry.New(always{answer: waiting}, answer.NewIssuer(r.tokens, r.passes), deaf{})
+	h := routes(service, nil, slog.New(slog.DiscardHandler), deaf{})
 	in := strings.NewReader(body)
 	req := httptest.NewRequest(http.MethodPost, "/traffic/entry", in)
 	req.Header.Set("Content-Type", "application/json")

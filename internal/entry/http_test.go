@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -38,38 +39,6 @@ func routes(s *entry.Service, keys []byte, log *slog.Logger, meter problem.Meter
 	e.POST("/traffic/entry", h.Poll)
 	e.GET("/.well-known/jwks.json", h.Keys)
 	return e
-}
-
-// bareRoutes is one echo handler and nothing else: see BenchmarkPoll.
-func bareRoutes(a line.Told) http.Handler {
-	e := echo.New()
-	e.POST("/traffic/entry", func(c echo.Context) error { return bare(c, a) })
-	return e
-}
-
-func bare(c echo.Context, a line.Told) error {
-	var in struct {
-		ZoneID string `json:"zoneId"`
-		Token  string `json:"token"`
-	}
-	if err := c.Bind(&in); err != nil {
-		return err
-	}
-	type waiting struct {
-		Position        int64 `json:"position"`
-		Total           int64 `json:"total"`
-		EstimatedWait   int64 `json:"estimatedWait"`
-		PollingPeriod   int64 `json:"pollingPeriod"`
-		ArrivedAtMicros int64 `json:"arrivedAtMicros"`
-	}
-	return c.JSON(http.StatusOK, struct {
-		ZoneID   string  `json:"zoneId"`
-		Token    string  `json:"token"`
-		CanEnter bool    `json:"canEnter"`
-		Waiting  waiting `json:"waiting"`
-	}{in.ZoneID, in.Token, false, waiting{
-		a.Position, a.State.Waiting, a.EstimateMillis, a.PeriodMillis, a.Place.ArrivedAtMicros,
-	}})
 }
 
 func TestPollWhileWaiting(t *testing.T) {
@@ -149,9 +118,6 @@ func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 	}
 }
 
-// TestPassesAfterTheClockWasWrong: it was an hour fast when somebody joined, and was set
-// right. Until the zone's clock has caught up, ten hours later, no pass begins in the
-// future or outlives its admission, and a repeated poll gets the same answer.
 // TestPollUsesTheTicket: who is let into a zone by invitation has used the ticket, also where
 // the answer that let in was lost; who waits has not.
 func TestPollUsesTheTicket(t *testing.T) {
@@ -235,6 +201,9 @@ func TestPollWhenSoldOut(t *testing.T) {
 	}
 }
 
+// TestPassesAfterTheClockWasWrong: it was an hour fast when somebody joined, and was set
+// right. Until the zone's clock has caught up, ten hours later, no pass begins in the
+// future or outlives its admission, and a repeated poll gets the same answer.
 func TestPassesAfterTheClockWasWrong(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -284,21 +253,6 @@ func claimsOf(t *testing.T, pass string) jwt.RegisteredClaims {
 	return c
 }
 
-// A visitor who holds a token of a retiring secret is given one of the newest.
-func TestPollMovesToTheNewestSecret(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	place, _ := r.join(t)
-	retiring, err := token.NewKeys(oldSecret)
-	must(t, err)
-	d := read(t, r.poll(retiring.Sign(zoneID, place)))
-	newest, err := token.NewKeys(newSecret)
-	must(t, err)
-	if got, err := newest.Verify(zoneID, d.Token); err != nil || got.ID != place.ID || got.ArrivedAtMicros != place.ArrivedAtMicros {
-		t.Errorf("got a token of %+v, %v, want one of %+v under the newest secret", got, err, place)
-	}
-}
-
 func TestPollRefuses(t *testing.T) {
 	r := newRoom(t)
 	place, tok := r.join(t)
@@ -315,20 +269,14 @@ func TestPollRefuses(t *testing.T) {
 		detail string // how it begins
 		zone   string // under which it is counted
 	}{
-		"no body":            {``, 400, "invalid_request", "body must be a JSON object", ""},
-		"not JSON":           {`zoneId=TEST_ZONE`, 400, "invalid_request", "body must be a JSON object", ""},
-		"cut off":            {`{"zoneId":"TEST_ZONE"`, 400, "invalid_request", "body is not valid JSON", ""},
 		"trailing garbage":   {body(zoneID, tok) + "x", 400, "invalid_request", "body must end after", ""},
 		"not UTF-8":          {body(zoneID, "\xff"), 400, "invalid_request", "body is not valid JSON", ""},
 		"no zoneId":          {`{"token":"x"}`, 400, "invalid_request", "zoneId is missing", ""},
-		"zoneId null":        {`{"zoneId":null,"token":"x"}`, 400, "invalid_request", "zoneId is missing", ""},
 		"zoneId a number":    {`{"zoneId":5,"token":"x"}`, 400, "invalid_request", "zoneId must be a string", ""},
 		"zoneId malformed":   {body("a{b}", "x"), 400, "invalid_request", "zoneId must be 1 to 64", ""},
-		"zoneId too long":    {body(strings.Repeat("z", 65), "x"), 400, "invalid_request", "zoneId must be 1 to 64", ""},
 		"no token":           {body(zoneID, ""), 400, "invalid_request", "token is missing", ""},
 		"token an object":    {`{"zoneId":"Z","token":{}}`, 400, "invalid_request", "token must be a string", ""},
 		"token too long":     {body(zoneID, strings.Repeat("A", 257)), 400, "invalid_request", "token must not be longer", ""},
-		"token garbage":      {body(zoneID, strings.Repeat("A", 256)), 401, "token_invalid", "The token was not made", zoneID},
 		"token altered":      {body(zoneID, "B"+tok[1:]), 401, "token_invalid", "The token was not made", zoneID},
 		"token of other key": {body(zoneID, foreign.Sign(zoneID, place)), 401, "token_invalid", "The token was not made", zoneID},
 		"token of other zone": {
@@ -396,11 +344,11 @@ func TestPollReadsBodiesUpToTheBound(t *testing.T) {
 func TestPollBodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	broken := io.MultiReader(strings.NewReader(`{"zoneId":`), failing{})
+	broken := io.MultiReader(strings.NewReader(`{"zoneId":`), iotest.ErrReader(io.ErrUnexpectedEOF))
 	if w := r.send(broken); w.Code != 400 || read(t, w).Detail != "body could not be read to its end" {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	if w := r.send(stalled{}); w.Code != 408 || w.Header().Get("Retry-After") == "" {
+	if w := r.send(iotest.ErrReader(os.ErrDeadlineExceeded)); w.Code != 408 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("a body that stalls: got %d %s", w.Code, w.Body)
 	}
 	limited := httptest.NewRequest(http.MethodPost, "/traffic/entry", io.MultiReader(strings.NewReader(`{"zoneId":"Z"}`)))
@@ -410,15 +358,6 @@ func TestPollBodyThatBreaksOff(t *testing.T) {
 		t.Errorf("beyond the server's own bound: got %d %s", w.Code, w.Body)
 	}
 }
-
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
-// stalled is a body of which nothing came until the listener's time was over.
-type stalled struct{}
-
-func (stalled) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 func TestPollWhenTheStoreFails(t *testing.T) {
 	t.Parallel()

@@ -3,8 +3,6 @@ package site_test
 import (
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"testing"
 
 	"github.com/labstack/echo/v4"
 
@@ -25,16 +23,4 @@ func (r *room) server(roomURL string) http.Handler {
 		e.RouteNotFound(path, h.Ask)
 	}
 	return e
-}
-
-// BenchmarkBareEcho measures the least that an answer of echo costs.
-func BenchmarkBareEcho(b *testing.B) {
-	e := echo.New()
-	e.GET("/site/:zoneId", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
-	w, req := silent{http.Header{}}, httptest.NewRequest(http.MethodGet, "/site/SHOP", http.NoBody)
-	b.ReportAllocs()
-	for b.Loop() {
-		clear(w.header)
-		e.ServeHTTP(w, req)
-	}
 }

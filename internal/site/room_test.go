@@ -53,7 +53,6 @@ type room struct {
 	now    time.Time
 	away   error // what the store answers instead
 	hangs  bool  // the store answers only when its caller has gone
-	slow   bool  // Spend answers only when its caller has gone
 	joins  int
 	counts map[string]int
 	keys   *token.Keys
@@ -129,12 +128,8 @@ func (r *room) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 // Spend is the store's, which all servers share.
 func (r *room) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
 	r.mu.Lock()
-	away, slow := r.away, r.slow
+	away := r.away
 	r.mu.Unlock()
-	if slow {
-		<-ctx.Done()
-		return false, ctx.Err()
-	}
 	if away != nil {
 		return false, away
 	}

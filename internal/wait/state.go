@@ -129,9 +129,6 @@ func (s State) in(accept string) (_ State, alike bool) {
 	return s, len(s.messages.Languages())+len(s.soldOut.Languages())+len(s.texts.Languages()) == 0
 }
 
-// errStateLost is the error of a reading that panicked.
-var errStateLost = errors.New("wait: state: the reading did not end")
-
 // states remembers the state of each zone for StateMaxAge. So a crowd without a cache in front costs one reading from
 // the store for each zone and second, failed readings included. A name under which no zone was ever found is not
 // remembered, so that made-up names fill no memory.
@@ -178,9 +175,9 @@ func (s *Service) refresh(ctx context.Context, zoneID string) error {
 	if snap, fresh := s.states.get(zoneID); fresh {
 		return snap.err
 	}
-	snap := snapshot{at: s.states.now(), err: errStateLost}
-	defer func() { s.states.keep(zoneID, snap) }()
+	snap := snapshot{at: s.states.now()}
 	snap.state, snap.err = s.readState(ctx, zoneID)
+	s.states.keep(zoneID, snap)
 	return snap.err
 }
 

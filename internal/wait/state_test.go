@@ -1,15 +1,12 @@
 package wait_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -124,81 +121,6 @@ func TestStateOfAStoreThatIsAway(t *testing.T) {
 	look(zoneID, line.ErrZoneDeleted, 0) // it is the settings that are not found
 	r.set(t, func(*zone.Settings) {})
 	look(zoneID, nil, 1) // and that is not remembered
-}
-
-// All who ask while the store is being asked wait for its answer, and whoever
-// gives up does not take the others along.
-func TestStateIsAskedForOnceByMany(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
-		r.store.gate = make(chan struct{})
-		impatient, cancel := context.WithCancel(t.Context())
-		first := make(chan error, 1)
-		go func() {
-			_, err := r.service.State(impatient, zoneID)
-			first <- err
-		}()
-		synctest.Wait()
-
-		var all sync.WaitGroup
-		errs := make(chan error, 101)
-		for range 100 {
-			all.Go(func() {
-				_, err := r.service.State(t.Context(), zoneID)
-				errs <- err
-			})
-		}
-		all.Go(func() {
-			_, err := r.service.State(impatient, zoneID)
-			errs <- err
-		})
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
-		if err := <-errs; !errors.Is(err, context.Canceled) {
-			t.Errorf("the one who gave up got %v", err)
-		}
-		close(r.store.gate)
-		all.Wait()
-		close(errs)
-		for err := range errs {
-			if err != nil {
-				t.Errorf("one who waited got %v", err)
-			}
-		}
-		// The first asked for all. By now it may see its answer, or that it
-		// hung up.
-		if err := <-first; err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("the first got %v", err)
-		}
-		if asked := r.store.asked(); len(asked) != 1 {
-			t.Errorf("the store was asked %q", asked)
-		}
-	})
-}
-
-// A refresh that panics fails those who wait for it, and not for ever.
-func TestStateAfterAPanic(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	_, err := r.service.State(t.Context(), zoneID)
-	must(t, err)
-	r.clock.forward(wait.StateMaxAge)
-	lines := r.store.Store
-	r.store.Store = nil // the next call panics
-	func() {
-		defer func() { _ = recover() }()
-		_, _ = r.service.State(t.Context(), zoneID)
-	}()
-	r.store.Store = lines
-	if got, err := r.service.State(t.Context(), zoneID); err == nil {
-		t.Errorf("got %+v from a refresh that did not end", got)
-	}
-	r.clock.forward(wait.StateMaxAge)
-	if _, err := r.service.State(t.Context(), zoneID); err != nil {
-		t.Errorf("a second later: %v", err)
-	}
 }
 
 // Zones that nobody asks about any more leave the cache.

@@ -114,7 +114,7 @@ func checkCode(answer *openapi3.Response, x Exchange) error {
 	if media == nil || len(x.Body) == 0 {
 		return nil
 	}
-	var got Problem
+	var got problem
 	err := json.Unmarshal(x.Body, &got)
 	switch {
 	case err != nil:
@@ -140,7 +140,7 @@ func (d *Document) CheckProblem(ctx context.Context, x Exchange) error {
 }
 
 func (d *described) checkProblem(ctx context.Context, x Exchange) error {
-	var got Problem
+	var got problem
 	if err := json.Unmarshal(x.Body, &got); err != nil || got.Code == "" {
 		return errors.New("the operation is not described, and this is no problem")
 	}

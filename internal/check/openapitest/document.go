@@ -2,7 +2,6 @@ package openapitest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,52 +130,9 @@ func (d *Document) Operations() ([]string, error) {
 	return all, nil
 }
 
-// Problem is a problem as a document describes it.
-type Problem struct {
+// problem is what is looked at of a problem.
+type problem struct {
 	Code   string `json:"code"`
-	Title  string `json:"title"`
-	Detail string `json:"detail"`
 	Type   string `json:"type"`
 	Status int    `json:"status"`
-	// RetryMin and RetryMax bound Retry-After, in seconds; 0 where there is none. RetryOptional: not every problem of the
-	// response has one.
-	RetryMin, RetryMax int  `json:"-"`
-	RetryOptional      bool `json:"-"`
-	// Challenge is the WWW-Authenticate that goes with it.
-	Challenge string `json:"-"`
-}
-
-// Problems returns the examples of problems, each described once or many times.
-func (d *Document) Problems() ([]Problem, error) {
-	doc, err := d.load()
-	if err != nil {
-		return nil, err
-	}
-	var all []Problem
-	for _, res := range doc.Components.Responses {
-		media := res.Value.Content[problemType]
-		if media == nil {
-			continue
-		}
-		for code, example := range media.Examples {
-			var p Problem
-			text, err := json.Marshal(example.Value.Value)
-			if err == nil {
-				err = json.Unmarshal(text, &p)
-			}
-			if err != nil || p.Code != code {
-				return nil, fmt.Errorf("openapitest: the example %s is %+v: %w", code, p, err)
-			}
-			if retry := res.Value.Headers["Retry-After"]; retry != nil {
-				s := retry.Value.Schema.Value
-				p.RetryMin, p.RetryMax, p.RetryOptional = int(*s.Min), int(*s.Max), !retry.Value.Required
-			}
-			if challenge := res.Value.Headers["WWW-Authenticate"]; challenge != nil {
-				p.Challenge, _ = challenge.Value.Schema.Value.Enum[0].(string)
-			}
-			all = append(all, p)
-		}
-	}
-	slices.SortFunc(all, func(a, b Problem) int { return strings.Compare(a.Code, b.Code) })
-	return slices.Compact(all), nil
 }

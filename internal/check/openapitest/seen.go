@@ -25,7 +25,7 @@ func (d *Document) note(doc *described, x Exchange) {
 	if err != nil || x.Request.Method == http.MethodHead {
 		return
 	}
-	var p Problem
+	var p problem
 	ref := route.Operation.Responses.Value(strconv.Itoa(x.Status))
 	if ref != nil && ref.Value.Content[problemType] != nil && json.Unmarshal(x.Body, &p) != nil {
 		return // it was found good, so that it is one
