@@ -57,7 +57,7 @@ func TestComplete(t *testing.T) {
 		{"zones set TICKETS mode=", "mode=queue mode=open mode=closed"},
 		{"zones set TICKETS onStoreFailure=h", "onStoreFailure=hold"},
 		{"zones set TICKETS perMinute=6", ""},
-		{"zones resume TICKETS --per", "--per-minute"},
+		{"audit --pol", "--policy"},
 		{"zones apply --ch", "--check"},
 		{"zones apply -f ", fileNames},
 		{"zones apply --file ", fileNames},

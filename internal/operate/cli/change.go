@@ -108,22 +108,14 @@ func (c *connection) setTo(use, short, name string, value any) *cobra.Command {
 
 // resume is queue-server zones resume.
 func (c *connection) resume() *cobra.Command {
-	var perMinute int64
-	command := c.changeZone("resume ZONE", "Undo a pause: the limit that the record of changes has from before.",
+	return c.changeZone("resume ZONE", "Undo a pause: the limit that the record of changes has from before.",
 		func(ctx context.Context, s *session, _ []string, was zone.Settings) (map[string]any, error) {
-			switch {
-			case perMinute < 0:
-				return nil, Usage("--per-minute is %d, must be 1 or more", perMinute)
-			case perMinute > 0:
-				return map[string]any{perMinuteKey: perMinute}, nil
-			case was.PerMinute > 0:
+			if was.PerMinute > 0 {
 				return nil, nil
 			}
 			limit, err := s.limitBefore(ctx, &was)
 			return map[string]any{perMinuteKey: limit}, err
 		})
-	command.Flags().Int64Var(&perMinute, "per-minute", 0, "`N`, the limit; the last one that was not 0, from the record of changes, when absent")
-	return command
 }
 
 // limitBefore returns the limit that a paused zone had before, from the record.
@@ -140,6 +132,6 @@ func (s *session) limitBefore(ctx context.Context, paused *zone.Settings) (int64
 			return limit, nil
 		}
 	}
-	return 0, Usage("the record of changes does not say what %s let in before; say it: queue-server zones resume %s --per-minute N",
+	return 0, Usage("the record of changes does not say what %s let in before; say it: queue-server zones set %s perMinute=N",
 		paused.ZoneID, paused.ZoneID)
 }

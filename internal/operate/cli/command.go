@@ -83,11 +83,6 @@ func CompleteFiles(command *cobra.Command, flag string) {
 	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
 }
 
-// completeOf has shells complete a flag that has few values.
-func completeOf(command *cobra.Command, flag string, values []string) {
-	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // as above
-}
-
 // completeSetting returns the names of settings, and the values of those that have few.
 func completeSetting(word string) ([]string, cobra.ShellCompDirective) {
 	var found []string

@@ -38,7 +38,7 @@ func rehearseCommand(t *Terminal) *cobra.Command {
 	for _, a := range rehearse.Acts() {
 		names = append(names, cobra.CompletionWithDesc(a.Name, a.About))
 	}
-	completeOf(command, "act", names)
+	_ = command.RegisterFlagCompletionFunc("act", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // there is such a flag
 	return command
 }
 

@@ -122,10 +122,8 @@ func (e *eventFlags) add(command *cobra.Command) {
 		"--visitors gather, in the --arrive before people settle (10m), and --leave")
 	flags.StringVar(&e.zoneID, "zone", "", "with --event, the `ZONE`, if the file has several with events")
 	flags.StringVar(&e.Event, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
-	flags.StringVar((*string)(&e.Arrive), "gather", string(simulate.Evenly), "with --event, how they come: evenly, early (all in the first 10 s) or late (the later, the more)")
 	flags.IntVar(&e.After, "after", 0, "with --event, how many come behind them, in the two minutes after people settle")
 	CompleteFiles(command, "event")
-	completeOf(command, "gather", texts(simulate.Arrivals))
 }
 
 // run plays the event.

@@ -94,11 +94,10 @@ func eventFile(t *testing.T) string {
 	return path
 }
 
-// TestSimulateEvent: as planned, and with the store away.
 func TestSimulateEvent(t *testing.T) {
 	t.Parallel()
 	file := eventFile(t)
-	status, out, errs := command(t, "simulate", "--event", file, "--zone=TICKETS", "--visitors=300", "--arrive=2m", "--gather=late")
+	status, out, errs := command(t, "simulate", "--event", file, "--zone=TICKETS", "--visitors=300", "--arrive=2m")
 	if status != ExitOK || errs != "" {
 		t.Fatalf("status %d, stderr %q", status, errs)
 	}
@@ -120,7 +119,6 @@ func TestSimulateEvent(t *testing.T) {
 		{[]string{"--zone=QUIET"}, "has no such zone with events"},
 		{[]string{"--zone=OTHER", "--name=noon"}, `lists no event "noon"`},
 		{[]string{"--zone=OTHER", "--per-minute=10"}, "--per-minute is not for --event"},
-		{[]string{"--zone=OTHER", "--gather=somehow"}, "evenly, early or late"},
 		{[]string{"--event=no-such-file.yaml"}, "no such file"},
 	} {
 		status, out, errs := command(t, append([]string{"simulate", "--event", file}, tt.args...)...)

@@ -26,15 +26,6 @@ func span(d time.Duration) string { return setting.Span(d) }
 func seconds(n int64) string { return span(time.Duration(n) * time.Second) }
 func millis(n int64) string  { return span(time.Duration(n) * time.Millisecond) }
 
-// texts are values that are texts, as such.
-func texts[T ~string](values []T) []string {
-	all := make([]string, len(values))
-	for i, v := range values {
-		all[i] = string(v)
-	}
-	return all
-}
-
 // percent writes a share from 0 to 1.
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -44,33 +42,27 @@ func (c *Console) actAsk(w http.ResponseWriter, r *http.Request, s session, curr
 
 // actDo is POST .../act: does what was confirmed, if the event's step is as it was seen.
 func (c *Console) actDo(w http.ResponseWriter, r *http.Request, s session) error {
-	for range maxTries {
-		current, e, err := c.findEvent(r)
-		if err != nil {
-			return err
-		}
-		act, fault := actOf(r.PostForm, current.EventState.Now)
-		if fault != "" {
-			return errNothing
-		}
-		path := eventPath(current.ZoneID, e.Name)
-		if seenOf(current, act) != r.PostForm.Get("seen") {
-			v := conflictView{Path: path, Name: e.Name, By: "Somebody"}
-			if changes, err := c.zoneEditor.changes(r.Context(), current.ZoneID, zone.MaxChanges); err == nil {
-				v.By, v.At = c.zoneEditor.whoChanged(changes, []change.Difference{{Name: "eventState"}})
-			}
-			return c.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
-		}
-		next, err := c.Zones.ActFrom(r.Context(), current, e.Name, act, s.who)
-		switch {
-		case errors.Is(err, line.ErrZoneChanged):
-			continue
-		case err != nil:
-			return err
-		}
-		return c.zoneEditor.done(w, r, path, current.ZoneID, next)
+	current, e, err := c.findEvent(r)
+	if err != nil {
+		return err
 	}
-	return line.ErrZoneChanged
+	act, fault := actOf(r.PostForm, current.EventState.Now)
+	if fault != "" {
+		return errNothing
+	}
+	path := eventPath(current.ZoneID, e.Name)
+	if seenOf(current, act) != r.PostForm.Get("seen") {
+		v := conflictView{Path: path, Name: e.Name, By: "Somebody"}
+		if changes, err := c.zoneEditor.changes(r.Context(), current.ZoneID, zone.MaxChanges); err == nil {
+			v.By, v.At = c.zoneEditor.whoChanged(changes, []change.Difference{{Name: "eventState"}})
+		}
+		return c.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
+	}
+	next, err := c.Zones.ActFrom(r.Context(), current, e.Name, act, s.who)
+	if err != nil {
+		return err
+	}
+	return c.zoneEditor.done(w, r, path, current.ZoneID, next)
 }
 
 // actOf reads what is to be done to the event that is next or under way, which is p or nil. To move a step the form has

@@ -136,7 +136,7 @@ func (c *Console) eventDry(w http.ResponseWriter, r *http.Request, s session, cu
 		v.Gather, v.Leave = q.Get("gather"), q.Get("leave")
 		cfg := simulate.EventConfig{
 			Zone: current, Event: e.Name, Gather: v.number("How many gather", v.Gather, 1, operator.MaxPlayed), Within: simulate.DefaultWithin,
-			Arrive: simulate.Evenly, Leave: float64(v.number("Of them leave", v.Leave, 0, 100)) / 100, Seed: 1,
+			Leave: float64(v.number("Of them leave", v.Leave, 0, 100)) / 100, Seed: 1,
 		}
 		if len(v.Faults) == 0 {
 			if err := v.play(r.Context(), c.Zones, cfg); err != nil {

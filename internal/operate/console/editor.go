@@ -217,32 +217,21 @@ func (e *editor[T]) undo(w http.ResponseWriter, r *http.Request, s session, curr
 	return e.apply(w, r, s, current, *ch.Now, *ch.Was)
 }
 
-// maxTries bounds how often a change is made anew because another one of the
-// same zone, of other settings, came between.
-const maxTries = 5
-
 // apply makes the change from was to now on top of current and shows the page
 // with what was done; or shows who was faster.
 func (e *editor[T]) apply(w http.ResponseWriter, r *http.Request, s session, current, was, now T) error {
-	ctx, name := r.Context(), r.PathValue(e.parameter)
-	for range maxTries {
-		next, others := merge(e.settable(), current, was, now)
-		if len(others) > 0 {
-			return e.conflict(w, r, s, others)
-		}
-		err := e.replace(ctx, current, next, s.who)
-		if errors.Is(err, e.overtaken) {
-			if current, err = e.get(ctx, name); err != nil {
-				return err
-			}
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		return e.done(w, r, e.path(name), name, next)
+	next, others := merge(e.settable(), current, was, now)
+	if len(others) > 0 {
+		return e.conflict(w, r, s, others)
 	}
-	return e.overtaken
+	name := r.PathValue(e.parameter)
+	switch err := e.replace(r.Context(), current, next, s.who); {
+	case errors.Is(err, e.overtaken):
+		return e.conflict(w, r, s, nil)
+	case err != nil:
+		return err
+	}
+	return e.done(w, r, e.path(name), name, next)
 }
 
 // conflict shows who was faster with these settings; nil for one that is not known.

@@ -19,7 +19,7 @@ func TestPlayIsBounded(t *testing.T) {
 	s := operator.New(nil, nil, nil)
 	z := zone.Defaults("Z")
 	z.Events = []event.Event{{Name: "noon", OpensAt: "2030-06-01T12:00:00Z"}}
-	c := simulate.EventConfig{Zone: z, Event: "noon", Gather: 20, Within: time.Minute, Arrive: simulate.Evenly}
+	c := simulate.EventConfig{Zone: z, Event: "noon", Gather: 20, Within: time.Minute}
 	report, err := s.Play(t.Context(), c)
 	if err != nil || report.Admitted != 20 {
 		t.Errorf("%+v, %v", report, err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"text/tabwriter"
@@ -19,22 +18,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Arrival is when those come who gather.
-type Arrival string
-
-// The three ways.
-const (
-	// Evenly: as many each second.
-	Evenly Arrival = "evenly"
-	// Early: all in the first ten seconds.
-	Early Arrival = "early"
-	// Late: the later, the more.
-	Late Arrival = "late"
-)
-
-// Arrivals are all of them.
-var Arrivals = []Arrival{Evenly, Early, Late}
-
 // EventConfig says which event is played, and who comes.
 type EventConfig struct {
 	// Zone has the event; what else it lists is left out.
@@ -42,11 +25,10 @@ type EventConfig struct {
 	// Event is its name; "": the one that is listed to open first.
 	Event string
 	// Gather is how many come while people gather, 1 to 5,000,000. Where nobody gathers, or
-	// preQueueAt is farther back, they come Within that time before people settle, or
+	// preQueueAt is farther back, they come evenly Within that time before people settle, or
 	// within ten seconds of the opening.
 	Gather int
 	Within time.Duration
-	Arrive Arrival
 	// After is how many come evenly in the two minutes after people have settled.
 	After int
 	// Leave is the share that goes away silently, 0 to 1, each at a moment between coming and its turn.
@@ -62,7 +44,7 @@ const (
 	lead = 10 * time.Second
 	// tickEvery is how often a server looks what is due of events.
 	tickEvery = 250 * time.Millisecond
-	// rush is how long it takes those to come who come early, or when nobody gathers; after, those who come behind them.
+	// rush is how long it takes those to come who come when nobody gathers; after, those who come behind them.
 	rush  = 10 * time.Second
 	after = 2 * time.Minute
 	// firstSecond and lastSecond are the seconds of a report, from the opening on.
@@ -79,8 +61,6 @@ func (c EventConfig) Validate() error {
 		return fault("leave is a percentage between 0 and 100")
 	case c.Within <= 0 || c.Within > horizon:
 		return fault("those who gather must come within 1s to 24h")
-	case !slices.Contains(Arrivals, c.Arrive):
-		return fault("they come evenly, early or late")
 	}
 	if _, err := c.zone(); err != nil {
 		return err
@@ -222,16 +202,11 @@ func (p *played) populate() {
 	perMinute := float64(max(1, p.zone.WithEvent(p.zone.Events[0]).PerMinute))
 	longest := float64(p.cfg.Gather+p.cfg.After) * (1 - p.cfg.Leave/2) / perMinute * float64(time.Minute.Microseconds())
 	for i := range p.cfg.Gather + p.cfg.After {
-		share, span, at := p.rng.Float64(), upto-from, from
-		switch {
-		case i >= p.cfg.Gather:
+		at, span := from, upto-from
+		if i >= p.cfg.Gather {
 			at, span = upto, after.Microseconds()
-		case p.cfg.Arrive == Early:
-			span = min(span, rush.Microseconds())
-		case p.cfg.Arrive == Late:
-			share = math.Sqrt(share)
 		}
-		at += int64(share * float64(span))
+		at += int64(p.rng.Float64() * float64(span))
 		v := visitor{goesDark: never, counted: true}
 		if p.rng.Float64() < p.cfg.Leave {
 			turn := max(at, p.opens) + int64(p.rng.Float64()*longest)

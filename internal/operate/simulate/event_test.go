@@ -19,7 +19,7 @@ func noon() simulate.EventConfig {
 		Name: "noon", PreQueueAt: "2026-12-01T11:00:00+01:00", OpensAt: "2026-12-01T12:00:00+01:00",
 		Order: event.OrderDraw, Settings: event.Values{"perMinute": "600"},
 	}}
-	return simulate.EventConfig{Zone: z, Gather: 1_000, After: 100, Within: 3 * time.Minute, Arrive: simulate.Evenly, Leave: 0.2, Seed: 1}
+	return simulate.EventConfig{Zone: z, Gather: 1_000, After: 100, Within: 3 * time.Minute, Leave: 0.2, Seed: 1}
 }
 
 func play(t *testing.T, c simulate.EventConfig) simulate.EventReport {
@@ -38,33 +38,31 @@ func play(t *testing.T, c simulate.EventConfig) simulate.EventReport {
 	return r
 }
 
-// TestEventOpens: whichever way they come, it opens at its time, in the order of the draw or by arrival, and
+// TestEventOpens: it opens at its time, in the order of the draw or by arrival, and
 // capacity is used from the first moment on.
 func TestEventOpens(t *testing.T) {
 	t.Parallel()
-	for _, arrive := range simulate.Arrivals {
-		for _, order := range []event.Order{event.OrderDraw, ""} {
-			c := noon()
-			c.Arrive, c.Zone.Events[0].Order = arrive, order
-			r := play(t, c)
-			if r.Refused > 0 || r.Gathered != 1_000 || r.WindowLimit != 60 {
-				t.Errorf("%s: %d refused, %d gathered, a window of %d", arrive, r.Refused, r.Gathered, r.WindowLimit)
+	for _, order := range []event.Order{event.OrderDraw, ""} {
+		c := noon()
+		c.Zone.Events[0].Order = order
+		r := play(t, c)
+		if r.Refused > 0 || r.Gathered != 1_000 || r.WindowLimit != 60 {
+			t.Errorf("%q: %d refused, %d gathered, a window of %d", order, r.Refused, r.Gathered, r.WindowLimit)
+		}
+		if first, last := r.In[0], r.In[len(r.In)-1]; first.AtMs > 1_000 || last.N != r.Admitted || last.AtMs < int64(r.Admitted)*95 {
+			t.Errorf("%q: the first in after %d ms, the last of %d after %d", order, first.AtMs, r.Admitted, last.AtMs)
+		}
+		if r.FirstWindows < 0.95 || r.OvertakenP99 > 0.5 {
+			t.Errorf("%q: %.2f of the first two windows used, overtaken by %.2f windows' worth", order, r.FirstWindows, r.OvertakenP99)
+		}
+		admitted := 0
+		for i, s := range r.Seconds {
+			if admitted += s.Admitted; s.At != i-60 || s.At < 0 && s.Admitted > 0 {
+				t.Errorf("%q: second %d: %+v", order, i, s)
 			}
-			if first, last := r.In[0], r.In[len(r.In)-1]; first.AtMs > 1_000 || last.N != r.Admitted || last.AtMs < int64(r.Admitted)*95 {
-				t.Errorf("%s: the first in after %d ms, the last of %d after %d", arrive, first.AtMs, r.Admitted, last.AtMs)
-			}
-			if r.FirstWindows < 0.95 || r.OvertakenP99 > 0.5 {
-				t.Errorf("%s: %.2f of the first two windows used, overtaken by %.2f windows' worth", arrive, r.FirstWindows, r.OvertakenP99)
-			}
-			admitted := 0
-			for i, s := range r.Seconds {
-				if admitted += s.Admitted; s.At != i-60 || s.At < 0 && s.Admitted > 0 {
-					t.Errorf("%s: second %d: %+v", arrive, i, s)
-				}
-			}
-			if admitted == 0 {
-				t.Errorf("%s: nobody was let in: %+v", arrive, r.Seconds)
-			}
+		}
+		if admitted == 0 {
+			t.Errorf("%q: nobody was let in: %+v", order, r.Seconds)
 		}
 	}
 	c := noon()
@@ -111,14 +109,13 @@ func TestEventConfigIsChecked(t *testing.T) {
 		"too many come":     func(c *simulate.EventConfig) { c.After = 5_000_000 },
 		"leave over 100 %":  func(c *simulate.EventConfig) { c.Leave = 1.1 },
 		"come in no time":   func(c *simulate.EventConfig) { c.Within = 0 },
-		"come somehow":      func(c *simulate.EventConfig) { c.Arrive = "somehow" },
 		"no such event":     func(c *simulate.EventConfig) { c.Event = "dusk" },
 		"an event too late": func(c *simulate.EventConfig) { c.Zone.Events[0].PreQueueAt = "2026-12-01T13:00:00+01:00" },
 	} {
 		c := noon()
 		spoil(&c)
 		if _, err := simulate.PlayEvent(t.Context(), c); !errors.Is(err, simulate.ErrConfig) && !errors.Is(err, zone.ErrInvalid) {
-			t.Errorf("%s: got %v", name, err)
+			t.Errorf("%q: got %v", name, err)
 		}
 	}
 }
