@@ -2,12 +2,10 @@ package pass_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/ed25519"
 	"crypto/hkdf"
 	"crypto/sha256"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -17,6 +15,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/internal/line"
 	signer "github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/pass"
@@ -106,13 +105,13 @@ func newRoom(tb testing.TB, s *signer.Signer) *room {
 	tb.Helper()
 	r := &room{}
 	r.publish(s)
-	pipes := &pipes{next: make(chan net.Conn), closed: make(chan struct{})}
+	pipes := process.NewPipes()
 	server := httptest.NewUnstartedServer(r)
 	must(tb, server.Listener.Close())
 	server.Listener = pipes
 	server.Start()
 	tb.Cleanup(server.Close)
-	r.client = &http.Client{Transport: &http.Transport{DialContext: pipes.dial, DisableKeepAlives: true}}
+	r.client = &http.Client{Transport: &http.Transport{DialContext: pipes.Dial, DisableKeepAlives: true}}
 	return r
 }
 
@@ -176,41 +175,3 @@ func accepted(t *testing.T, v *pass.Verifier, p string) {
 		t.Errorf("%s: %v", p, err)
 	}
 }
-
-// pipes is a network of one listener.
-type pipes struct {
-	next   chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.next <- there:
-		return here, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// Accept implements net.Listener.
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.next:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-// Addr implements net.Listener.
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }

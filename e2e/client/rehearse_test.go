@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/check/rehearsed"
 )
 
@@ -19,8 +20,8 @@ func TestInNode(t *testing.T) {
 // TestTheClientKeepsAllRules has it play every act, with shorter pauses.
 func TestTheClientKeepsAllRules(t *testing.T) {
 	t.Parallel()
-	rehearsed.WantKept(t, rehearsed.Serve(t, func(url string, zones []string) {
-		args := append([]string{"testdata/rehearse.mjs", url, strconv.Itoa(rehearsed.Speed)}, zones...)
+	rehearsed.WantKept(t, room.Rehearse(t, func(url string, zones []string) {
+		args := append([]string{"testdata/rehearse.mjs", url, strconv.Itoa(room.RehearseSpeed)}, zones...)
 		if out, err := exec.CommandContext(t.Context(), "node", args...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}

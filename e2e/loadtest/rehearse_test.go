@@ -18,9 +18,9 @@ const scripts = "../../loadtest/k6"
 func TestTheVisitorKeepsAllRules(t *testing.T) {
 	t.Parallel()
 	k6 := room.Tool(t, "K6")
-	rehearsed.WantKept(t, rehearsed.Serve(t, func(url string, zones []string) {
+	rehearsed.WantKept(t, room.Rehearse(t, func(url string, zones []string) {
 		out, err := exec.CommandContext(t.Context(), k6, "run", "--quiet", "-e", "BASE_URL="+url,
-			"-e", "SPEED="+strconv.Itoa(rehearsed.Speed), "-e", "ACTS="+strings.Join(zones, ","), scripts+"/rehearse.js").CombinedOutput()
+			"-e", "SPEED="+strconv.Itoa(room.RehearseSpeed), "-e", "ACTS="+strings.Join(zones, ","), scripts+"/rehearse.js").CombinedOutput()
 		if err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}

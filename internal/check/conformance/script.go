@@ -101,8 +101,6 @@ func (s *story) step(text string) {
 		}
 	case "keep": // a as b
 		s.tokens[rest[2]] = s.tokens[first]
-	case "same":
-		s.equal(text, s.tokens[rest[1]].ID, s.tokens[first].ID)
 	case "gap":
 		s.holds(text, want, s.tokens[rest[1]].ArrivedAtMicros-s.tokens[first].ArrivedAtMicros)
 	case "period": // of a, and that much more

@@ -1,15 +1,12 @@
 // Package rehearsed has the clients of this project play the acts of package rehearse. Go
 // clients do so in virtual time, over connections in memory, so that a minute of waiting
-// takes no time; programs make shorter pauses.
+// takes no time.
 package rehearsed
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +15,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/internal/operate/rehearse"
 )
 
@@ -34,11 +32,11 @@ func Judge(t *testing.T, acts []rehearse.Act, play func(ctx context.Context, c *
 		if err != nil {
 			t.Fatal(err)
 		}
-		room := &memory{conns: make(chan net.Conn), closed: make(chan struct{})}
+		room := process.NewPipes()
 		server := &http.Server{Handler: r.Handler(), ReadHeaderTimeout: time.Minute}
 		var serving, playing sync.WaitGroup
 		serving.Go(func() { _ = server.Serve(room) })
-		wire := &http.Transport{DialContext: room.dial}
+		wire := &http.Transport{DialContext: room.Dial}
 		client := &http.Client{Transport: openapitest.Public.Transport(&described{TB: t}, wire)}
 		ctx, cancel := context.WithCancel(t.Context())
 		for _, a := range acts {
@@ -59,27 +57,6 @@ func Judge(t *testing.T, acts []rehearse.Act, play func(ctx context.Context, c *
 	})
 	return v
 }
-
-// Serve is Judge for a client that is a program: play has it wait in all of the zones, with
-// pauses that are Speed times as short as it is told.
-func Serve(t *testing.T, play func(url string, zones []string)) rehearse.Verdict {
-	t.Helper()
-	r, err := rehearse.New(rehearse.Acts(), Speed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	room := httptest.NewServer(r.Handler())
-	defer room.Close()
-	var zones []string
-	for _, a := range rehearse.Acts() {
-		zones = append(zones, a.Name)
-	}
-	play(room.URL, zones)
-	return r.Verdict()
-}
-
-// Speed is that of Serve.
-const Speed = 10
 
 // WantKept fails the test unless all acts were played, and no rule was broken.
 func WantKept(t *testing.T, v rehearse.Verdict) {
@@ -104,43 +81,3 @@ func (d *described) Error(args ...any) {
 		d.TB.Error(text)
 	}
 }
-
-// memory is a listener whose connections never leave the process.
-type memory struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-var errClosed = errors.New("rehearsed: the room is closed")
-
-func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case m.conns <- there:
-		return here, nil
-	case <-m.closed:
-		return nil, errClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// Accept implements net.Listener.
-func (m *memory) Accept() (net.Conn, error) {
-	select {
-	case c := <-m.conns:
-		return c, nil
-	case <-m.closed:
-		return nil, http.ErrServerClosed
-	}
-}
-
-// Close implements net.Listener.
-func (m *memory) Close() error {
-	m.once.Do(func() { close(m.closed) })
-	return nil
-}
-
-// Addr implements net.Listener.
-func (m *memory) Addr() net.Addr { return &net.TCPAddr{} }
