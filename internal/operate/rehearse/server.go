@@ -160,6 +160,12 @@ func (r *Rehearsal) Handler() http.Handler {
 	mux.HandleFunc("POST /traffic/wait", func(w http.ResponseWriter, q *http.Request) { r.serve(w, q, true) })
 	mux.HandleFunc("POST /traffic/entry", func(w http.ResponseWriter, q *http.Request) { r.serve(w, q, false) })
 	mux.HandleFunc("POST /traffic/leave", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	// A client asks there for the commitment of an event's draw, as clients/js does.
+	mux.HandleFunc("GET /traffic/zones/{zoneId}", func(w http.ResponseWriter, q *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "public, max-age=1")
+		_, _ = fmt.Fprintf(w, `{"zoneId":%q,"mode":"queue","waiting":1,"estimatedWait":1000}`, q.PathValue("zoneId"))
+	})
 	mux.HandleFunc("GET /service", r.service)
 	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) {
 		r.refuse(w, problem.OfStatus(http.StatusNotFound), "%s %s is not of the room", q.Method, q.URL.Path)
