@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -120,7 +119,7 @@ func Predict(ctx context.Context, p Present) (Forecast, error) {
 	opensIn := max(0, opens-p.State.NowMillis)
 	p.Settings.EventState = event.State{}
 	if opensIn > window.MinuteMillis {
-		p.State.InWindow, p.State.InMinute = 0, 0
+		p.State.InMinute = 0
 	}
 	if opens == event.Never { // it is held
 		p.Settings.Mode, p.Settings.PerMinute, opensIn = zone.ModeQueue, 0, 0
@@ -245,7 +244,8 @@ func (f *forecast) run(ctx context.Context, s Store) error {
 	f.newcomers()
 	held := f.zone
 	held.Mode, held.PerMinute, held.Burst, held.MaxWaiting = zone.ModeQueue, f.scaled(f.from.State.InMinute), 0, 0
-	// What was let in before the run counts as far as the limits allowed it.
+	// The minute before the run is as full as it is now. Within lineUp nobody gets in, so a limit that is lowered
+	// holds the line up for lineUp less than it really does.
 	if err := s.RestoreZone(ctx, held, line.Memory{
 		Epoch: epoch, SeenAtMillis: f.start / 1000, EdgeMicros: edge, LastArrivalMicros: last,
 	}); err != nil {
@@ -255,7 +255,6 @@ func (f *forecast) run(ctx context.Context, s Store) error {
 	if err := f.put(ctx, held); err != nil {
 		return err
 	}
-	f.lately(held)
 	f.every(f.start, 0, func(ctx context.Context) error { return f.put(ctx, f.zone) })
 	f.every(f.start, time.Second, f.look)
 	f.next, f.gone = f.silent, f.unnoticed
@@ -327,33 +326,6 @@ func (f *forecast) newcomers() {
 	for at := f.start; len(f.visitors) < 2*maxLine && at < f.end; {
 		f.comes(at, visitor{leavesAt: f.leaves(at)})
 		at += 1 + int64(min(f.rng.ExpFloat64()/perMinute*float64(time.Minute.Microseconds()), float64(horizon.Microseconds())))
-	}
-}
-
-// lately has those let in who were let in lately: of the last window, and of each window before, as far as the run goes back.
-func (f *forecast) lately(held zone.Settings) {
-	open := held
-	open.Mode = zone.ModeOpen
-	width := f.zone.Window().Microseconds()
-	n := f.scaled(f.from.State.InWindow)
-	for at := f.start - width/2; at > f.now; at -= width {
-		group := n
-		f.every(at, 0, func(ctx context.Context) error {
-			if err := f.put(ctx, open); err != nil {
-				return err
-			}
-			for range group {
-				var id line.ID
-				binary.BigEndian.PutUint64(id[:], f.rng.Uint64())
-				if _, err := f.room.Join(ctx, f.zone.ZoneID, id); err != nil {
-					return err
-				}
-			}
-			return f.put(ctx, held)
-		})
-		if n = 0; f.from.State.InMinute > 0 {
-			n = window.Limit(f.scaled(f.from.State.InMinute), width/1000)
-		}
 	}
 }
 
