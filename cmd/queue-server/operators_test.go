@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -147,53 +146,6 @@ func (s *server) ask(t *testing.T, host, path, token string) reply {
 		t.Fatal(err)
 	}
 	return reply{res.StatusCode, res.Header, string(text)}
-}
-
-// logIn sends the console's form, and returns the status.
-func (s *server) logIn(t *testing.T, token string) int {
-	t.Helper()
-	client := &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	res, err := client.PostForm(s.operators+"/console/login", url.Values{"who": {"Anna"}, "token": {token}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closing(t, res.Body)
-	return res.StatusCode
-}
-
-// Who guesses is told to wait and is in the log; operators at the same address
-// notice nothing, with the API and with the console.
-func TestAGuesserLocksNobodyOut(t *testing.T) {
-	s := start(t, nil)
-	count := map[int]int{}
-	for range 30 {
-		got := request(t, "GET", s.operators+"/admin/zones", "", "Authorization", "Bearer a-guess-of-somebody")
-		count[got.status]++
-		if got.status == http.StatusTooManyRequests && (got.value(t, "code") != "too_many_wrong_tokens" || got.header.Get("Retry-After") == "") {
-			t.Errorf("%+v", got)
-		}
-		if got := s.admin(t, "GET", "/admin/zones", ""); got.status != http.StatusOK {
-			t.Fatalf("the right token, after guesses: %d %s", got.status, got.body)
-		}
-	}
-	if count[401] < 5 || count[429] < 10 || count[401]+count[429] != 30 {
-		t.Errorf("guesses were answered %v", count)
-	}
-	for token, want := range map[string]int{"a-guess-of-somebody": http.StatusTooManyRequests, operatorToken: http.StatusSeeOther} {
-		if status := s.logIn(t, token); status != want {
-			t.Errorf("log in with %q: %d, want %d", token, status, want)
-		}
-	}
-	refused := s.log.await(t, "operators' token refused")
-	if refused["from"] != "127.0.0.1" || refused["method"] != "GET" || refused["route"] != "/admin/zones" {
-		t.Errorf("logged: %v", refused)
-	}
-	if text := s.log.text(); strings.Contains(text, "a-guess") || strings.Contains(text, operatorToken) {
-		t.Errorf("a token is in the log:\n%s", text)
-	}
 }
 
 func TestSecretsComeFromFiles(t *testing.T) {

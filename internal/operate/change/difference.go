@@ -9,19 +9,15 @@ import (
 
 // Difference is one setting that is not the same in two versions of something.
 type Difference struct {
-	Name string `json:"name"`
-	// WasValue and NowValue are as JSON has them. WasValue is nil in what is new.
-	WasValue any `json:"was"`
-	NowValue any `json:"now"`
+	Name string
+	// NowValue is as JSON has it.
+	NowValue any
 	// Label, Was and Now are for a person.
-	Label string `json:"-"`
-	Was   string `json:"-"`
-	Now   string `json:"-"`
+	Label, Was, Now string
 	// WasText and NowText are as one types them, in a form or a command. Worded: they are JSON, and a person
 	// reads Was and Now.
-	WasText string `json:"-"`
-	NowText string `json:"-"`
-	Worded  bool   `json:"-"`
+	WasText, NowText string
+	Worded           bool
 }
 
 // Differences are the settings that are not the same in both, in the order of the table.
@@ -29,7 +25,7 @@ func Differences[T any](t setting.Table[T], was, now T) []Difference {
 	all := []Difference{}
 	for _, x := range t.Differences(was, now) {
 		all = append(all, Difference{
-			Name: x.Name, WasValue: x.Value(was), NowValue: x.Value(now), Label: x.Label, Was: x.Words(was), Now: x.Words(now),
+			Name: x.Name, NowValue: x.Value(now), Label: x.Label, Was: x.Words(was), Now: x.Words(now),
 			WasText: x.Text(was), NowText: x.Text(now), Worded: x.Of != "",
 		})
 	}

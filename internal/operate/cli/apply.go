@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,21 +32,20 @@ func zonesOf(s *session) resource[zone.Settings] {
 		one: "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone,
 		all: s.Zones, get: s.Zone, remove: s.Delete,
 		put: func(ctx context.Context, step *step[zone.Settings]) (err error) {
-			settings := make(map[string]any, len(step.Settings))
-			for _, d := range step.Settings {
+			settings := make(map[string]any, len(step.settings))
+			for _, d := range step.settings {
 				settings[d.Name] = d.NowValue
 			}
-			if step.Action == actionMake {
-				_, err = s.Create(ctx, step.Name, settings)
+			if step.action == actionMake {
+				_, err = s.Create(ctx, step.name, settings)
 			} else {
-				_, err = s.Change(ctx, step.Name, settings, step.version)
+				_, err = s.Change(ctx, step.name, settings, step.version)
 			}
 			return err
 		},
 		lose: func(ctx context.Context, step *step[zone.Settings]) (change.Says, error) {
-			reply, err := s.Stats(ctx, step.Name)
-			step.Waiting = reply.Value.Waiting
-			return change.ZoneLoss(change.Line{Known: true, Waiting: step.Waiting}), err
+			reply, err := s.Stats(ctx, step.name)
+			return change.ZoneLoss(change.Line{Known: true, Waiting: reply.Value.Waiting}), err
 		},
 	}
 }
@@ -55,29 +53,29 @@ func zonesOf(s *session) resource[zone.Settings] {
 // labelZone lists each setting that differs, and what comes of another list of events.
 func labelZone(s *step[zone.Settings]) {
 	t := &table{columns: []column{{}, {}}}
-	was := zone.Defaults(s.Name)
-	if s.Was != nil {
-		was = *s.Was
-		s.Settings = change.Differences(zone.Table, was, *s.Now)
-		for _, d := range change.Events(was, *s.Now, s.Settings) {
+	was := zone.Defaults(s.name)
+	if s.was != nil {
+		was = *s.was
+		s.settings = change.Differences(zone.Table, was, *s.now)
+		for _, d := range change.Events(was, *s.now, s.settings) {
 			name, values, _ := strings.Cut(d.String(), " ")
 			t.add("  "+name, values)
 		}
 	} else {
 		for i := range zone.Table {
-			if x := &zone.Table[i]; x.Name == perMinuteKey || !x.Same(*s.Now, was) {
-				s.Settings = append(s.Settings, change.Difference{Name: x.Name, NowValue: x.Value(*s.Now)})
-				t.add("  "+x.Name, x.Text(*s.Now))
+			if x := &zone.Table[i]; x.Name == perMinuteKey || !x.Same(*s.now, was) {
+				s.settings = append(s.settings, change.Difference{Name: x.Name, NowValue: x.Value(*s.now)})
+				t.add("  "+x.Name, x.Text(*s.now))
 			}
 		}
 	}
-	s.lines = slices.Concat(t.lines()[1:], s.Left)
+	s.lines = slices.Concat(t.lines()[1:], s.left)
 	now := time.Now()
-	if fault := cmp.Or(was.EventState.Refuses(s.Name, s.Now.Events), was.EventState.ListFault(was.Events, s.Now.Events, now)); fault != "" {
+	if fault := cmp.Or(was.EventState.Refuses(s.name, s.now.Events), was.EventState.ListFault(was.Events, s.now.Events, now)); fault != "" {
 		s.lines = append(s.lines, "the server will refuse it: "+fault)
 		return
 	}
-	for _, said := range change.List(was, *s.Now, now) {
+	for _, said := range change.List(was, *s.now, now) {
 		s.lines = append(s.lines, said.String())
 	}
 }
@@ -87,13 +85,13 @@ func policiesOf(s *session) resource[limit.Policy] {
 	return resource[limit.Policy]{
 		one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, all: s.Limits, get: s.Limit, remove: s.DeleteLimit,
 		same:  func(a, b limit.Policy) bool { return policyset.Version(a) == policyset.Version(b) },
-		label: func(s *step[limit.Policy]) { s.lines = policyLines(s.Was, s.Now) },
+		label: func(s *step[limit.Policy]) { s.lines = policyLines(s.was, s.now) },
 		put: func(ctx context.Context, step *step[limit.Policy]) error {
-			_, err := s.PutLimit(ctx, *step.Now, step.version)
+			_, err := s.PutLimit(ctx, *step.now, step.version)
 			return err
 		},
 		lose: func(_ context.Context, step *step[limit.Policy]) (change.Says, error) {
-			return change.PolicyLoss(*step.Was), nil
+			return change.PolicyLoss(*step.was), nil
 		},
 	}
 }
@@ -118,24 +116,24 @@ func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
 func deleteOne[T any](c *connection, use, short string, open func(*session) resource[T], again func(T) string) *cobra.Command {
 	var yes bool
 	command := c.command(use, short, func(ctx context.Context, s *session, args []string) error {
-		r, one := open(s), &step[T]{Name: args[0]}
+		r, one := open(s), &step[T]{name: args[0]}
 		if err := r.look(ctx, one); err != nil {
 			return err
 		}
 		if !yes {
-			err := s.confirm(ctx, one.Name, "delete "+one.Name, "Delete %s?\n%s\nType its name to delete it: ", one.Name, strings.Join(one.lines, "\n"))
+			err := s.confirm(ctx, one.name, "delete "+one.name, "Delete %s?\n%s\nType its name to delete it: ", one.name, strings.Join(one.lines, "\n"))
 			if err != nil {
 				return err
 			}
 		}
-		if err := r.remove(ctx, one.Name, one.version); err != nil {
+		if err := r.remove(ctx, one.name, one.version); err != nil {
 			return err
 		}
 		if s.json {
-			text, err := json.Marshal(map[string]any{"name": one.Name, "deleted": true})
+			text, err := json.Marshal(map[string]any{"name": one.name, "deleted": true})
 			return s.printReply(text, err)
 		}
-		s.say("%s is deleted.%s", one.Name, again(*one.Was))
+		s.say("%s is deleted.%s", one.name, again(*one.was))
 		return nil
 	})
 	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -149,6 +147,9 @@ func apply[T any](c *connection, fileKeys []string, key, what string, open func(
 	var file string
 	var check, prune, yes bool
 	command := c.command("apply", "Make the "+what+" match a file; shows the differences first.", func(ctx context.Context, s *session, _ []string) error {
+		if s.json {
+			return Usage("--json is not for apply; --check has an exit status of its own")
+		}
 		r := open(s)
 		wanted, err := read(s, file, fileKeys, key, r.many, of)
 		if err != nil {
@@ -158,26 +159,22 @@ func apply[T any](c *connection, fileKeys []string, key, what string, open func(
 		if err != nil {
 			return err
 		}
-		say := s.say
-		if s.json {
-			say = func(string, ...any) {}
-		}
-		p.show(say, s.URL(), file)
+		p.show(s.say, s.URL(), file)
 		switch {
 		case check && p.count((*step[T]).differs) > 0:
-			return errors.Join(s.printPlan(p), errDiffers)
+			return errDiffers
 		case p.count((*step[T]).does) == 0:
-			return s.printPlan(p)
+			return nil
 		case !yes:
 			if err := r.confirm(ctx, s, p); err != nil {
 				return err
 			}
 		}
 		err = r.carryOut(ctx, p, func(one *step[T]) {
-			say("  %s: %s", one.Name, map[string]string{actionMake: "made", actionChange: "changed", actionDelete: "deleted"}[one.Action])
+			s.say("  %s: %s", one.name, map[string]string{actionMake: "made", actionChange: "changed", actionDelete: "deleted"}[one.action])
 		})
-		say("%d done, %d failed, %d not tried.", p.result(resultDone), p.result(resultFailed), p.result(resultSkipped))
-		return errors.Join(err, s.printPlan(p))
+		s.say("%d done, %d failed, %d not tried.", p.result(resultDone), p.result(resultFailed), p.result(resultSkipped))
+		return err
 	})
 	flags := command.Flags()
 	flags.StringVarP(&file, "file", "f", "", "YAML `FILE` with "+key+", as for QUEUE_CONFIG; - is standard input; what it leaves out of one has its default")
@@ -216,7 +213,7 @@ func (p plan[T]) show(say func(string, ...any), url, file string) {
 	}
 	for _, one := range p {
 		if one.differs() {
-			say("  %s: %s", one.Name, one.Action)
+			say("  %s: %s", one.name, one.action)
 			for _, text := range one.lines {
 				say("    %s", text)
 			}
@@ -235,13 +232,4 @@ func (r resource[T]) confirm(ctx context.Context, s *session, p plan[T]) error {
 		want = "delete " + counted(n, r.one, r.many)
 	}
 	return s.confirm(ctx, want, "change "+r.many+", or --check to see the differences only", "Type %s to do this: ", want)
-}
-
-// printPlan prints a plan for scripts, with what became of it.
-func (s *session) printPlan(p any) error {
-	if !s.json {
-		return nil
-	}
-	text, err := json.Marshal(map[string]any{"steps": p})
-	return s.printReply(text, err)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -26,22 +25,5 @@ func TestTheRecordSaysWhatBecameOfAStep(t *testing.T) {
 	const want = "noon.closes 2026-12-01T12:00:00Z -> 2026-12-01T13:00:00Z"
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// TestAPauseThatHoldsNobody says so, also if the limit was 0 before.
-func TestAPauseThatHoldsNobody(t *testing.T) {
-	t.Parallel()
-	was := zone.Defaults("Z")
-	was.Mode = zone.ModeOpen
-	now := was
-	now.PerMinute = 0
-	const warned = "MIND: That holds nobody while its mode is open: everybody is let in. Set the mode to queue.\n"
-	if got := answered(t, []string{"zones", "pause", "Z"}, was, now); !strings.Contains(got, warned) {
-		t.Errorf("%q, want %q", got, warned)
-	}
-	const want = "Z: nothing to change. Everybody who comes is let in at once. The limit does not hold.\n"
-	if got := answered(t, []string{"zones", "pause", "Z"}, now, now); got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

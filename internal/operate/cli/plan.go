@@ -54,38 +54,31 @@ type resource[T any] struct {
 // plan is what makes the things of a server those of a file: a step for each thing that either has.
 type plan[T any] []*step[T]
 
-// step is what is done to one thing. As JSON it is what apply --json prints.
+// step is what is done to one thing.
 type step[T any] struct {
-	Name   string `json:"name"`
-	Action string `json:"action"`
-	// Settings are those of a zone that differ, or those of a new zone that are not
+	name, action string
+	// settings are those of a zone that differ, or those of a new zone that are not
 	// the default.
-	Settings []change.Difference `json:"settings,omitempty"`
-	// Left says what is not as the file says, and stays, since an operator has changed it.
-	Left []string `json:"left,omitempty"`
-	// Was is null for what is new, Now for what the file does not have.
-	Was *T `json:"was"`
-	Now *T `json:"now"`
-	// Waiting is how many lose their places in a zone that is deleted.
-	Waiting int64 `json:"waiting,omitempty"`
-	// Result is absent in a plan that was only looked at, and where nothing is to be done.
-	Result string `json:"result,omitempty"`
-	// Error says why a step failed.
-	Error string `json:"error,omitempty"`
-
+	settings []change.Difference
+	// left says what is not as the file says, and stays, since an operator has changed it.
+	left []string
+	// was is nil for what is new, now for what the file does not have.
+	was, now *T
+	// result is empty in a plan that was only looked at, and where nothing is to be done.
+	result string
 	// lines are the differences for people.
 	lines []string
-	// version names what Now was compared with.
+	// version names what now was compared with.
 	version string
 }
 
 // does reports whether a step changes something.
 func (s *step[T]) does() bool {
-	return s.Action == actionMake || s.Action == actionChange || s.Action == actionDelete
+	return s.action == actionMake || s.action == actionChange || s.action == actionDelete
 }
 
 // differs reports whether a thing is not as the file says.
-func (s *step[T]) differs() bool { return s.does() || s.Left != nil }
+func (s *step[T]) differs() bool { return s.does() || s.left != nil }
 
 // compare returns what makes the things of the server those that are wanted. What is deleted comes last.
 func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (p plan[T], err error) {
@@ -95,25 +88,25 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (p pla
 	}
 	listed := make(map[string]*step[T], len(wanted))
 	for _, want := range wanted {
-		s := &step[T]{Name: r.name(want), Action: actionMake, Now: &want}
-		listed[s.Name] = s
+		s := &step[T]{name: r.name(want), action: actionMake, now: &want}
+		listed[s.name] = s
 		p = append(p, s)
 	}
 	for _, is := range there.Value {
 		s := listed[r.name(is)]
 		if s == nil {
-			s = &step[T]{Name: r.name(is), Action: actionUnlisted, Was: &is}
+			s = &step[T]{name: r.name(is), action: actionUnlisted, was: &is}
 			p = append(p, s)
 		}
-		if s.Now == nil && !prune {
+		if s.now == nil && !prune {
 			continue
 		}
 		if err := r.look(ctx, s); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", r.one, s.Name, err)
+			return nil, fmt.Errorf("%s %s: %w", r.one, s.name, err)
 		}
 	}
 	for _, s := range p {
-		if s.Now != nil && s.differs() {
+		if s.now != nil && s.differs() {
 			r.label(s)
 		}
 	}
@@ -122,13 +115,13 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (p pla
 
 // look asks for what is there, and decides what is done to it.
 func (r resource[T]) look(ctx context.Context, s *step[T]) error {
-	is, err := r.get(ctx, s.Name)
+	is, err := r.get(ctx, s.name)
 	if err != nil {
 		return err
 	}
-	s.Was, s.version = &is.Value, is.Version
-	if s.Now == nil {
-		s.Action = actionDelete
+	s.was, s.version = &is.Value, is.Version
+	if s.now == nil {
+		s.action = actionDelete
 		lost, err := r.lose(ctx, s)
 		for _, said := range lost {
 			s.lines = append(s.lines, said.String())
@@ -136,15 +129,15 @@ func (r resource[T]) look(ctx context.Context, s *step[T]) error {
 		return err
 	}
 	if r.adopt != nil {
-		s.Left = r.adopt(s.Now, *s.Was)
+		s.left = r.adopt(s.now, *s.was)
 	}
 	switch {
-	case !r.same(*s.Was, *s.Now):
-		s.Action = actionChange
-	case s.Left != nil:
-		s.Action = actionLeave
+	case !r.same(*s.was, *s.now):
+		s.action = actionChange
+	case s.left != nil:
+		s.action = actionLeave
 	default:
-		s.Action = actionSame
+		s.action = actionSame
 	}
 	return nil
 }
@@ -159,22 +152,22 @@ func (r resource[T]) carryOut(ctx context.Context, p plan[T], done func(*step[T]
 			continue
 		}
 		if stop {
-			s.Result = resultSkipped
+			s.result = resultSkipped
 			continue
 		}
 		var err error
-		if s.Action == actionDelete {
-			err = r.remove(ctx, s.Name, s.version)
+		if s.action == actionDelete {
+			err = r.remove(ctx, s.name, s.version)
 		} else {
 			err = r.put(ctx, s)
 		}
 		if err == nil {
-			s.Result = resultDone
+			s.result = resultDone
 			done(s)
 			continue
 		}
-		s.Result, s.Error = resultFailed, err.Error()
-		all = append(all, fmt.Errorf("%s %s: %w", r.one, s.Name, err))
+		s.result = resultFailed
+		all = append(all, fmt.Errorf("%s %s: %w", r.one, s.name, err))
 		stop = ctx.Err() != nil || errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnauthorized)
 	}
 	if len(all) == 0 {
@@ -195,12 +188,12 @@ func (p plan[T]) count(is func(*step[T]) bool) (n int) {
 
 // action counts the steps that do that.
 func (p plan[T]) action(want string) int {
-	return p.count(func(s *step[T]) bool { return s.Action == want })
+	return p.count(func(s *step[T]) bool { return s.action == want })
 }
 
 // result counts the steps of which that became.
 func (p plan[T]) result(want string) int {
-	return p.count(func(s *step[T]) bool { return s.Result == want })
+	return p.count(func(s *step[T]) bool { return s.result == want })
 }
 
 // summary counts what is to be done.
@@ -210,7 +203,7 @@ func (p plan[T]) summary() string {
 	if n := p.action(actionUnlisted); n > 0 {
 		text += fmt.Sprintf("; %d not in the file, left alone (--prune deletes them)", n)
 	}
-	if n := p.count(func(s *step[T]) bool { return s.Left != nil }); n > 0 {
+	if n := p.count(func(s *step[T]) bool { return s.left != nil }); n > 0 {
 		text += fmt.Sprintf("; %d changed by an operator during an event, and left so", n)
 	}
 	return text + "."

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ const listTimeout = 5 * time.Minute
 // verifyEvent is queue-server events verify. It asks the public listener, as anybody can,
 // and believes nothing that it answers.
 func verifyEvent(t *Terminal) *cobra.Command {
-	var earlier, ticket, tokenFile string
+	var earlier, tokenFile string
 	command := &cobra.Command{
 		Use:   "verify URL | DRAW-FILE LIST-FILE",
 		Short: "Check a draw by what is published of it: that the order is what the seed makes of it.",
@@ -51,7 +50,7 @@ the draw, curl "$URL" > earlier.json, when the list is there and the seed is not
 name that file with --earlier.
 
 Exit status: 0 when the list is what the seed makes of it; 7 when it is not; 3 when
-there is no such draw, or the ticket is not on its list; 1 when the draw cannot be
+there is no such draw, or the visitor is not on its list; 1 when the draw cannot be
 checked yet.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,25 +73,24 @@ checked yet.`,
 			if err != nil {
 				return err
 			}
+			var own *event.Ticket
 			if tokenFile != "" {
 				text, err := t.readNamed(tokenFile)
 				if err != nil {
 					return err
 				}
-				own, ok := schedule.OwnTicket(d.ZoneID, d.Event, strings.TrimSpace(string(text)))
+				ticket, ok := schedule.OwnTicket(d.ZoneID, d.Event, strings.TrimSpace(string(text)))
 				if !ok {
 					return Usage("what is in %s is no token", tokenFile)
 				}
-				ticket = hex.EncodeToString(own[:])
+				own = &ticket
 			}
-			return t.verify(d, list, kept, strings.ToLower(ticket))
+			return t.verify(d, list, kept, own)
 		},
 	}
 	flags := command.Flags()
 	flags.StringVar(&earlier, "earlier", "", "`FILE` with the draw as it was published before the opening; the list must still be the same")
-	flags.StringVar(&ticket, "ticket", "", "say which number this ticket has, 32 hexadecimal `DIGITS`")
-	flags.StringVar(&tokenFile, "token-file", "", "the same for the visitor whose token is in `FILE`; - is standard input")
-	command.MarkFlagsMutuallyExclusive("ticket", "token-file")
+	flags.StringVar(&tokenFile, "token-file", "", "say which number the visitor has whose token is in `FILE`; - is standard input")
 	CompleteFiles(command, "earlier")
 	CompleteFiles(command, "token-file")
 	command.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
@@ -100,7 +98,7 @@ checked yet.`,
 }
 
 // verify says what is published, and whether it is as drawn.
-func (t *Terminal) verify(d schedule.Draw, list []byte, earlier *schedule.Draw, ticket string) error {
+func (t *Terminal) verify(d schedule.Draw, list []byte, earlier *schedule.Draw, own *event.Ticket) error {
 	name := harmless(d.Event+" in "+d.ZoneID, "")
 	switch {
 	case d.Seed == "" && d.OpensAtMillis == event.Never:
@@ -126,22 +124,18 @@ func (t *Terminal) verify(d schedule.Draw, list []byte, earlier *schedule.Draw, 
 		same = ", as before the opening"
 	}
 	t.say("list        %s, each once and where the seed puts it%s", counted(d.Tickets, "ticket", "tickets"), same)
-	if ticket == "" {
+	if own == nil {
 		return nil
-	}
-	raw, err := hex.DecodeString(ticket)
-	if err != nil || len(raw) != len(event.Ticket{}) {
-		return Usage("%q is no ticket: it has 32 hexadecimal digits", ticket)
 	}
 	tickets, err := schedule.ReadTickets(list)
 	if err != nil { // Fault has read them
 		return err
 	}
-	n := slices.Index(tickets, event.Ticket(raw)) + 1
+	n := slices.Index(tickets, *own) + 1
 	if n == 0 {
-		return sentence(adminclient.ErrNotFound, "ticket %s is not on the list: whoever came when the draw had closed, or had left by then, is not", ticket)
+		return sentence(adminclient.ErrNotFound, "ticket %x is not on the list: whoever came when the draw had closed, or had left by then, is not", *own)
 	}
-	t.say("ticket      %s has number %s of %s", ticket, grouped(int64(n)), grouped(int64(d.Tickets)))
+	t.say("ticket      %x has number %s of %s", *own, grouped(int64(n)), grouped(int64(d.Tickets)))
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +16,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/watch"
 )
 
@@ -265,49 +263,6 @@ func TestHistory(t *testing.T) {
 	}
 	page := p.get("zones/Z")
 	shows(t, page, "11:59 UTC 9 58 60 1 min 01 s 1 min 35 s 21 min 1,370")
-}
-
-// BenchmarkSecond is what one second costs the server, of consoles that are open:
-// so many ns/op of 1,000,000,000 are the share of a core. 50 zones and 100 policies are watched.
-func BenchmarkSecond(b *testing.B) {
-	for path, consoles := range map[string]int{"zones/Z/events": 100, "events": 1, "limits/api/events": 1, "limits-events": 1} {
-		b.Run(path, func(b *testing.B) {
-			r := newRoom(b)
-			round := map[string]watch.Sample{"Z": sample(start)}
-			r.put("Z")
-			for i := range 49 {
-				zoneID := fmt.Sprintf("Z%02d", i)
-				r.put(zoneID)
-				round[zoneID] = sample(start)
-			}
-			r.seen.round(round)
-			policy := api()
-			for i := range limit.MaxPolicies {
-				r.putPolicy(policy, "Bea")
-				r.decided.set(policy.Name, busyLimit(start))
-				policy.Name = fmt.Sprintf("p%02d", i)
-			}
-			p := r.enter("Anna")
-			ctx, cancel := context.WithCancel(b.Context())
-			each := make(chan struct{}, 1)
-			var open sync.WaitGroup
-			for range consoles {
-				req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/console/"+path, nil)
-				req.AddCookie(&http.Cookie{Name: "queue_console", Value: p.cookies["queue_console"]})
-				open.Go(func() { r.http.ServeHTTP(&counted{httptest.NewRecorder(), each}, req) })
-				<-each // when to come back
-				<-each // what is
-			}
-			for b.Loop() {
-				r.seen.round(nil)
-				for range consoles {
-					<-each
-				}
-			}
-			cancel()
-			open.Wait()
-		})
-	}
 }
 
 // counted is a browser that reads at once.

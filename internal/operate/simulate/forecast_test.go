@@ -255,23 +255,3 @@ func TestForecastIsChecked(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkForecast is of the longest line that is not scaled, at three limits,
-// and of a million.
-func BenchmarkForecast(b *testing.B) {
-	for name, p := range map[string]simulate.Present{
-		"50000-at-6000":  present(50_000, 6_000),
-		"50000-at-600":   present(50_000, 600),
-		"50000-at-60":    present(50_000, 60),
-		"1000000-at-600": present(1_000_000, 600),
-	} {
-		b.Run(name, func(b *testing.B) {
-			p.DeparturesPerMinute, p.State.EdgePassed, p.State.EdgeLive = 200, 100, 65
-			for b.Loop() {
-				if _, err := simulate.Predict(b.Context(), p); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
