@@ -8,8 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,28 +30,6 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	if pass.Parameter != page.PassParameter || pass.DefaultIssuer != signer.DefaultIssuer {
 		t.Error("the room calls the parameter or the issuer otherwise")
-	}
-}
-
-// TestOverTLS is about a server as one has it: the room's own signer, TLS, sockets.
-func TestOverTLS(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write(newSigner(t, 2, 1).JWKS())
-	}))
-	defer server.Close()
-	v, err := pass.Open(t.Context(), pass.Options{KeySet: server.URL + "/.well-known/jwks.json", HTTP: server.Client()})
-	must(t, err)
-	defer v.Close()
-	g := grant()
-	p := issue(t, newSigner(t, 1))
-	got, err := v.Verify(t.Context(), testZone, p)
-	for errors.Is(err, pass.ErrUnverified) { // on a busy machine
-		got, err = v.Verify(t.Context(), testZone, p)
-	}
-	if err != nil || got.Zone != testZone || got.Visitor != hex.EncodeToString(g.ID[:]) || got.ID == "" || got.Local ||
-		got.ExpiresAt.Sub(got.AdmittedAt) != 5*time.Minute {
-		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -371,9 +371,6 @@ func TestWhenTheStoreFails(t *testing.T) {
 				if strings.Contains(w.Body.String(), "hunter2") {
 					t.Errorf("%s: tells the client %s", call, w.Body)
 				}
-				if got := w.Header().Get("Retry-After"); (got != "") != (tt.want == 503) {
-					t.Errorf("%s: Retry-After %q", call, got)
-				}
 			}
 			if logs := strings.Count(r.logs.String(), "\n"); (logs == 3) != tt.logged || logs%3 != 0 {
 				t.Errorf("logged %q", r.logs)

@@ -1,11 +1,8 @@
 package metric
 
 import (
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
@@ -28,52 +25,24 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	m.Failing(3, true)
-	const want = `
-# HELP queue_limit_decisions_total Questions to the limits, by what became of them.
-# TYPE queue_limit_decisions_total counter
-queue_limit_decisions_total{outcome="allowed",policy="api",tier="default"} 1
-queue_limit_decisions_total{outcome="allowed",policy="api",tier="pro"} 0
-queue_limit_decisions_total{outcome="allowed_locally",policy="api",tier="default"} 0
-queue_limit_decisions_total{outcome="allowed_locally",policy="api",tier="pro"} 0
-queue_limit_decisions_total{outcome="allowed_open",policy="api",tier="default"} 0
-queue_limit_decisions_total{outcome="allowed_open",policy="api",tier="pro"} 0
-queue_limit_decisions_total{outcome="refused",policy="api",tier="default"} 1
-queue_limit_decisions_total{outcome="refused",policy="api",tier="pro"} 0
-queue_limit_decisions_total{outcome="refused_closed",policy="api",tier="default"} 0
-queue_limit_decisions_total{outcome="refused_closed",policy="api",tier="pro"} 0
-queue_limit_decisions_total{outcome="refused_from_memory",policy="api",tier="default"} 1
-queue_limit_decisions_total{outcome="refused_from_memory",policy="api",tier="pro"} 0
-queue_limit_decisions_total{outcome="refused_locally",policy="api",tier="default"} 0
-queue_limit_decisions_total{outcome="refused_locally",policy="api",tier="pro"} 0
-# HELP queue_limit_failing_partitions How many partitions of the limits' store, of up to 16, do not answer, so that onStoreFailure decides.
-# TYPE queue_limit_failing_partitions gauge
-queue_limit_failing_partitions 0
-# HELP queue_limit_partition_changes_total How often a partition of the limits' store began to fail, and was calm again.
-# TYPE queue_limit_partition_changes_total counter
-queue_limit_partition_changes_total{to="calm"} 0
-queue_limit_partition_changes_total{to="failing"} 1
-`
-	if err := testutil.GatherAndCompare(reg, strings.NewReader(want),
-		"queue_limit_decisions_total",
-		"queue_limit_failing_partitions", "queue_limit_partition_changes_total"); err != nil {
-		t.Error(err)
-	}
-	m.Took(limiter.SourceStore, time.Millisecond)
-	m.Took("elsewhere", time.Second) // is not counted
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	timed := map[string]uint64{}
-	for _, f := range families {
-		if f.GetName() == "queue_limit_decision_seconds" {
-			for _, m := range f.GetMetric() {
-				timed[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
+	for outcome, want := range map[string]float64{
+		"allowed": 1, "refused": 1, "refused_from_memory": 1, "allowed_locally": 0, "allowed_open": 0, "refused_closed": 0, "refused_locally": 0,
+	} {
+		for tier, want := range map[string]float64{"default": want, "pro": 0} {
+			if got := value(t, reg, "queue_limit_decisions_total", "policy", "api", "tier", tier, "outcome", outcome); got != want {
+				t.Errorf("%s, %s: %v, want %v", tier, outcome, got, want)
 			}
 		}
 	}
-	// The decision from memory is not timed.
-	if len(timed) != 2 || timed["local"] != 2 || timed["store"] != 1 {
-		t.Errorf("timed: %v", timed)
+	failing, calm := value(t, reg, "queue_limit_partition_changes_total", "to", "failing"), value(t, reg, "queue_limit_partition_changes_total", "to", "calm")
+	if now := value(t, reg, "queue_limit_failing_partitions"); now != 0 || failing != 1 || calm != 0 {
+		t.Errorf("%v partitions fail, %v began to, %v are calm again", now, failing, calm)
+	}
+	m.Took(limiter.SourceStore, time.Millisecond)
+	m.Took("elsewhere", time.Second) // is not counted
+	store, _ := observed(t, reg, "queue_limit_decision_seconds", "source", "store")
+	local, _ := observed(t, reg, "queue_limit_decision_seconds", "source", "local")
+	if store != 1 || local != 2 || len(find(t, reg, "queue_limit_decision_seconds")) != 2 { // the decision from memory is not timed
+		t.Errorf("timed: %d of the store, %d locally", store, local)
 	}
 }
