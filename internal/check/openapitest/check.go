@@ -129,16 +129,8 @@ func checkCode(answer *openapi3.Response, x Exchange) error {
 	return nil
 }
 
-// CheckProblem returns all that is wrong with a problem, whichever operation answered it: with its status, its headers and
+// checkProblem returns all that is wrong with a problem, whichever operation answered it: with its status, its headers and
 // its document, as the problem of that code is described.
-func (d *Document) CheckProblem(ctx context.Context, x Exchange) error {
-	doc, err := d.load()
-	if err != nil {
-		return err
-	}
-	return doc.checkProblem(ctx, x)
-}
-
 func (d *described) checkProblem(ctx context.Context, x Exchange) error {
 	var got problem
 	if err := json.Unmarshal(x.Body, &got); err != nil || got.Code == "" {
