@@ -164,7 +164,7 @@ func (r *Rehearsal) Handler() http.Handler {
 	mux.HandleFunc("GET /traffic/zones/{zoneId}", func(w http.ResponseWriter, q *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "public, max-age=1")
-		_, _ = fmt.Fprintf(w, `{"zoneId":%q,"mode":"queue","waiting":1,"estimatedWait":1000}`, q.PathValue("zoneId"))
+		_ = json.NewEncoder(w).Encode(map[string]any{"zoneId": q.PathValue("zoneId"), "mode": "queue", "waiting": 1, "estimatedWait": 1000}) // to a client that may be gone
 	})
 	mux.HandleFunc("GET /service", r.service)
 	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) {
