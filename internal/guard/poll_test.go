@@ -270,27 +270,6 @@ func TestAStoreThatFailedIsAskedAgain(t *testing.T) {
 	r.passes("", 150*milli, v)
 }
 
-// TestOfTwoAtOnceTheLowerPositionCounts, whichever answer comes first.
-func TestOfTwoAtOnceTheLowerPositionCounts(t *testing.T) {
-	t.Parallel()
-	r, v := newRoom(t), visitor(1)
-	r.passes("", 0, visitor(2))
-	hold := make(chan struct{})
-	r.store.set(func(s *scripted) { s.hold, s.says.Position = hold, 70 })
-	var polling sync.WaitGroup
-	polling.Go(func() { _, _ = r.guard.Poll(t.Context(), zoneID, v) })
-	for r.store.count() < 2 {
-		runtime.Gosched()
-	}
-	r.store.set(func(s *scripted) { s.hold, s.says.Position = nil, 71 })
-	r.passes("the other one, not known yet", 10*milli, v)
-	close(hold)
-	polling.Wait()
-	if a := r.early("", time.Second, v); a.Position != 70 {
-		t.Errorf("%+v", a)
-	}
-}
-
 func TestAFloodIsRefused(t *testing.T) {
 	t.Parallel()
 	policies := guard.Policies()

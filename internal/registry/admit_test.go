@@ -110,16 +110,6 @@ func TestAFlappingStoreSwitchesNothingOn(t *testing.T) {
 	}
 }
 
-func TestAnOutageEndsWithoutVisitors(t *testing.T) {
-	r := newRoom(t, 1, admitting(10))
-	s := r.servers[0]
-	p := r.join(s, 2)[0]
-	r.toAway(s, p)
-	r.cut(false)
-	r.pass(time.Minute - 2*time.Second)
-	r.poll(s, p, "admitted")
-}
-
 func TestNewcomersGoLast(t *testing.T) {
 	r := newRoom(t, 1, admitting(20))
 	s := r.servers[0]

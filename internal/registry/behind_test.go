@@ -20,27 +20,19 @@ func TestALossOntoAClockThatIsBehind(t *testing.T) {
 			AdmittedAtMillis: nowMillis, ExpiresAtMillis: nowMillis + 300_000, AheadMillis: 7,
 		}
 		f.answers(a, nowMillis, 0)
-		if _, err := r.Poll(t.Context(), "a", a.Place); err != nil {
-			t.Fatal(err)
-		}
+		polls(t, r, a.Place)
 		return a
 	}
 	admit('e', 1_004_000) // in time to be known there
 	in := admit('l', 1_010_000)
 	left := line.Place{ID: idOf('x'), ArrivedAtMicros: 6}
-	if err := r.Leave(t.Context(), "a", left); err != nil {
-		t.Fatal(err)
-	}
+	leaves(t, r, left)
 
 	f.lose()
 	gone := func(p line.Place, nowMillis int64) line.Told {
 		t.Helper()
 		f.answers(line.Answer{Status: line.Gone}, nowMillis, 1_005_000)
-		a, err := r.Poll(t.Context(), "a", p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
+		return polls(t, r, p)
 	}
 	again := func(when string, nowMillis int64) {
 		t.Helper()
@@ -84,22 +76,15 @@ func TestALossOntoAClockThatIsBehind(t *testing.T) {
 func TestTwoLossesOntoAClockThatIsBehind(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, _ := newTest(t, f, Options{})
-	hear := func(nowMillis, lostAtMillis int64) {
-		t.Helper()
-		f.answers(line.Answer{Status: line.Waiting}, nowMillis, lostAtMillis)
-		if _, err := r.Stats(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
-	}
 	const behind = int64(10 * time.Minute / time.Millisecond)
-	hear(2_000_000, 0)
+	f.hears(t, r, 2_000_000, 0)
 	f.lose()
-	hear(2_000_100-behind, 2_000_100-behind)
+	f.hears(t, r, 2_000_100-behind, 2_000_100-behind)
 	if got := f.memory["a"].SeenAtMillis; got != 2_001_000 {
 		t.Errorf("at the first loss the line stood until %d, want when it was heard of last", got)
 	}
 	f.lose()
-	hear(2_000_200-behind, 2_000_200-behind)
+	f.hears(t, r, 2_000_200-behind, 2_000_200-behind)
 	if got := f.memory["a"].SeenAtMillis; got != 2_001_100-behind {
 		t.Errorf("at the second loss the line stood until %d, want %d by the clock of then", got, 2_001_100-behind)
 	}

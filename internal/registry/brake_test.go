@@ -127,21 +127,15 @@ func TestABrakeAndOthersChanges(t *testing.T) {
 		change(&s)
 		return s
 	}
+	limited := func(perMinute int64) func(*zone.Settings) {
+		return func(s *zone.Settings) { s.PerMinute = perMinute }
+	}
 	for name, tt := range map[string]struct{ brake, others, want func(*zone.Settings) }{
-		"the same": {
-			func(s *zone.Settings) { s.PerMinute = 0 }, func(s *zone.Settings) { s.PerMinute = 0 },
-			func(s *zone.Settings) { s.PerMinute = 0 },
-		},
-		"others lower": {
-			func(s *zone.Settings) { s.PerMinute = 60 }, func(s *zone.Settings) { s.PerMinute = 6 },
-			func(s *zone.Settings) { s.PerMinute = 6 },
-		},
-		"others raise": {
-			func(s *zone.Settings) { s.PerMinute = 60 }, func(s *zone.Settings) { s.PerMinute = 6000 },
-			func(s *zone.Settings) { s.PerMinute = 60 },
-		},
+		"the same":     {limited(0), limited(0), limited(0)},
+		"others lower": {limited(60), limited(6), limited(6)},
+		"others raise": {limited(60), limited(6000), limited(60)},
 		"others raise, and we close": {
-			func(s *zone.Settings) { s.Mode = zone.ModeClosed }, func(s *zone.Settings) { s.PerMinute = 6000 },
+			func(s *zone.Settings) { s.Mode = zone.ModeClosed }, limited(6000),
 			func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 6000 },
 		},
 		"others open": {
@@ -150,7 +144,7 @@ func TestABrakeAndOthersChanges(t *testing.T) {
 			func(s *zone.Settings) { s.Mode, s.WindowSeconds = zone.ModeClosed, 9 },
 		},
 		"all else": {
-			func(s *zone.Settings) { s.PerMinute = 0 },
+			limited(0),
 			func(s *zone.Settings) {
 				s.WindowSeconds, s.Burst, s.IdleTimeoutSeconds, s.PassTTLSeconds, s.MaxWaiting = 1, 2, 30, 40, 5
 				s.OnStoreFailure = zone.FailureAdmit

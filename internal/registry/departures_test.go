@@ -21,6 +21,33 @@ func (f *fakeStore) answers(a line.Answer, nowMillis, lostAtMillis int64) {
 	})
 }
 
+// hears has a server hear of zone a at a time, and that its store noticed a loss last at another.
+func (f *fakeStore) hears(t *testing.T, r *Registry, nowMillis, lostAtMillis int64) {
+	t.Helper()
+	f.answers(line.Answer{Status: line.Waiting}, nowMillis, lostAtMillis)
+	if _, err := r.Stats(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// polls has one poll in zone a.
+func polls(t *testing.T, r *Registry, p line.Place) line.Told {
+	t.Helper()
+	a, err := r.Poll(t.Context(), "a", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// leaves has one leave zone a.
+func leaves(t *testing.T, r *Registry, p line.Place) {
+	t.Helper()
+	if err := r.Leave(t.Context(), "a", p); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (f *fakeStore) told() []line.Departure {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -37,17 +64,13 @@ func TestDeparturesAreTold(t *testing.T) {
 	r, _ := newTest(t, f, Options{})
 	in := line.Answer{Status: line.Admitted, Place: line.Place{ID: idOf('i'), ArrivedAtMicros: 5}, AdmittedAtMillis: 1_000}
 	f.answers(in, 1_000, 0)
-	if _, err := r.Poll(t.Context(), "a", in.Place); err != nil {
-		t.Fatal(err)
-	}
+	polls(t, r, in.Place)
 	f.answers(line.Answer{Status: line.AdmittedBefore, Place: in.Place, AdmittedAtMillis: 1_000}, 2_000, 0)
 	if _, err := r.Join(t.Context(), "a", in.Place.ID); err != nil {
 		t.Fatal(err)
 	}
 	left := line.Place{ID: idOf('l'), ArrivedAtMicros: 7}
-	if err := r.Leave(t.Context(), "a", left); err != nil {
-		t.Fatal(err)
-	}
+	leaves(t, r, left)
 	r.tellOnce(t.Context())
 	if got := f.told(); len(got) != 0 {
 		t.Fatalf("told %+v, and nothing was lost", got)
@@ -70,9 +93,7 @@ func TestDeparturesAreTold(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.Poll(t.Context(), "a", line.Place{ID: idOf('w')}); err != nil {
-		t.Fatal(err)
-	}
+	polls(t, r, line.Place{ID: idOf('w')})
 	f.before = nil
 	if got := f.told(); !slices.Equal(got, want) {
 		t.Errorf("told %+v, want %+v", got, want)
@@ -103,10 +124,7 @@ func TestDeparturesAreTold(t *testing.T) {
 func TestDeparturesOfAnOutage(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, _ := newTest(t, f, Options{})
-	f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
-	if _, err := r.Stats(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	f.hears(t, r, 1_000, 0)
 	p := line.Place{ID: idOf('x'), ArrivedAtMicros: 3}
 	if _, ended := r.departedBefore("a", p); ended {
 		t.Error("departed before it did")
@@ -122,10 +140,7 @@ func TestDeparturesOfAnOutage(t *testing.T) {
 	if got := f.told(); len(got) != 0 {
 		t.Errorf("told %+v, before the zone's clock was there", got)
 	}
-	f.answers(line.Answer{Status: line.Waiting}, 2_000, 0)
-	if _, err := r.Stats(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	f.hears(t, r, 2_000, 0)
 	r.tellOnce(t.Context())
 	if got := f.told(); len(got) != 1 || got[0].AdmittedAtMillis != 1_500 {
 		t.Errorf("told %+v", got)
@@ -137,10 +152,7 @@ func TestDeparturesOfAnOutage(t *testing.T) {
 func TestADepartureWhileTheStoreIsTold(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, _ := newTest(t, f, Options{})
-	f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
-	if _, err := r.Stats(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	f.hears(t, r, 1_000, 0)
 	depart := func(letter byte) {
 		r.depart("a", line.Departure{Place: line.Place{ID: idOf(letter), ArrivedAtMicros: 3}, AdmittedAtMillis: 900})
 	}
@@ -231,20 +243,13 @@ func TestAZoneThatCannotBeToldHoldsNobodyUp(t *testing.T) {
 func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, _ := newTest(t, f, Options{})
-	f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
-	if _, err := r.Stats(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	f.hears(t, r, 1_000, 0)
 	left := line.Place{ID: idOf('l'), ArrivedAtMicros: 7}
-	if err := r.Leave(t.Context(), "a", left); err != nil {
-		t.Fatal(err)
-	}
+	leaves(t, r, left)
 	poll := func(lostAtMillis int64) {
 		t.Helper()
 		f.answers(line.Answer{Status: line.Waiting, Place: left}, 2_000, lostAtMillis)
-		if _, err := r.Poll(t.Context(), "a", left); err != nil {
-			t.Fatal(err)
-		}
+		polls(t, r, left)
 	}
 	poll(1_500)
 	r.tellOnce(t.Context())

@@ -18,27 +18,20 @@ func TestDeparturesOutliveAnOutage(t *testing.T) {
 	r, clock := newTest(t, f, Options{})
 	in := line.Answer{Status: line.Admitted, Place: line.Place{ID: idOf('i'), ArrivedAtMicros: 5}, AdmittedAtMillis: 1_000}
 	f.answers(in, 1_000, 0)
-	if _, err := r.Poll(t.Context(), "a", in.Place); err != nil {
-		t.Fatal(err)
-	}
+	polls(t, r, in.Place)
 	f.do(func() { f.away = true })
 	clock.advance(time.Hour)
 	r.tellOnce(t.Context())
 	f.do(func() { f.away = false })
 	f.lose()
 	f.answers(line.Answer{Status: line.Waiting, Place: line.Place{ID: idOf('w'), ArrivedAtMicros: 9}}, 3_601_000, 3_601_000)
-	if _, err := r.Poll(t.Context(), "a", line.Place{ID: idOf('w'), ArrivedAtMicros: 9}); err != nil {
-		t.Fatal(err)
-	}
+	polls(t, r, line.Place{ID: idOf('w'), ArrivedAtMicros: 9})
 	if got := f.told(); len(got) != 1 {
 		t.Errorf("told %+v, want the one who was admitted just before the outage", got)
 	}
 	// The line is heard of again, so it is forgotten in time.
 	for _, now := range []int64{3_602_000, 3_670_000, 3_671_000} {
-		f.answers(line.Answer{Status: line.Waiting}, now, 3_601_000)
-		if _, err := r.Stats(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
+		f.hears(t, r, now, 3_601_000)
 		r.tellOnce(t.Context())
 		clock.advance(window.DepartureMatters(settings("a", 60), seenWithin))
 	}
@@ -53,22 +46,15 @@ func TestDeparturesOutliveAnOutage(t *testing.T) {
 func TestLossesInARow(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, _ := newTest(t, f, Options{})
-	hear := func(nowMillis, lostAtMillis int64) {
-		t.Helper()
-		f.answers(line.Answer{Status: line.Waiting}, nowMillis, lostAtMillis)
-		if _, err := r.Stats(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hear(1_000_000, 0)
+	f.hears(t, r, 1_000_000, 0)
 	for _, lost := range []int64{1_100_000, 1_103_000, 1_150_000} { // after an outage of 100 s
-		hear(lost, lost)
-		hear(lost+1_000, lost)
+		f.hears(t, r, lost, lost)
+		f.hears(t, r, lost+1_000, lost)
 		if m := r.lookup("a").lost(); m.SeenAtMillis != 1_001_000 {
 			t.Errorf("a second after the loss at %d the line is taken to have stood until %d, want 1001000", lost, m.SeenAtMillis)
 		}
 	}
-	hear(1_150_000+60_000, 1_150_000)
+	f.hears(t, r, 1_150_000+60_000, 1_150_000)
 	if m := r.lookup("a").lost(); m.SeenAtMillis != 1_211_000 {
 		t.Errorf("an idle timeout after the loss the line is taken to have stood until %d", m.SeenAtMillis)
 	}
@@ -78,14 +64,9 @@ func TestLossesInARow(t *testing.T) {
 func TestLeavingAgain(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, _ := newTest(t, f, Options{})
-	f.answers(line.Answer{Status: line.Waiting}, 1_000, 0)
-	if _, err := r.Stats(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	f.hears(t, r, 1_000, 0)
 	for range 3 {
-		if err := r.Leave(t.Context(), "a", line.Place{ID: idOf('l'), ArrivedAtMicros: 7}); err != nil {
-			t.Fatal(err)
-		}
+		leaves(t, r, line.Place{ID: idOf('l'), ArrivedAtMicros: 7})
 	}
 	if n := len(r.lookup("a").departures.order); n != 1 {
 		t.Errorf("one who left is remembered %d times", n)

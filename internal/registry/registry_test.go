@@ -181,29 +181,24 @@ func TestRestoreIsSharedByConcurrentPolls(t *testing.T) {
 	f.wantCalls(t, map[string]int{"Poll": 2 * pollers, "RestoreZone": 1})
 }
 
-func TestRestoreWhileTheStoreIsAwayKeepsThePlace(t *testing.T) {
-	f := newFakeStore(settings("a", 60))
-	r, _ := newTest(t, f, Options{})
-	f.lose()
-	f.before = func(call, _ string) {
-		if call == "RestoreZone" {
-			f.do(func() { f.away = true })
+// TestZoneThatIsNotRestored: that the store did not take the zone back is no word about the zone.
+func TestZoneThatIsNotRestored(t *testing.T) {
+	for name, breaks := range map[string]func(*fakeStore){
+		"the store went away": func(f *fakeStore) { f.away = true },
+		"it lost it again":    func(f *fakeStore) { f.neverAll = true },
+	} {
+		f := newFakeStore(settings("a", 60))
+		r, _ := newTest(t, f, Options{})
+		f.lose()
+		f.before = func(call, _ string) {
+			if call == "RestoreZone" {
+				f.do(func() { breaks(f) })
+			}
 		}
-	}
-	_, err := r.Poll(t.Context(), "a", line.Place{})
-	if !errors.Is(err, line.ErrStoreUnavailable) || errors.Is(err, line.ErrZoneUnknown) {
-		t.Errorf("Poll = %v, want ErrStoreUnavailable", err)
-	}
-}
-
-func TestZoneLostTwiceIsUnavailableNotUnknown(t *testing.T) {
-	f := newFakeStore(settings("a", 60))
-	r, _ := newTest(t, f, Options{})
-	f.lose()
-	f.do(func() { f.neverAll = true })
-	_, err := r.Poll(t.Context(), "a", line.Place{})
-	if !errors.Is(err, line.ErrStoreUnavailable) || errors.Is(err, line.ErrZoneUnknown) {
-		t.Errorf("Poll = %v, want ErrStoreUnavailable", err)
+		_, err := r.Poll(t.Context(), "a", line.Place{})
+		if !errors.Is(err, line.ErrStoreUnavailable) || errors.Is(err, line.ErrZoneUnknown) {
+			t.Errorf("%s: Poll = %v, want ErrStoreUnavailable", name, err)
+		}
 	}
 }
 
@@ -613,39 +608,5 @@ func TestClocks(t *testing.T) {
 	// Half-way through a call of two seconds.
 	if want := time.Hour; m.ahead != want {
 		t.Errorf("the zone is %v ahead, want %v", m.ahead, want)
-	}
-}
-
-func TestPollAllocatesNothing(t *testing.T) {
-	r, _ := newTest(t, newFakeStore(), Options{})
-	r.store = constantStore{}
-	r.remember(settings("a", 1), true)
-	ctx := t.Context()
-	got := testing.AllocsPerRun(100, func() {
-		if _, err := r.Poll(ctx, "a", line.Place{}); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if got != 0 {
-		t.Errorf("Poll allocates %v times, want 0", got)
-	}
-}
-
-// constantStore answers polls without work.
-type constantStore struct{ store.Store }
-
-func (constantStore) Poll(context.Context, string, line.Place) (line.Answer, error) {
-	return line.Answer{State: line.State{EdgeMicros: 1}}, nil
-}
-
-func BenchmarkPoll(b *testing.B) {
-	r := New(Options{Store: constantStore{}})
-	r.remember(settings("a", 1), true)
-	ctx := b.Context()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := r.Poll(ctx, "a", line.Place{}); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
