@@ -56,7 +56,7 @@ func TestSiteListener(t *testing.T) {
 	}
 	metrics := request(t, http.MethodGet, s.operators+"/metrics", "").body
 	for _, want := range []string{
-		`queue_site_requests_total{outcome="session",zone="SHOP"} 2`, `queue_site_sessions_total{zone="SHOP"} 1`,
+		`queue_site_requests_total{outcome="session",zone="SHOP"} 2`,
 		`queue_site_requests_total{outcome="admitted",zone="SHOP"} 1`, `queue_connections_open{listener="site"}`,
 	} {
 		if !strings.Contains(metrics, want) {

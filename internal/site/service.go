@@ -39,8 +39,6 @@ type Zones interface {
 type Meter interface {
 	// Site counts one request by its outcome, one of Outcomes.
 	Site(zoneID, outcome string)
-	// SessionBegun counts a visitor who got a session in a browser.
-	SessionBegun(zoneID string)
 }
 
 // Outcomes of a request.
@@ -142,9 +140,6 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origi
 		}
 	}
 	s.Meter.Site(zoneID, v.outcome)
-	if v.outcome == outExchanged || v.outcome == outAdmitted {
-		s.Meter.SessionBegun(zoneID)
-	}
 	return v
 }
 

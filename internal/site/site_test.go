@@ -42,7 +42,7 @@ func TestANormalDay(t *testing.T) {
 		r := newRoom(t, 600)
 		w := r.ask(gateway, "GET", "/cart?item=7", opens...)
 		held := cookie(w)
-		if w.Code != 200 || !strings.HasPrefix(held, "__Host-waitingroom-SHOP=") || r.counted("begun") != 1 {
+		if w.Code != 200 || !strings.HasPrefix(held, "__Host-waitingroom-SHOP=") || r.counted("admitted") != 1 {
 			t.Fatalf("%s: %d %v", gateway, w.Code, w.Header())
 		}
 		r.away = fmt.Errorf("store: %w", line.ErrStoreUnavailable)
@@ -207,7 +207,7 @@ func TestPassesThatAreNoGood(t *testing.T) {
 			}
 		}
 	}
-	if r.counted("pass_refused") != 4 || r.counted("begun") != 0 {
+	if r.counted("pass_refused") != 4 || r.counted("exchanged")+r.counted("admitted") != 0 {
 		t.Errorf("%v", r.counts)
 	}
 }

@@ -131,8 +131,6 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 		"code", orOther(codes), func(z *zoneMeter) *counters { return &z.refusals })
 	m.counters("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.",
 		"outcome", orOther(site.Outcomes), func(z *zoneMeter) *counters { return &z.site })
-	m.counter("queue_site_sessions_total", "Sessions begun: browsers that were let into a site.",
-		func(z *zoneMeter) *counter { return &z.sessions })
 	m.counter("queue_admissions_total", "Visitors let in by this server.",
 		func(z *zoneMeter) *counter { return &z.admissions })
 	m.counter("queue_local_admissions_total", "Of the visitors let in, those whom this server let in by itself, while the store was away.",

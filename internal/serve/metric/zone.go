@@ -22,9 +22,9 @@ type zoneMeter struct {
 	// ranges are by the name of the estimate.Outcome.
 	ranges map[string]prometheus.Counter
 
-	admissions, localAdmissions, restored, sessions prometheus.Counter
-	storeFailing, clock                             prometheus.Gauge
-	waits, steps, estimateErrors, rangeWidths       prometheus.Observer
+	admissions, localAdmissions, restored     prometheus.Counter
+	storeFailing, clock                       prometheus.Gauge
+	waits, steps, estimateErrors, rangeWidths prometheus.Observer
 
 	latest latest
 }
@@ -50,9 +50,6 @@ func (m *Metrics) Refuse(zoneID, code string) { add(m.meter(zoneID).refusals, co
 
 // Site counts one request that a gateway asked about, by outcome: one of site.Outcomes.
 func (m *Metrics) Site(zoneID, outcome string) { add(m.meter(zoneID).site, outcome) }
-
-// SessionBegun counts one browser that got a session of a site.
-func (m *Metrics) SessionBegun(zoneID string) { m.meter(zoneID).sessions.Inc() }
 
 // Step counts one step of an event that this server made, and how late that was.
 func (m *Metrics) Step(zoneID string, late time.Duration) {
