@@ -8,7 +8,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -65,10 +64,6 @@ func zoneGauges() []gauge {
 			func(s zone.Settings) int64 { return s.PerMinute }),
 		ofSettings("queue_burst", "Extra admissions that a window may have while nobody waits.",
 			func(s zone.Settings) int64 { return s.Burst }),
-		ofSettings("queue_window_seconds", "The length of the window.",
-			func(s zone.Settings) int64 { return s.WindowSeconds }),
-		of("queue_window_use_ratio", "Admissions in the last window, as a share of its limit, 1 at most; 0 for a limit of 0.",
-			func(_ zone.Settings, s line.Stats) float64 { return watch.Use(s.State.InWindow, s.State.WindowLimit) }),
 		of("queue_estimate_seconds", "The wait that one who joins now is told.",
 			func(_ zone.Settings, s line.Stats) float64 { return seconds(s.EstimateMillis) }),
 	}
@@ -96,8 +91,6 @@ func eventGauges() []gauge {
 	return []gauge{
 		of("queue_event_holding", "1 while an event lets nobody in: from when people gather until it opens; else 0.",
 			func(_ zone.Settings, s line.Stats) float64 { return oneIf(s.State.OpensAtMillis > s.State.NowMillis) }),
-		ofStep("queue_event_next_timestamp_seconds", "When the next step of the event is to be made, Unix time; 0 for none, and while it is held.",
-			func(e event.State, _ line.State) int64 { return e.NextMillis() }),
 		ofStep("queue_event_late_seconds", "For how long the next step of the event has been due and was not made; 0 for none.",
 			func(e event.State, s line.State) int64 { return e.LateMillis(s.NowMillis) }),
 		ofStep("queue_event_held_seconds", "For how long a step that an operator holds is past the time at which it was listed; 0 for none.",

@@ -294,10 +294,10 @@ func TestGauges(t *testing.T) {
 	}
 	for name, want := range map[string]float64{
 		"queue_waiting": 900, "queue_released": 70, "queue_overdue": 20, "queue_window_admissions": 15, "queue_window_limit": 60,
-		"queue_window_use_ratio": 0.25, "queue_window_seconds": 6, "queue_minute_admissions": 150, "queue_second_admissions_max": 12,
+		"queue_minute_admissions": 150, "queue_second_admissions_max": 12,
 		"queue_second_limit": 13, "queue_per_minute": 600, "queue_burst": 0, "queue_estimate_seconds": 90.5,
 		"queue_zone_admitted_total": 7, "queue_zone_left_total": 8, "queue_zone_swept_total": 9,
-		"queue_event_holding": 0, "queue_event_next_timestamp_seconds": 0,
+		"queue_event_holding": 0,
 	} {
 		if got := value(t, reg, name, "zone", "a"); got != want {
 			t.Errorf("%s = %v, want %v", name, got, want)
