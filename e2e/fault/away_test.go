@@ -59,7 +59,7 @@ func TestWhoIsRefusedComesBackInTurn(t *testing.T) {
 	perSecond := 0.0
 	for i, d := range told {
 		perSecond += 1 / d.Seconds()
-		if d < time.Second || d > settled || i < near && d > 4*time.Second || i > far && d < settled/2 {
+		if d < time.Second || d > settled || i < near && d > 8*time.Second || i > far && d < settled/2 {
 			t.Errorf("number %d is told to come back in %v", i+1, d)
 		}
 	}
