@@ -1,7 +1,6 @@
 // Package measure works out, of what a crowd saw, the figures that the promises are held
-// to: how full any window was (G1, never over), how much of the capacity was used (G2),
-// who overtook whom (G3, first come, first served), and how good the estimates were (G6,
-// honest numbers). It is for whatever plays or watches a crowd: the operators' dry run, load
+// to: how full any window was (G1, never over), how much of the capacity was used (G2), and
+// who overtook whom (G3, first come, first served). It is for whatever plays or watches a crowd: the operators' dry run, load
 // tests, fault tests, and the stores' tests.
 //
 // Times are in one unit of the caller's choice where no other is said.

@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
@@ -131,19 +128,10 @@ func (c *connection) createZone() *cobra.Command {
 		})
 }
 
-// anew is what a zone can be made with again: its settings between events, and the events that are still to open.
-func anew(z zone.Settings, now time.Time) zone.Settings {
-	if between, fault := z.Cancel(now); fault == "" {
-		z = between
-	}
-	z.Events = slices.DeleteFunc(slices.Clone(z.Events), func(e event.Event) bool { return e.Listed().OpensAtMillis <= now.UnixMilli() })
-	return z
-}
-
 // deleteZone is queue-server zones delete.
 func (c *connection) deleteZone() *cobra.Command {
 	return deleteOne(c, "delete ZONE", "Delete a zone, and everybody's place in it.", zonesOf, func(was zone.Settings) string {
-		settings := change.Differences(zone.Table, zone.Defaults(was.ZoneID), anew(was, time.Now()))
+		settings := change.Differences(zone.Table, zone.Defaults(was.ZoneID), was)
 		return " To have one with its settings again:\n  queue-server zones create " + was.ZoneID +
 			assign(settings, func(d change.Difference) string { return d.NowText })
 	})

@@ -8,6 +8,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
 )
@@ -52,10 +53,8 @@ type Report struct {
 	PositionsRose    int     `json:"positionsRose"`
 	EstimateErrorP50 float64 `json:"estimateErrorP50"`
 	EstimateErrorP90 float64 `json:"estimateErrorP90"`
-	// EstimateCovered is the share of them whose range held the wait, and Thirds how good they
-	// were by the third of the wait in which they were told.
-	EstimateCovered float64         `json:"estimateCovered"`
-	Thirds          [3]measure.Told `json:"thirds"`
+	// EstimateCovered is the share of them whose range held the wait.
+	EstimateCovered float64 `json:"estimateCovered"`
 	// G7: polls of those who were admitted.
 	PollsMean float64 `json:"pollsMean"`
 	PollsP99  float64 `json:"pollsP99"`
@@ -115,18 +114,26 @@ func (c *crowd) visits(out *Report, rates window.Rates) {
 	c.told(out, rates.WindowMillis)
 }
 
-// told compares what visitors were told with what became.
+// told compares what visitors were told with what became. Estimates of waits shorter than a window are not counted.
 func (c *crowd) told(out *Report, windowMillis int64) {
-	var all measure.Told
-	all, out.Thirds = measure.EstimatesOf(func(yield func(measure.Entered) bool) {
-		for i := range c.visitors {
-			v := &c.visitors[i]
-			if v.state == inside && !yield(measure.Entered{JoinedMicros: v.joined, EnteredMicros: v.admitted, Told: v.estimates}) {
-				return
+	var errs []float64
+	held := 0
+	for i := range c.visitors {
+		v := &c.visitors[i]
+		for _, t := range v.estimates {
+			j, counts := t.Judge(v.admitted, windowMillis)
+			if !counts || v.state != inside {
+				continue
+			}
+			errs = append(errs, j.Error())
+			if j.Outcome == estimate.Held {
+				held++
 			}
 		}
-	}, windowMillis)
-	out.EstimateErrorP50, out.EstimateErrorP90, out.EstimateCovered = all.ErrorP50, all.ErrorP90, all.Covered
+	}
+	slices.Sort(errs)
+	out.EstimateErrorP50, out.EstimateErrorP90 = measure.Percentile(errs, 50), measure.Percentile(errs, 90)
+	out.EstimateCovered = float64(held) / max(1, float64(len(errs)))
 }
 
 //go:embed report.tmpl
