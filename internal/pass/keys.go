@@ -57,8 +57,8 @@ type Signer struct {
 }
 
 // NewSigner returns the signer of an issuer. It derives the keys of one or more secrets, newest first, of at least
-// MinSecretBytes each. A secret that is too short, or given twice, is an error that wraps ErrSecret. An unusable issuer
-// is an error that wraps ErrIssuer. The secrets themselves are not kept.
+// MinSecretBytes each, as package secret reads them. A secret that is too short, or none at all, is an error that wraps
+// ErrSecret. An unusable issuer is an error that wraps ErrIssuer. The secrets themselves are not kept.
 func NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 	if err := CheckIssuer(issuer); err != nil {
 		return nil, err
@@ -80,9 +80,6 @@ func NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 		private := ed25519.NewKeyFromSeed(seed)
 		public := ed25519.PublicKey(private[ed25519.SeedSize:])
 		key := newJWK(public)
-		if _, ok := s.public[key.KeyID]; ok {
-			return nil, fmt.Errorf("%w: number %d was given before", ErrSecret, i+1)
-		}
 		if i == 0 {
 			s.newest = private
 			s.header = map[string]any{

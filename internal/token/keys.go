@@ -47,23 +47,18 @@ type key struct {
 }
 
 // NewKeys derives the keys of one or more secrets, newest first, of at least
-// MinSecretBytes each. A secret that is too short, or given twice, is an error
-// that wraps ErrSecret. The secrets themselves are not kept.
+// MinSecretBytes each, as package secret reads them. A secret that is too short, or none
+// at all, is an error that wraps ErrSecret. The secrets themselves are not kept.
 func NewKeys(secrets ...[]byte) (*Keys, error) {
 	if len(secrets) == 0 {
 		return nil, fmt.Errorf("%w: none was given", ErrSecret)
 	}
 	k := &Keys{keys: make([]*key, 0, len(secrets))}
-	seen := make(map[string]int, len(secrets))
 	for i, secret := range secrets {
 		if len(secret) < MinSecretBytes {
 			return nil, fmt.Errorf("%w: number %d has %d bytes, must have at least %d",
 				ErrSecret, i+1, len(secret), MinSecretBytes)
 		}
-		if first, ok := seen[string(secret)]; ok {
-			return nil, fmt.Errorf("%w: number %d is the same as number %d", ErrSecret, i+1, first)
-		}
-		seen[string(secret)] = i + 1
 		derived, err := derive(secret)
 		if err != nil {
 			return nil, fmt.Errorf("%w: number %d: %w", ErrSecret, i+1, err)
