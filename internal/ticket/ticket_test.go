@@ -82,12 +82,16 @@ func TestName(t *testing.T) {
 	part := strings.Split(good, ".")
 	none, err := jwt.NewWithClaims(jwt.SigningMethodNone, claims(nil)).SignedString(jwt.UnsafeAllowNoneSignatureType)
 	must(t, err)
+	public, _ := shop.Public().(ed25519.PublicKey)
+	secret, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims(nil)).SignedString([]byte(public))
+	must(t, err)
 	for what, tt := range map[string]struct{ ticket, name, fault string }{
 		"good": {good, "member-1", ""}, "without a sub": {sign(t, shop, claims(map[string]any{"sub": nil})), "t-1", ""},
 		"several zones": {sign(t, shop, claims(map[string]any{"aud": []string{"OTHER", "SALE"}})), "member-1", ""},
 		"none":          {"", "", "missing"}, "garbage": {"x", "", "It was not signed by who invites."},
 		"forged":            {sign(t, stranger, claims(nil)), "", "It was not signed by who invites."},
 		"unsigned":          {none, "", "It was not signed by who invites."},
+		"a public secret":   {secret, "", "It was not signed by who invites."},
 		"changed":           {part[0] + "." + strings.Split(sign(t, stranger, claims(map[string]any{"sub": "x"})), ".")[1] + "." + part[2], "", "It was not signed by who invites."},
 		"another shop's":    {sign(t, shop, claims(map[string]any{"iss": "https://evil.example"})), "", "It was not signed by who invites."},
 		"expired":           {sign(t, shop, claims(map[string]any{"exp": now.Add(-time.Hour).Unix()})), "", "It has expired."},

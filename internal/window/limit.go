@@ -229,7 +229,7 @@ func (c Clock) Tick(raw int64) Clock {
 	}
 	c.RawMicros = min(c.RawMicros, raw)
 	if c.NowMicros > c.at(c.RawMicros) {
-		// The store's clock was set back; or an older version, which does not write SetMicros, moved the clock.
+		// The store's clock was set back.
 		c.SetMicros, c.AheadMicros = c.NowMicros, c.NowMicros-c.RawMicros
 	}
 	c.RawMicros, c.NowMicros = raw, max(c.NowMicros, c.at(raw))

@@ -180,24 +180,6 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestClockOfAnOlderVersion: it left the clock ahead and did not say since when, or
-// moved it on beside this one. It does not run backwards, and does not stand still.
-func TestClockOfAnOlderVersion(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]Clock{
-		"which knows of no setting": {RawMicros: 4_000_000, NowMicros: 9_000_000},
-		"which was set back later":  {RawMicros: 4_000_000, NowMicros: 9_000_000, SetMicros: 5_000_000, AheadMicros: 1_000_000},
-	} {
-		was := c
-		if c = c.Tick(c.RawMicros); c.NowMicros != was.NowMicros {
-			t.Errorf("%s: it goes on from %d, want %d", name, c.NowMicros, was.NowMicros)
-		}
-		if c = c.Tick(c.RawMicros + 1_000_000); c.NowMicros < was.NowMicros+900_000 {
-			t.Errorf("%s: a second later it says %d, before %d", name, c.NowMicros, was.NowMicros)
-		}
-	}
-}
-
 // TestAheadIsTheSameWheneverAsked: how far the zone's clock was ahead at a moment does
 // not depend on when that is asked; it says the store's clock at that moment to the
 // millisecond, and never a later one.
