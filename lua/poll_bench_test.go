@@ -1,7 +1,10 @@
 package lua
 
 import (
+	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -131,4 +134,25 @@ func inTurn(atOnce, n int, do func(i int)) int {
 	}
 	all.Wait()
 	return n
+}
+
+// redisCPU is how much processor time Redis has used.
+func redisCPU(b *testing.B, s *Store) (used time.Duration) {
+	b.Helper()
+	info, err := s.client.Info(context.Background(), "cpu").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for row := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(row), ":")
+		if name != "used_cpu_sys" && name != "used_cpu_user" {
+			continue
+		}
+		seconds, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		used += time.Duration(seconds * float64(time.Second))
+	}
+	return used
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -49,34 +48,6 @@ func TestHeaders(t *testing.T) {
 		if !strings.HasPrefix(sc.text, "#!lua") {
 			t.Errorf("%s.lua does not begin with #!lua", sc.name)
 		}
-	}
-}
-
-// TestIncludesTakeArguments: an include defines functions, and has what they use from
-// its caller and from what it includes itself. So it never ends the script, nor reads
-// its arguments; keys are named by those includes alone that are about them. That no
-// other name is the includer's, luacheck finds: it reads each include alone, too.
-func TestIncludesTakeArguments(t *testing.T) {
-	t.Parallel()
-	keyed := map[string]bool{"line/include/keys.lua": true, "line/include/record.lua": true}
-	n := 0
-	for _, file := range Sources() {
-		if path.Base(path.Dir(file)) != "include" {
-			continue
-		}
-		n++
-		for l := range strings.Lines(read(file)) {
-			code, _, _ := strings.Cut(l, "--")
-			if strings.HasPrefix(code, "return") {
-				t.Errorf("%s returns from the script: %s", file, l)
-			}
-			if strings.Contains(code, "ARGV") || strings.Contains(code, "KEYS") && !keyed[file] {
-				t.Errorf("%s uses what the script has to hand it: %s", file, l)
-			}
-		}
-	}
-	if n < 20 {
-		t.Errorf("%d includes: did they move?", n)
 	}
 }
 
@@ -548,26 +519,4 @@ func TestAFailOverAfterALoss(t *testing.T) {
 	if err != nil || a.Status != line.Waiting || !a.Restored {
 		t.Errorf("one whose joining was lost: %+v, %v", a, err)
 	}
-}
-
-// TestAnotherMasterMeansALoss: who answers now may not have all that the one
-// before had acknowledged.
-func TestAnotherMasterMeansALoss(t *testing.T) {
-	t.Parallel()
-	sc := newScene(t)
-	sc.clock.Add(6*time.Second + time.Millisecond)
-	lost := sc.lost('x', -1)
-	if err := sc.store.client.HSet(t.Context(), sc.store.keys("Z")[0], "run_id", "of another").Err(); err != nil {
-		t.Fatal(err)
-	}
-	a, err := sc.store.Poll(t.Context(), "Z", lost)
-	if err != nil || a.Status != line.Waiting || !a.Restored || a.Position != 3 {
-		t.Errorf("one whose joining was lost: %+v, %v", a, err)
-	}
-	sc.polls(sc.places['b'], line.Waiting) // the window counts as full
-	if in := stats(t, sc.store).State.InWindow; in != 1 {
-		t.Errorf("%d in the window, want 1", in)
-	}
-	sc.clock.Add(6*time.Second + time.Millisecond)
-	sc.polls(sc.places['b'], line.Admitted)
 }

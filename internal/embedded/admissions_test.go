@@ -4,6 +4,7 @@ import (
 	"testing"
 )
 
+// TestAdmissions: the log finds and counts admissions by time, and an empty one holds no memory.
 func TestAdmissions(t *testing.T) {
 	t.Parallel()
 	var a admissions
@@ -35,45 +36,6 @@ func TestAdmissions(t *testing.T) {
 	a.trim(201)
 	if a.entries != nil || a.byID != nil {
 		t.Errorf("an empty log holds memory")
-	}
-}
-
-func TestLifetimes(t *testing.T) {
-	t.Parallel()
-	// Admissions up to 1,000 ms have a pass for a minute, those up to 2,000 ms for ten
-	// seconds, later ones for five minutes.
-	var l lifetimes
-	l = l.replace(60_000, 10_000, 1_000)
-	l = l.replace(10_000, 300_000, 2_000)
-
-	of := func(at, want int64) {
-		t.Helper()
-		if got := l.of(at, 300_000); got != want {
-			t.Errorf("a pass of %d lives %d ms, want %d", at, got, want)
-		}
-	}
-	of(0, 60_000)
-	of(1_000, 60_000)
-	of(1_001, 10_000)
-	of(2_000, 10_000)
-	of(2_001, 300_000)
-	if got := l.longest(300_000); got != 300_000 {
-		t.Errorf("the longest is %d", got)
-	}
-	if got := l.longest(20_000); got != 60_000 {
-		t.Errorf("the longest is %d", got)
-	}
-
-	// A pass of 1,000 expired at 61,000. If its ttl were forgotten then, the pass
-	// would be good again with the ttl of five minutes.
-	l = l.prune(300_000, 61_001)
-	of(1_000, 60_000)
-	l = l.prune(300_000, 1_001+300_000)
-	if len(l) != 1 {
-		t.Errorf("%d are remembered, want 1", len(l))
-	}
-	if l = l.prune(300_000, 2_001+300_000); l != nil {
-		t.Errorf("%v are remembered, want none", l)
 	}
 }
 

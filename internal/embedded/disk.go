@@ -32,8 +32,8 @@ type disk struct {
 	replace func(path string, b []byte) error
 
 	mu sync.Mutex
-	// locks are held until close. There is none as long as there is no directory.
-	locks []*os.File
+	// lock is held until close. It is nil as long as its file cannot be made.
+	lock *os.File
 	// failed is why the latest writing of a file failed, by the file's name; nil if it did
 	// not. Under the name "" it is errLate while the disk does not answer.
 	failed map[string]error
@@ -61,61 +61,43 @@ func unwritable(err error) bool {
 	}, func(one error) bool { return errors.Is(err, one) })
 }
 
-// claim locks the directory, unless it is locked. It tries two locks, and one is
-// enough. A full disk may not have room for the file of the one. Some network file
-// systems do not have the other, on the directory itself.
+// claim locks the file lockName of the directory, for this process alone, unless it has the lock. The kernel drops the lock
+// when the process ends, however it ends.
 func (d *disk) claim() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.locks) > 0 {
+	if d.lock != nil {
 		return nil
 	}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return fmt.Errorf("embedded: data directory: %w", err)
 	}
-	folder, errFolder := locked(os.Open(d.dir))
-	file, errFile := locked(os.OpenFile(filepath.Join(d.dir, lockName), os.O_CREATE|os.O_RDWR, 0o600))
-	for _, f := range []*os.File{folder, file} {
-		if f != nil {
-			d.locks = append(d.locks, f)
-		}
-	}
-	err := errors.Join(errFolder, errFile)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		d.unlock()
-		return fmt.Errorf("%w: %s", ErrInUse, d.dir)
-	}
-	if len(d.locks) == 0 {
+	f, err := os.OpenFile(filepath.Join(d.dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
 		return fmt.Errorf("embedded: data directory: %w", err)
 	}
-	return nil
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		d.lock = f
+		return nil
+	}
+	err = errors.Join(err, f.Close())
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return fmt.Errorf("%w: %s", ErrInUse, d.dir)
+	}
+	return fmt.Errorf("embedded: data directory: %w", err)
 }
 
-// locked locks a file that was opened, for this process alone. The kernel drops the
-// lock when the process ends, however it ends.
-func locked(f *os.File, err error) (*os.File, error) {
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// unlock gives the locks back. The caller holds mu.
-func (d *disk) unlock() {
-	for _, f := range d.locks {
-		_ = f.Close() // nothing was written to it
-	}
-	d.locks = nil
-}
-
+// close gives the lock back.
 func (d *disk) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.unlock()
-	return nil
+	if d.lock == nil {
+		return nil
+	}
+	err := d.lock.Close()
+	d.lock = nil
+	return err
 }
 
 // put replaces a file of the directory, as a whole or not at all.

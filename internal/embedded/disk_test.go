@@ -204,30 +204,6 @@ func TestADirectoryThatCannotBeMadeYet(t *testing.T) {
 	}
 }
 
-// TestEitherLockIsEnough: the file for the one lock cannot be made on a full disk. Older
-// servers take only that lock.
-func TestEitherLockIsEnough(t *testing.T) {
-	t.Parallel()
-	for name, which := range map[string]string{"the directory's": ".", "the file's": lockName} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			stop(t, reopen(t, dir, nil))
-			held, err := locked(os.Open(filepath.Join(dir, which)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrInUse) {
-				t.Errorf("error %v, want ErrInUse", err)
-			}
-			if err := held.Close(); err != nil {
-				t.Fatal(err)
-			}
-			stop(t, reopen(t, dir, nil))
-		})
-	}
-}
-
 func TestUnwritable(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{syscall.ENOSPC, syscall.EROFS, os.ErrPermission} {

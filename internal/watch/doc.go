@@ -30,8 +30,8 @@
 // A round is one Stats a zone. Of 50 zones with a million waiting it takes 1.2 ms
 // of a core on the embedded store (BenchmarkRound), and on Redis, where the length
 // of the line does not matter either, less than 5 ms of Redis a second for each
-// server (lua's BenchmarkWatch, the list of zones included). Both were measured on
-// a machine that was busy with other things.
+// server, the list of zones included. Both were measured on a machine that was busy
+// with other things.
 //
 // Zones that failed in the round before are asked last, so that a dead node's do
 // not keep the others waiting.
