@@ -242,26 +242,6 @@ func TestNothingHalfWrittenIsRead(t *testing.T) {
 	}
 }
 
-// TestWindowAfterARestartThatCouldNotWrite: the file says that the store was closed long ago.
-// It does not know of admissions by a later run that could not write.
-func TestWindowAfterARestartThatCouldNotWrite(t *testing.T) {
-	t.Parallel()
-	clock, dir := conformance.NewClock(), t.TempDir()
-	s := reopen(t, dir, clock.Now)
-	put(t, s, zone.Defaults("z"))
-	stop(t, s)
-	inTheWay(t, filepath.Join(dir, zonesName+unfinished))
-	for run := range 2 {
-		clock.Add(time.Hour)
-		s := reopen(t, dir, clock.Now)
-		st, err := s.Stats(t.Context(), "z")
-		if err != nil || st.State.InWindow != 60 {
-			t.Errorf("run %d: %d in the window, want 60, %v", run, st.State.InWindow, err)
-		}
-		kill(t, s)
-	}
-}
-
 // lines is a log that any goroutine may write to.
 type lines struct {
 	mu   sync.Mutex

@@ -34,9 +34,6 @@ type contents struct {
 type kept struct {
 	Settings zone.Settings `json:"settings"`
 	Memory   line.Memory   `json:"memory"`
-	// ClosedAtMillis is the zone's time when the store was closed: nobody was
-	// let in later. It is 0 while a server runs, and so after it was killed.
-	ClosedAtMillis int64 `json:"closedAtMillis,omitempty"`
 	// Changes are those changes of the zone that changes.json may not have yet, the
 	// newest first.
 	Changes []zone.Change `json:"changes,omitempty"`
@@ -46,12 +43,6 @@ type kept struct {
 type keptDeleted struct {
 	deleted
 	Changes []zone.Change `json:"changes"`
-}
-
-// forgetClosing makes the zone come back as after a crash at nowMillis: only visitors who
-// were due less than an idle timeout before that get their places back.
-func (k *kept) forgetClosing(nowMillis int64) {
-	k.ClosedAtMillis, k.Memory.SeenAtMillis = 0, max(k.Memory.SeenAtMillis, nowMillis)
 }
 
 // file is a JSON file of the data directory. Only one goroutine may use it at a time.
@@ -136,7 +127,7 @@ func (s *Store) remember() {
 		case <-s.stop:
 			return
 		case written := <-s.asked:
-			_ = s.save(false, false)
+			_ = s.save(false)
 			s.disk.note("", nil)
 			close(written)
 		case <-tick.C:
@@ -150,7 +141,7 @@ func (s *Store) remember() {
 // saveAll writes what the files do not hold yet. The disk logs errors and remembers
 // them.
 func (s *Store) saveAll() {
-	_ = s.save(false, true)
+	_ = s.save(true)
 	s.disk.note("", nil)
 }
 
@@ -177,15 +168,14 @@ func (s *Store) flush() {
 	}
 }
 
-// save writes what is in force. closing says that the store is being closed, which
-// zones.json then says, too. With record it also writes changes.json, if zones.json could be
+// save writes what is in force. With record it also writes changes.json, if zones.json could be
 // written. Nobody waits for changes.json, since zones.json has the newest changes until then.
 // While it writes, save holds no lock that a visitor's or an operator's call needs.
-func (s *Store) save(closing, record bool) error {
+func (s *Store) save(record bool) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.changing.Lock()
-	zones, all, more := s.keep(closing), keptRecord{recordFormat, maps.Clone(s.record)}, maps.Clone(s.unrecorded)
+	zones, all, more := s.keep(), keptRecord{recordFormat, maps.Clone(s.record)}, maps.Clone(s.unrecorded)
 	s.changing.Unlock()
 	err := s.zonesFile.store(zones)
 	if err == nil && record && len(more) > 0 {
@@ -211,19 +201,12 @@ func (s *Store) NotKept() error {
 }
 
 // keep collects the contents of zones.json.
-func (s *Store) keep(closing bool) contents {
+func (s *Store) keep() contents {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues))}
 	for id, q := range s.queues {
-		k := kept{Settings: q.read(), Memory: q.memory(), Changes: s.notRecorded(id)}
-		if closing {
-			k.ClosedAtMillis = q.closedAt(s.now().UnixMicro())
-			if q.behind() == 0 {
-				k.Memory.SeenAtMillis = k.ClosedAtMillis
-			}
-		}
-		all.Zones = append(all.Zones, k)
+		all.Zones = append(all.Zones, kept{Settings: q.read(), Memory: q.memory(), Changes: s.notRecorded(id)})
 	}
 	now := s.now().UnixMilli()
 	for id, d := range s.deleted {
@@ -262,29 +245,13 @@ func (q *zoneQueue) behind() time.Duration {
 	return time.Duration(max(1, now-q.heal.alive)) * time.Millisecond
 }
 
-// closedAt moves the zone's clock on and returns its time.
-func (q *zoneQueue) closedAt(rawMicros int64) (millis int64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.tick(rawMicros)
-}
-
 // take brings in what the files held. The lines come back with the visitors' tokens,
-// except those of visitors who had departed. A window counts as full from now on, or
-// from when the server was stopped, if it was not killed.
+// except those of visitors who had departed. A window counts as full from now on.
 func (s *Store) take(had contents, departed []entryOf) {
 	for _, k := range had.Zones {
-		if k.ClosedAtMillis == 0 {
-			// The server was killed, and the line went on for up to rememberEvery after
-			// the file was written.
-			k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
-		}
-		q := s.restored(k.Settings, k.Memory)
-		if k.ClosedAtMillis > 0 {
-			// Not later than now: the clock may have been set back meanwhile.
-			q.phantoms.AtMillis = min(k.ClosedAtMillis, q.phantoms.AtMillis)
-		}
-		s.queues[k.Settings.ZoneID] = q
+		// The line went on for up to rememberEvery after the file was written, if the server was killed.
+		k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
+		s.queues[k.Settings.ZoneID] = s.restored(k.Settings, k.Memory)
 	}
 	for _, e := range departed {
 		if q, ok := s.queues[e.zoneID]; ok {

@@ -116,7 +116,7 @@ func TestPlacesSurvive(t *testing.T) {
 		t.Fatalf("%d wait, want 10", len(waiting))
 	}
 	clock.Add(time.Millisecond)
-	if err := s.save(false, false); err != nil { // as it does once a second
+	if err := s.save(false); err != nil { // as it does once a second
 		t.Fatal(err)
 	}
 	kill(t, s)
@@ -140,49 +140,28 @@ func TestPlacesSurvive(t *testing.T) {
 	}
 }
 
-// TestWindowAfterARestart: a store that was closed knows when, and counts the window as
-// full from then on. One that was killed counts it as full from its start on.
+// TestWindowAfterARestart: the window counts as full from the start on, whether the store was closed or killed, and if
+// the clock was set back meanwhile.
 func TestWindowAfterARestart(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		end  func(*testing.T, *Store)
-		away time.Duration
-		want int64 // in the window
-	}{
-		"stopped for less than a window":    {stop, 6 * time.Second, 60},
-		"stopped for longer":                {stop, 6*time.Second + time.Millisecond, 0},
-		"killed, however long ago":          {kill, time.Hour, 60},
-		"stopped, and the clock was behind": {stop, -time.Hour, 60},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock, dir := conformance.NewClock(), t.TempDir()
-			s := reopen(t, dir, clock.Now)
-			put(t, s, zone.Defaults("z"))
-			if _, err := s.Join(t.Context(), "z", testID(1)); err != nil {
-				t.Fatal(err)
-			}
-			clock.Add(time.Millisecond)
-			tt.end(t, s)
-			clock.Add(tt.away)
-
-			s = reopen(t, dir, clock.Now)
-			inWindow := func() int64 {
-				st, err := s.Stats(t.Context(), "z")
-				if err != nil {
-					t.Fatal(err)
+	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
+		for _, away := range []time.Duration{6 * time.Second, time.Hour, -time.Hour} {
+			t.Run(name+" for "+away.String(), func(t *testing.T) {
+				t.Parallel()
+				clock, dir := conformance.NewClock(), t.TempDir()
+				s := reopen(t, dir, clock.Now)
+				put(t, s, zone.Defaults("z"))
+				end(t, s)
+				clock.Add(away)
+				s = reopen(t, dir, clock.Now)
+				for _, want := range []int64{60, 0} {
+					if st, err := s.Stats(t.Context(), "z"); err != nil || st.State.InWindow != want {
+						t.Errorf("%d in the window, %v, want %d", st.State.InWindow, err, want)
+					}
+					clock.Add(6*time.Second + time.Millisecond)
 				}
-				return st.State.InWindow
-			}
-			if got := inWindow(); got != tt.want {
-				t.Errorf("%d in the window, want %d", got, tt.want)
-			}
-			clock.Add(6*time.Second + time.Millisecond)
-			if got := inWindow(); got != 0 {
-				t.Errorf("%d in the window after another, want 0", got)
-			}
-		})
+			})
+		}
 	}
 }
 

@@ -151,12 +151,12 @@ func (s *Store) load() error {
 	departed := departed(departures)
 	s.takeRecord(had)
 	s.take(had, departed)
-	// Once this is written, zones.json no longer says that the store was closed.
-	if s.save(false, false) != nil {
-		// The file still says so. Another run of the server may have come after it,
-		// which could not write either. So the closing is not believed.
+	if s.save(false) != nil {
+		// Another run of the server may have come after the file, which could not write either. So only
+		// visitors who were due less than an idle timeout ago get their places back.
 		for i := range had.Zones {
-			had.Zones[i].forgetClosing(s.now().UnixMilli())
+			m := &had.Zones[i].Memory
+			m.SeenAtMillis = max(m.SeenAtMillis, s.now().UnixMilli())
 		}
 		s.take(had, departed)
 	}
@@ -171,7 +171,7 @@ func (s *Store) Close() error {
 	if s.disk == nil {
 		return nil
 	}
-	return errors.Join(s.save(true, false), s.journal.close(), s.spends.journal.close(), s.disk.close())
+	return errors.Join(s.save(false), s.journal.close(), s.spends.journal.close(), s.disk.close())
 }
 
 // Ping always succeeds: the store is in this process.
