@@ -85,8 +85,10 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	if got := zones(t, s); !slices.EqualFunc(got, []zone.Settings{closed}, zone.Settings.Equal) {
 		t.Errorf("after a restart: %+v", got)
 	}
-	if b, err := s.Policies(t.Context()); err != nil || !reflect.DeepEqual(b, aBook()) {
-		t.Errorf("after a restart: %+v, %v", b, err)
+	b, err := s.Policies(t.Context())
+	policyChanges, err2 := s.PolicyChanges(t.Context())
+	if err != nil || err2 != nil || !reflect.DeepEqual(b, aBook()) || len(policyChanges) != 1 || policyChanges[0].By != "ada" {
+		t.Errorf("after a restart: %+v, %v; %+v, %v", b, err, policyChanges, err2)
 	}
 	got := brief(t, s)
 	for _, want := range []string{"gone true>false by ada", "z true>true by ada, z true>true by ada, z false>true"} {

@@ -168,33 +168,32 @@ func TestWindowAfterARestart(t *testing.T) {
 func TestDamagedFileIsRefused(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		text string
-		want []string
+		file, text string
+		want       []string
 	}{
-		"cut off":      {`{"zones": [{"settings": {"zoneId": "a", `, []string{"zones.json", "damaged", "move it away"}},
-		"not a list":   {`{}`, []string{"zones.json", "damaged"}},
-		"out of range": {`{"zones": [{"settings": {"zoneId": "a", "perMinute": -5}}]}`, []string{"zones.json", `"a"`, "perMinute is -5", "between 0 and"}},
+		"cut off":      {zonesName, `{"zones": [{"settings": {"zoneId": "a", `, []string{"damaged", "move it away"}},
+		"not a list":   {zonesName, `{}`, []string{"damaged"}},
+		"out of range": {zonesName, `{"zones": [{"settings": {"zoneId": "a", "perMinute": -5}}]}`, []string{`"a"`, "perMinute is -5", "between 0 and"}},
+		"policies":     {policiesName, `{"book":`, []string{"damaged"}},
+		"a bad name":   {policiesName, `{"book":{"version":1,"policies":[{"name":"a b"}]}}`, []string{"damaged"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			file := filepath.Join(dir, "zones.json")
-			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, dir, tt.file, tt.text)
 			for range 2 { // a refusal leaves no lock behind
 				_, err := Open(Options{Dir: dir})
 				if err == nil {
 					t.Fatal("it was opened")
 				}
-				for _, want := range tt.want {
+				for _, want := range append(tt.want, tt.file) {
 					if !strings.Contains(err.Error(), want) {
 						t.Errorf("error %q does not say %q", err, want)
 					}
 				}
 			}
-			if text, err := os.ReadFile(file); err != nil || string(text) != tt.text {
+			if text, err := os.ReadFile(filepath.Join(dir, tt.file)); err != nil || string(text) != tt.text {
 				t.Errorf("the file is %q now, %v", text, err)
 			}
 		})

@@ -9,9 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
+
+func aBook() limit.PolicySet {
+	return limit.PolicySet{}.Put(limit.Policy{
+		Name: "a", Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 1}},
+	})
+}
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()

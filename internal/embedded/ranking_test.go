@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 )
 
 // TestQueueIsASortedSlice does the same to a ranking and to a sorted slice. Runs of
@@ -127,9 +128,10 @@ func TestQueueShrinks(t *testing.T) {
 	}
 }
 
+// TestRecord: a record has when the visitor polled, the period, the longest included, and whether it is live.
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	const now, period = 1_795_223_373_123, 20_000
+	const now, period = 1_795_223_373_123, window.MaxPeriodMillis
 	var r record
 	r.poll(now, period)
 	if r.lastPoll() != now || r.due() != now+period || r.live() {
