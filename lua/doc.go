@@ -7,7 +7,7 @@
 // Every key of a zone carries the hash tag {zoneId}, so a zone lives on one node
 // and its decisions are one script each, atomic, on that node's clock:
 //
-//	{zone}:zone     hash    settings and state
+//	{zone}:zone     hash    settings, their digest, and state
 //	{zone}:line     zset    visitor id (8 bytes) -> arrival or score of a draw, microseconds
 //	{zone}:live     zset    live released id -> arrival
 //	{zone}:due      zset    live released id -> expected poll, ms

@@ -137,7 +137,7 @@ func TestAbsentSettingsHaveTheirDefaults(t *testing.T) {
 	was := zone.Defaults("Z")
 	was.PerMinute = 7
 	put(t, s, was)
-	s.client.HSet(ctx, key, "json", `{"zoneId":"Z","perMinute":7}`)
+	s.client.HSet(ctx, key, "json", `{"zoneId":"Z","perMinute":7}`, "digest", "658df66b6de9eca717449951ad9ae63ccbcfdcd6")
 	sc.writesNothing(func() {
 		_, err := s.PutZone(ctx, was, &was, "Ada")
 		sc.fails(err, nil)

@@ -94,6 +94,7 @@ type Store struct {
 	noteAfter time.Duration
 	closing   chan struct{}
 
+	known   known
 	mu      sync.RWMutex
 	batches map[string]*zoneBatch
 	// partitions gather the decisions on limits.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -219,8 +220,8 @@ func (s *Store) read(ctx context.Context, zoneID string) (z zone.Settings, text 
 	return settingsOf(zoneID, v)
 }
 
-// settingsFields are those of a zone's hash that settingsOf reads.
-var settingsFields = []string{"json", "deleted", formatField}
+// settingsFields are those of a zone's hash that settingsOf reads; then the digest.
+var settingsFields = []string{"json", "deleted", formatField, "digest"}
 
 func settingsOf(zoneID string, v []any) (z zone.Settings, text string, err error) {
 	if err := checkFormat("zone "+zoneID, v[2], zoneFormat); err != nil {
@@ -239,8 +240,20 @@ func settingsOf(zoneID string, v []any) (z zone.Settings, text string, err error
 	return z, text, nil
 }
 
-// Zones implements store.Viewer. When a node does not answer it returns the zones of the
-// other nodes, and an error.
+// known are the settings that Zones read last, so that it reads only those that have changed since.
+type known struct {
+	mu    sync.Mutex
+	zones map[string]digested
+}
+
+// digested are settings with the digest of the text that they were read from.
+type digested struct {
+	digest   string
+	settings zone.Settings
+}
+
+// Zones implements store.Viewer. It reads the settings of those zones alone whose digest is not that of the settings
+// it read before. When a node does not answer it returns the zones of the other nodes, and an error.
 func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
@@ -248,15 +261,35 @@ func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 	if err != nil {
 		return nil, s.failed(ctx, "zones", err)
 	}
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
 	all := make([]zone.Settings, 0, len(names))
-	var damaged, foreign []error
+	before := s.known.zones
+	s.known.zones = make(map[string]digested, len(names))
+	keep := func(name string, d digested) {
+		all = append(all, d.settings)
+		s.known.zones[name] = d
+	}
+	var changed []string
 	away := askEach(ctx, s, names, func(pipe redis.Pipeliner, name string) replier[[]any] {
+		return pipe.HMGet(ctx, s.keys(name)[0], "digest", "deleted", formatField)
+	}, func(name string, v []any) {
+		d, found := before[name]
+		if found && v[0] == d.digest && v[1] == nil && checkFormat("zone "+name, v[2], zoneFormat) == nil {
+			keep(name, d)
+		} else {
+			changed = append(changed, name)
+		}
+	})
+	var damaged, foreign []error
+	away = errors.Join(away, askEach(ctx, s, changed, func(pipe redis.Pipeliner, name string) replier[[]any] {
 		return pipe.HMGet(ctx, s.keys(name)[0], settingsFields...)
 	}, func(name string, v []any) {
 		z, _, err := settingsOf(name, v)
 		switch {
 		case err == nil:
-			all = append(all, z)
+			digest, _ := v[3].(string)
+			keep(name, digested{digest, z})
 		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 			// Lost or deleted: whoever remembers it will notice.
 		case errors.Is(err, line.ErrFormat):
@@ -264,7 +297,7 @@ func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 		default:
 			damaged = append(damaged, err)
 		}
-	})
+	}))
 	slices.SortFunc(all, func(a, b zone.Settings) int { return cmp.Compare(a.ZoneID, b.ZoneID) })
 	if err := errors.Join(append(damaged, away)...); err != nil {
 		return all, s.failed(ctx, "zones", err)
@@ -283,6 +316,9 @@ func askEach[T any](
 	ctx context.Context, s *Store, names []string,
 	ask func(pipe redis.Pipeliner, name string) replier[T], take func(name string, reply T),
 ) error {
+	if len(names) == 0 {
+		return nil
+	}
 	pipe := s.client.Pipeline()
 	replies := make([]replier[T], len(names))
 	for i, name := range names {

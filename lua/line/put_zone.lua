@@ -85,7 +85,8 @@ if created and ARGV[2] == 'restore' then
   z.freeze = now + FREEZE
 end
 save_zone(ZONE, z)
-redis.call('HSET', ZONE, 'mode', ARGV[11], 'json', ARGV[4])
+-- By the digest, servers see whether they have read these settings before.
+redis.call('HSET', ZONE, 'mode', ARGV[11], 'json', ARGV[4], 'digest', redis.sha1hex(ARGV[4]))
 redis.call('PERSIST', ZONE)
 if ARGV[16] ~= '' and before ~= ARGV[4] then
   note(time(ARGV[1]), ARGV[16], before or 'null', ARGV[4])
