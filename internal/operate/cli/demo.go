@@ -18,6 +18,8 @@ const (
 	// plainEvery is how many simulated seconds lie between two lines where
 	// there is no terminal to draw on.
 	plainEvery = 20
+	// frame is how long a simulated second takes on a terminal: a run of ten minutes is shown in half a minute.
+	frame = 45 * time.Millisecond
 )
 
 // How a terminal writes (ECMA-48).
@@ -33,14 +35,13 @@ const (
 // what the room did.
 func demoCommand(t *Terminal) *cobra.Command {
 	var f crowdFlags
-	var frame time.Duration
-	command := f.command("demo", "Watch a simulated crowd go through the room.", func(cmd *cobra.Command) error {
+	return f.command("demo", "Watch a simulated crowd go through the room.", func(cmd *cobra.Command) error {
 		if err := f.read(); err != nil {
 			return err
 		}
 		t.say("%d visitors come within %s, %d a minute are let in, %g %% leave silently.\n",
 			f.Visitors, f.Arrive, f.Zone.PerMinute, f.leave)
-		d := demo{Terminal: t, crowd: f.Visitors, frame: frame}
+		d := demo{Terminal: t, crowd: f.Visitors}
 		_, _, d.live = t.size()
 		f.Progress = func(m simulate.Moment) { d.show(cmd.Context(), m) }
 		report, err := simulate.Run(cmd.Context(), f.Config)
@@ -50,8 +51,6 @@ func demoCommand(t *Terminal) *cobra.Command {
 		t.say("")
 		return report.Print(t.Stdout)
 	})
-	command.Flags().DurationVar(&frame, "frame", 45*time.Millisecond, "how long a simulated second takes, on a terminal")
-	return command
 }
 
 // demo draws one frame a simulated second.
@@ -59,7 +58,6 @@ type demo struct {
 	*Terminal
 	crowd int
 	live  bool
-	frame time.Duration
 }
 
 func (d *demo) show(ctx context.Context, m simulate.Moment) {
@@ -73,7 +71,7 @@ func (d *demo) show(ctx context.Context, m simulate.Moment) {
 	_, _ = io.WriteString(d.Stdout, clearScreen+strings.Join(d.picture(m), "\n")+"\n")
 	select {
 	case <-ctx.Done():
-	case <-time.After(d.frame):
+	case <-time.After(frame):
 	}
 }
 
