@@ -92,18 +92,6 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 	}, &text
 }
 
-func TestReadyIsAProblemWhileTheStoreIsAway(t *testing.T) {
-	r, _ := testRooms(t, func(context.Context) error { return line.ErrStoreUnavailable })
-	e := r.newEcho()
-	e.GET("/readyz", r.ready)
-	rec := httptest.NewRecorder()
-	openapitest.Public.Handler(t, e).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-	if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), `"store_unavailable"`) ||
-		rec.Header().Get("Retry-After") == "" {
-		t.Errorf("%d %q %v", rec.Code, rec.Body, rec.Header())
-	}
-}
-
 // TestOtherSecretsOnThePage: a person is shown a page that comes again, with all that its address asks for, and takes no place.
 func TestOtherSecretsOnThePage(t *testing.T) {
 	r, _ := testRooms(t, nil)
@@ -139,24 +127,24 @@ func TestOtherSecretsAtTheGate(t *testing.T) {
 	}
 }
 
-func TestReadyWithoutTheStoreWhereAZoneIsAdmittedTo(t *testing.T) {
+// TestReadyWithoutTheStore: it is a problem, unless the server admits to zones by itself; while it drains it is one all the same.
+func TestReadyWithoutTheStore(t *testing.T) {
 	r, _ := testRooms(t, func(context.Context) error { return line.ErrStoreUnavailable })
-	r.health.alone = func(context.Context) int { return 2 }
 	e := r.newEcho()
 	e.GET("/readyz", r.ready)
-	answer := func() *httptest.ResponseRecorder {
+	is := func(status int, text string) {
+		t.Helper()
 		rec := httptest.NewRecorder()
 		openapitest.Public.Handler(t, e).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-		return rec
+		if told := rec.Header().Get("Retry-After") != ""; rec.Code != status || !strings.Contains(rec.Body.String(), text) || told != (status != http.StatusOK) {
+			t.Errorf("%d %q %v, want %d and %q", rec.Code, rec.Body, rec.Header(), status, text)
+		}
 	}
-	if rec := answer(); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), "without the store") ||
-		!strings.Contains(rec.Body.String(), ": 2\n") {
-		t.Errorf("%d %q", rec.Code, rec.Body)
-	}
+	is(http.StatusServiceUnavailable, `"store_unavailable"`)
+	r.health.alone = func(context.Context) int { return 2 }
+	is(http.StatusOK, "by itself: 2\n")
 	r.health.drain()
-	if rec := answer(); rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), "service_unavailable") {
-		t.Errorf("draining: %d %q", rec.Code, rec.Body)
-	}
+	is(http.StatusServiceUnavailable, "service_unavailable")
 }
 
 func TestAPanicIsAnInternalErrorLoggedOnce(t *testing.T) {
@@ -182,6 +170,7 @@ func TestAPanicIsAnInternalErrorLoggedOnce(t *testing.T) {
 	e.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/hang-up", nil))
 }
 
+// TestClientIP: what the settings trust is what package address, which has the other cases, is told.
 func TestClientIP(t *testing.T) {
 	tests := []struct {
 		name, trusted, remote, forwarded, want string
@@ -189,11 +178,6 @@ func TestClientIP(t *testing.T) {
 		{"nobody is trusted", "", "192.0.2.1:5", "203.0.113.9", "192.0.2.1"},
 		{"not even this machine", "", "127.0.0.1:5", "203.0.113.9", "127.0.0.1"},
 		{"a trusted proxy", "192.0.2.0/24", "192.0.2.1:5", "203.0.113.9", "203.0.113.9"},
-		{"two trusted proxies", "192.0.2.0/24", "192.0.2.1:5", "203.0.113.9, 192.0.2.2", "203.0.113.9"},
-		{"what the visitor wrote", "192.0.2.0/24", "192.0.2.1:5", "198.51.100.1, 203.0.113.9", "203.0.113.9"},
-		{"another proxy", "192.0.2.0/24", "198.51.100.7:5", "203.0.113.9", "198.51.100.7"},
-		{"a private network that is not trusted", "192.0.2.0/24", "10.0.0.1:5", "203.0.113.9", "10.0.0.1"},
-		{"a proxy that adds the port", "192.0.2.0/24", "192.0.2.1:5", "203.0.113.9:49152", "203.0.113.9"},
 		{"one address", "10.0.0.1", "10.0.0.1:5", "203.0.113.9", "203.0.113.9"},
 	}
 	for _, tt := range tests {

@@ -70,32 +70,20 @@ var policies = limit.PolicySet{}.
 // newRoom is a room for one test.
 func newRoom(tb testing.TB) *room {
 	tb.Helper()
-	r, err := makeRoom(keyFile(tb))
-	must(tb, err)
-	tb.Cleanup(r.close)
-	r.http = openapitest.Limits.Handler(tb, r.bare)
-	return r
-}
-
-func makeRoom(keys string) (*room, error) {
 	r := &room{clock: &clock{now: time.UnixMilli(1_795_223_373_000)}}
 	r.store = &store{Counters: local.New(local.CountersOptions{Now: r.clock.Now})}
 	r.local = local.New(local.CountersOptions{Now: r.clock.Now})
+	tb.Cleanup(r.store.Close)
+	tb.Cleanup(r.local.Close)
 	limits := limiter.New(limiter.Dependencies{Store: r.store, Local: r.local, Now: r.clock.Now})
 	limits.Use(policies)
 	identities, err := identity.New(identity.FinderOptions{
-		Address: address.Finder([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}), APIKeys: keys,
+		Address: address.Finder([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}), APIKeys: keyFile(tb),
 	})
-	if err != nil {
-		return nil, err
-	}
+	must(tb, err)
 	r.bare = routes(checkapi.NewHTTP(limits, identities))
-	return r, nil
-}
-
-func (r *room) close() {
-	r.store.Close()
-	r.local.Close()
+	r.http = openapitest.Limits.Handler(tb, r.bare)
+	return r
 }
 
 // keyFile has the SHA-256 of abc, of the tier pro.

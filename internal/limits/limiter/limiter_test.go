@@ -8,8 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func perMinute(n int64) []limit.Rule {
 	return []limit.Rule{{Algorithm: limit.SlidingLog, Limit: n, WindowSeconds: 60}}
