@@ -61,7 +61,6 @@ e2e: alerts ## test the product from outside: processes, browsers, gateways, fau
 	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node php javac python3-cryptography
 	@scripts/go-tool.sh $(CADDY) >/dev/null
 	@scripts/go-tool.sh $(K6) >/dev/null
-	$(GO) test -count=1 -vet=off -run TestScriptSaysTheSame ./internal/page # in node, what the server says
 	cd e2e && $(GO) test -p 1 -count=1 -vet=off -timeout 30m ./...
 
 .PHONY: faults

@@ -70,7 +70,7 @@ func openShopFrontWith(t *testing.T, zones string) *shopFront {
 		_, _ = fmt.Fprint(w, `addEventListener("fetch", (e) => e.respondWith(fetch(e.request)))`)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if s.away.Load() && strings.HasPrefix(r.URL.Path, "/traffic/entry") {
+		if s.away.Load() && r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/wait/") {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -243,7 +243,7 @@ func (g *guest) keepsTheTurn() {
 		g.t.Errorf("the sound: %s", got)
 	}
 	if got := value[string](g.t, g.browser, `[document.title, document.querySelector("#text").textContent, document.querySelector("#spoken").textContent].join("|")`); got !=
-		"★ It is your turn|Your turn is kept for 5 minutes.|It is your turn. " {
+		"★ It is your turn|Your turn is kept for 5 minutes.|It is your turn. Your turn is kept for 5 minutes." {
 		g.t.Errorf("the page says %q", got)
 	}
 	g.inspect("the turn")
@@ -341,14 +341,25 @@ func (g *guest) goesOn() {
 	g.until(g.t, "the shop", `document.title === "Shop"`)
 }
 
-// scripted has the page's polls answered with what window.told says, at once and then ever again.
+// scripted has the page's polls answered with what window.told says, at once and then ever again: the answer's waiting, and
+// what the server has rendered, by the id of the part that it stands in.
 const scripted = `{
 	const now = Date.now;
 	Date.now = () => now() + 60_000;
-	window.fetch = async () => new Response(JSON.stringify({
-		zoneId: "STILL", token: document.cookie.split(".").at(-1), canEnter: false,
-		waiting: { total: 90, estimatedWait: 300_000, pollingPeriod: 200, arrivedAtMicros: 1, ...window.told },
-	}));
+	window.fetch = async () => {
+		const { html, spoken = "", why = "", ...waiting } = window.told;
+		const page = document.querySelector("#told").cloneNode(true);
+		Object.assign(page.dataset, { spoken, why, state: html.heading.includes("paused") ? "paused" : "inLine", seated: "" });
+		Object.entries({ text: "", ...html, place: waiting.position }).forEach(([id, text]) => {
+			const part = page.querySelector("#" + id);
+			part.textContent = text;
+			(part.tagName === "DD" ? part.parentElement : part).hidden = text === "";
+		});
+		return new Response(JSON.stringify({
+			zoneId: "STILL", token: document.cookie.split(".").at(-1), canEnter: false, html: page.outerHTML,
+			waiting: { total: 90, estimatedWait: 300_000, pollingPeriod: 200, arrivedAtMicros: 1, ...waiting },
+		}));
+	};
 }`
 
 // hearsOfAChange: what an operator does is on the page, in words, with the next poll.
@@ -368,40 +379,51 @@ func (g *guest) hearsOfAChange() {
 	}
 }
 
-// hearsWhy: a range is shown as it is until the wait has left it, and said when there is a reason.
+// hearsWhy: a wait is said when there is a reason, or when it is longer than was said.
 func (g *guest) hearsWhy() {
 	g.visit("STILL")
 	g.sees("The line is paused")
+	g.do(g.t, "mark the parts", chromedp.Evaluate[chromedp.Void](`window.parts = [...document.querySelectorAll("#told *")]`))
+	const faster, slower = "More people are let in now. Your wait is shorter.", "Fewer people are let in now. Your wait is longer."
 	place, spoken := 40, ""
-	for i, tt := range []struct{ told, heading, text, wait, spoken string }{
-		{`estimatedWaitRange: { low: 240_000, high: 360_000 }, reason: "faster"`, "You are in line", "More people are let in now. Your wait is shorter.", "4 to 6 minutes",
-			"More people are let in now. Your wait is shorter. Place 40, 4 to 6 minutes."},
-		{`estimatedWaitRange: { low: 230_000, high: 373_000 }, reason: "faster"`, "You are in line", "More people are let in now. Your wait is shorter.", "4 to 6 minutes", ""},
-		{`estimatedWaitRange: { low: 200_000, high: 330_000 }`, "You are in line", "", "3 to 6 minutes", ""},
-		{`estimatedWaitRange: { low: 600_000, high: 1_080_000 }, reason: "slower"`, "You are in line", "Fewer people are let in now. Your wait is longer.", "10 to 20 minutes",
-			"Fewer people are let in now. Your wait is longer. Place 37, 10 to 20 minutes."},
-		{`paused: true, reason: "on_hold"`, "The line is paused", "You keep your place. It goes on by itself.", "not known at the moment",
-			"The line is paused. You keep your place. It goes on by itself."},
-		{`estimatedWaitRange: { low: 20_000, high: 90_000 }, reason: "resumed"`, "You are in line", "The line goes on.", "about 1 minute", "The line goes on. Place 35, about 1 minute."},
-		{`estimatedWaitRange: { low: 600_000, high: 840_000 }`, "You are in line", "", "10 to 15 minutes", "Place 34, 10 to 15 minutes."},
-		{`reason: "moon"`, "You are in line", "", "about 5 minutes", ""},
+	for i, tt := range []struct {
+		wide               string
+		heading, why, wait string
+		speaks             string
+	}{
+		{`{ low: 240_000, high: 360_000 }`, "You are in line", faster, "4 to 6 minutes", faster + " Place 40, 4 to 6 minutes."},
+		{`{ low: 230_000, high: 373_000 }`, "You are in line", faster, "4 to 6 minutes", ""},
+		{`{ low: 200_000, high: 330_000 }`, "You are in line", "", "3 to 6 minutes", ""},
+		{`{ low: 600_000, high: 1_080_000 }`, "You are in line", slower, "10 to 20 minutes", slower + " Place 37, 10 to 20 minutes."},
+		{`undefined`, "The line is paused", "", "not known at the moment", "The line is paused. You keep your place."},
+		{`{ low: 20_000, high: 90_000 }`, "You are in line", "The line goes on.", "about 1 minute", "The line goes on. Place 35, about 1 minute."},
+		{`{ low: 600_000, high: 840_000 }`, "You are in line", "", "10 to 15 minutes", "Place 34, 10 to 15 minutes."},
 	} {
-		if tt.spoken != "" {
-			spoken = tt.spoken
+		text := tt.why
+		if tt.heading == "The line is paused" {
+			text = "You keep your place."
 		}
-		told := fmt.Sprintf(`window.told = { position: %d, %s };`, place-i, tt.told)
+		if tt.speaks != "" {
+			spoken = tt.speaks
+		}
+		place := place - i
+		told := fmt.Sprintf(`window.told = { position: %d, estimatedWaitRange: %s, why: %q, spoken: %q, html: { heading: %q, text: %q, wait: %q } };`,
+			place, tt.wide, tt.why, strings.TrimSpace(fmt.Sprintf("%s Place %d, %s.", tt.why, place, tt.wait)), tt.heading, text, tt.wait)
 		if i == 0 {
 			told += scripted
 		}
 		g.do(g.t, "tell", chromedp.Evaluate[chromedp.Void](told))
-		g.has("#place", fmt.Sprintf("^%d$", place-i))
+		g.has("#place", fmt.Sprintf("^%d$", place))
 		const all = `["h1", "#text", "#wait", "#spoken"].map((id) => document.querySelector(id).textContent).join("|")`
-		if got, want := value[string](g.t, g.browser, all), strings.Join([]string{tt.heading, tt.text, tt.wait, spoken}, "|"); got != want {
-			g.t.Errorf("told %s, it says\n%q, want\n%q", tt.told, got, want)
+		if got, want := value[string](g.t, g.browser, all), strings.Join([]string{tt.heading, text, tt.wait, spoken}, "|"); got != want {
+			g.t.Errorf("told %s, it says\n%q, want\n%q", told, got, want)
 		}
-		if strings.Contains(tt.told, "slower") {
+		if tt.why == slower {
 			g.inspect("a reason")
 		}
+	}
+	if !value[bool](g.t, g.browser, `[...document.querySelectorAll("#told *")].every((part, i) => part === window.parts[i])`) {
+		g.t.Error("a poll has replaced parts of the page, and not only their texts")
 	}
 }
 
@@ -479,7 +501,7 @@ func (g *guest) saysWhatElse() {
 	for _, language := range []string{"ar", "he", "de", "ja"} {
 		g.speaks(language)
 		g.visit("STILL")
-		g.do(g.t, "tell", chromedp.Evaluate[chromedp.Void](`window.told = { position: 2, estimatedWaitRange: { low: 65_000, high: 115_000 }, reason: "recovering" };`+scripted))
+		g.do(g.t, "tell", chromedp.Evaluate[chromedp.Void](`window.told = { position: 2, html: { heading: document.querySelector("h1").textContent } };`+scripted))
 		g.has("#place", "^2$")
 		g.inspect(language)
 	}

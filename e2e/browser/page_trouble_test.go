@@ -127,7 +127,8 @@ func (g *guest) leavesTheOtherTabItsPlace() {
 	g.sees("The line is paused")
 	taken := strings.Repeat("f", 32) + ".token"
 	g.do(g.t, "lose the place", chromedp.Evaluate[chromedp.Void](`document.cookie = "waitingroom-STILL=`+taken+`; path=/wait/STILL";
-		window.fetch = async () => new Response('{"type":"#token_expired","code":"token_expired"}', { status: 410 });`+later))
+		window.fetch = async () => new Response(JSON.stringify({ type: "#token_expired", code: "token_expired",
+			html: '<div id="told" data-state="lost"><h1 id="heading">Your place is gone</h1><p id="text"></p></div>' }), { status: 410 });`+later))
 	g.sees("Your place is gone")
 	if got := value[string](g.t, g.browser, `document.cookie`); got != "waitingroom-STILL="+taken {
 		g.t.Errorf("the cookie is %q", got)

@@ -108,7 +108,7 @@ func TestPicturesOfAnEvent(t *testing.T) {
 			g.look(t, p.width, p.scheme)
 			zoneID := map[string]string{"gathering": "LATER", "announced": "SOON", "verified": "NOW"}[is]
 			g.visit(zoneID)
-			g.until(t, "the countdown", `document.querySelector("#opens").textContent.includes(":") || document.querySelector("#main").dataset.state !== "gathering"`)
+			g.until(t, "the countdown", `document.querySelector("#opens").textContent.includes(":") || document.querySelector("#told").dataset.state !== "gathering"`)
 			if is == "verified" {
 				g.until(t, "the check", `!document.querySelector("#check").hidden`)
 				g.do(t, "check", chromedp.Click(css("summary")), chromedp.Click(css("#now")))

@@ -2,13 +2,16 @@
 // for shops that put the room in front of a site without code of their own.
 //
 //	GET  /wait/{zoneId}?to=...   joins or polls, and shows the place
-//	POST /wait/{zoneId}          gives the place up
+//	POST /wait/{zoneId}          the script's joins and polls; else gives the place up
 //
 // # Two ways to wait
 //
 // Each GET is answered with the visitor's place as it is then. Without JavaScript the
 // page asks to be loaded again when the visitor's next poll is due. With it, the page
-// goes on by itself: its script is clients/js and what stands in page.js.
+// goes on by itself: its script is clients/js and what stands in page.js. Its polls are answered as the API answers them, with
+// a further member, html: the part "told" of page.html, rendered anew. The script puts the texts of that part in the place of
+// those that are shown. So what a visitor is told is rendered in one place, here. The script itself writes the countdown to an
+// opening, times in the visitor's time zone, the last minutes of a turn, and that the room does not answer.
 //
 // Either way the place is in a cookie of the page's own path: the clientId and the
 // newest token. So a reload, a second tab, a crash or a restart of the browser show the

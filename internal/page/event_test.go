@@ -73,9 +73,9 @@ func TestAnEvent(t *testing.T) {
 		{event.OrderDraw, -73 * time.Hour, false, http.StatusLocked, []string{
 			"Not open yet", "Beginning: 2027-07-09 11:00 (UTC&#43;02:00)", "Opening: 2027-07-09 12:00 (UTC&#43;02:00)", `<dd id="opens">3 days</dd>`, "At noon.",
 		}, []string{figure + "Your place", `<form id="options" method="post">`}, 225, 375},
-		{event.OrderDraw, -61 * time.Minute, false, http.StatusLocked, []string{"Not open yet", `<dd id="opens">61 minutes</dd>`, commitment}, nil, 22, 120},
+		{event.OrderDraw, -61 * time.Minute, false, http.StatusLocked, []string{"Not open yet", `<dd id="opens">61 minutes</dd>`}, nil, 22, 120},
 		{event.OrderDraw, -59 * time.Minute, false, http.StatusOK, []string{
-			"You are in the waiting room", "random place", `<dd id="opens">59 minutes</dd>`, `<dd id="there">2</dd>`, "At noon.", "come back within", `<form id="options" method="post">`,
+			"You are in the waiting room", "random place", `<dd id="opens">59 minutes</dd>`, `<dd id="there">2</dd>`, "At noon.", "come back within", commitment, `<form id="options" method="post">`,
 		}, []string{figure + "Your place", figure + "Expected"}, 12, 20},
 		{event.OrderDraw, -31 * time.Second, true, http.StatusOK, []string{"You are in the waiting room", `<dd id="there">1</dd>`}, []string{figure + "Your place"}, 12, 20},
 		{event.OrderDraw, -29 * time.Second, true, http.StatusOK, []string{

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	_ "embed" // the page's files
@@ -14,12 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/clients/js"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -77,59 +79,97 @@ func (h *HTTP) Get(c echo.Context) error {
 	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) || q.Has(TicketParameter) {
 		return h.reseat(c, zoneID, q)
 	}
-	l := h.locales.choose(accepted(c.Request()))
-	v := &view{Again: with(c, AgainParameter)}
-	v.Data.Ticket = readTicket(c, zoneID)
 	settings, err := h.zones.Zone(ctx, zoneID)
 	if err != nil {
-		v.refuse(err, accepted(c.Request()))
-		v.Data.Reload = true
-		return h.show(c, l, v, zone.Settings{ZoneID: zoneID})
+		return h.show(c, h.view(c, zone.Settings{ZoneID: zoneID}, nil, err, ""))
 	}
-	to := target(c.QueryParam("to"), settings.Sites)
-	v.Data.Target = to
 	seat := readCookie(c, zoneID)
-	v.Reloaded = with(c, reloadedParameter) // every answer from here on sets the cookie
-	v.Cookieless = seat.client == "" && c.QueryParam(reloadedParameter) != ""
-	a, err := h.ask(ctx, c, zoneID, &seat)
-	if err != nil {
-		seat.write(c, zoneID)
-		v.refuse(err, accepted(c.Request()))
-		if v.State == closed {
-			h.shut(ctx, v, l, settings, accepted(c.Request()))
-		}
-		return h.show(c, l, v, settings)
+	cookieless := seat.client == "" && c.QueryParam(reloadedParameter) != ""
+	a, err := h.ask(ctx, c, settings, &seat)
+	v := h.view(c, settings, &a, err, "")
+	if err == nil {
+		seat.token, seat.used = a.Token, v.Go != "" // a visitor who comes back gets the admission again, or a new place
 	}
-	there := ""
-	if seat.token = a.Token; a.CanEnter() {
-		there = withPass(to, a.Pass)
-	}
-	seat.used = there != "" // a visitor who comes back gets the admission again, or a new place
 	seat.write(c, zoneID)
-	if a.CanEnter() {
-		if there != "" {
-			c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-			return c.Redirect(http.StatusSeeOther, there)
-		}
-		v.State, v.Text = turn, l.text("turnText", "duration", l.duration(settings.PassTTL()))
-		return h.show(c, l, v, settings)
+	if v.Go != "" {
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+		return c.Redirect(http.StatusSeeOther, string(v.Go))
 	}
-	if a.Line.HighMillis > 0 {
-		v.Data.Range = &interval{a.Line.LowMillis, a.Line.HighMillis}
+	if v.Reloaded = with(c, reloadedParameter); cookieless {
+		v.Keep = v.text("cookies")
 	}
-	v.State, v.Seated, v.Wait = inLine, true, l.wait(a.Line.EstimateMillis, v.Data.Range)
-	v.Text = l.texts.Reasons[a.Line.Reason.String()]
-	if a.Line.Reason == line.OnHold {
-		v.State, v.Wait = paused, l.text("long")
-	}
-	if a.Line.Position > 0 {
-		v.Place = l.number(float64(a.Line.Position))
-	}
-	v.gathered(l, settings, &a, accepted(c.Request()))
-	v.RefreshSeconds = a.RetryAfterSeconds()
-	v.Data.PollAfter, v.Data.Position, v.Data.Estimate = a.Line.PeriodMillis, a.Line.Position, a.Line.EstimateMillis
-	return h.show(c, l, v, settings)
+	return h.show(c, v)
 }
+
+// view returns what the page shows after a join or a poll, which was answered with a or err. shown is the range that the
+// visitor sees, as view.Range; "" for none.
+func (h *HTTP) view(c echo.Context, settings zone.Settings, a *answer.Answer, err error, shown string) *view {
+	accept := accepted(c.Request())
+	v := &view{locale: h.locales.choose(accept), settings: settings, Again: with(c, AgainParameter)}
+	switch {
+	case err != nil:
+		if v.refuse(err, accept); v.State == closed {
+			h.shut(c.Request().Context(), v, accept)
+		}
+	case a.CanEnter():
+		v.State, v.Text = turn, v.text("turnText", "duration", v.duration(settings.PassTTL()))
+		v.Go = template.URL(withPass(target(c.QueryParam("to"), settings.Sites), a.Pass)) // target has checked it
+	default:
+		v.waiting(a, shown, accept)
+	}
+	v.finish(accept)
+	return v
+}
+
+// Post answers POST /wait/:zoneId: a join or a poll of the script, in JSON, or else the button of a browser without it.
+func (h *HTTP) Post(c echo.Context) error {
+	if c.Request().Header.Get(echo.HeaderContentType) != echo.MIMEApplicationJSON {
+		return h.leave(c)
+	}
+	ctx, n := c.Request().Context(), wait.Newcomer{ZoneID: c.Param("zoneId"), ClientAgent: clientAgent}
+	var token, shown string
+	if err := answer.Receive(c,
+		answer.Field{Name: "token", Value: &token}, answer.Field{Name: "clientId", Value: &n.ClientID},
+		answer.Field{Name: "ticket", Value: &n.Ticket}, answer.Field{Name: "range", Value: &shown},
+	); err != nil {
+		return err
+	}
+	settings, err := h.zones.Zone(ctx, n.ZoneID)
+	var a answer.Answer
+	switch {
+	case err != nil:
+		settings.ZoneID = n.ZoneID
+	case token != "":
+		a, err = h.entry.Poll(ctx, n.ZoneID, token)
+	default:
+		a, err = h.join(ctx, c, settings, n)
+	}
+	var told strings.Builder
+	if err := h.page.ExecuteTemplate(&told, "told", h.view(c, settings, &a, err, shown)); err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	if err != nil {
+		return &shownError{error: err, html: told.String()}
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store") // it holds a token
+	body := append(bytes.TrimSuffix(a.AppendJSON(nil), []byte("}\n")), `,"html":`...)
+	if body, err = jsontext.AppendQuote(body, told.String()); err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	return c.JSONBlob(http.StatusOK, append(body, '}'))
+}
+
+// shownError is an error of a join or a poll of the script, with what the page shows of it.
+type shownError struct {
+	error
+	html string
+}
+
+// Unwrap returns the error.
+func (e *shownError) Unwrap() error { return e.error }
+
+// HTML is a member of the problem: see problem.Problem.
+func (e *shownError) HTML() string { return e.html }
 
 // opened reports whether a visitor opens the page and sees it. Where a service worker of the site fetches the
 // page for the visitor, the browser says the destination "empty", and yet the mode "navigate".
@@ -139,8 +179,8 @@ func opened(header http.Header) bool {
 		(dest == "" || dest == "document" || dest == "empty" && header.Get("Sec-Fetch-Mode") == "navigate")
 }
 
-// Leave answers POST /wait/:zoneId, which the button sends in browsers without the script.
-func (h *HTTP) Leave(c echo.Context) error {
+// leave gives the place up, for browsers without the script.
+func (h *HTTP) leave(c echo.Context) error {
 	zoneID := c.Param("zoneId")
 	seat := readCookie(c, zoneID)
 	if seat.waits() {
@@ -150,32 +190,38 @@ func (h *HTTP) Leave(c echo.Context) error {
 	}
 	seat.token, seat.used = "", false
 	seat.write(c, zoneID)
-	l := h.locales.choose(accepted(c.Request()))
 	settings, err := h.zones.Zone(c.Request().Context(), zoneID)
 	if err != nil {
 		return err
 	}
-	return h.show(c, l, &view{State: left, Again: with(c, AgainParameter)}, settings)
+	accept := accepted(c.Request())
+	v := &view{locale: h.locales.choose(accept), settings: settings, State: left, Again: with(c, AgainParameter)}
+	v.finish(accept)
+	return h.show(c, v)
 }
 
 // Refuse answers a request that cannot be served now with a page that says why. If it helps to come again, the
 // browser loads the address again by itself. The page has no script, since the script would poll, and so never do what
-// the address asks for, such as again=1.
+// the address asks for, such as again=1. The script of a page gets err as it is.
 func (h *HTTP) Refuse(c echo.Context, err error) error {
-	l, v := h.locales.choose(accepted(c.Request())), &view{}
-	if v.refuse(err, accepted(c.Request())); v.RefreshSeconds > 0 {
+	if c.Request().Header.Get(echo.HeaderContentType) == echo.MIMEApplicationJSON {
+		return err
+	}
+	v := h.view(c, zone.Settings{ZoneID: c.Param("zoneId")}, nil, err, "")
+	v.Again = ""
+	if v.RefreshSeconds > 0 {
 		seconds := strconv.FormatInt(v.RefreshSeconds, 10)
 		c.Response().Header().Set(echo.HeaderRetryAfter, seconds)
 		c.Response().Header().Set("Refresh", seconds)
 		v.RefreshSeconds = 0
 	}
-	return h.show(c, l, v, zone.Settings{ZoneID: c.Param("zoneId")})
+	return h.show(c, v)
 }
 
 // ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more.
-func (h *HTTP) ask(ctx context.Context, c echo.Context, zoneID string, s *seat) (answer.Answer, error) {
+func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, s *seat) (answer.Answer, error) {
 	if s.token != "" {
-		a, err := h.entry.Poll(ctx, zoneID, s.token)
+		a, err := h.entry.Poll(ctx, settings.ZoneID, s.token)
 		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
 			return a, err
 		}
@@ -185,15 +231,28 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, zoneID string, s *seat) 
 	if s.client == "" {
 		*s = newSeat()
 	}
-	n := wait.Newcomer{ZoneID: zoneID, ClientID: s.client, ClientAgent: "PAGE", Ticket: readTicket(c, zoneID)}
+	return h.join(ctx, c, settings, wait.Newcomer{
+		ZoneID: settings.ZoneID, ClientID: s.client, ClientAgent: clientAgent, Ticket: readTicket(c, settings.ZoneID),
+	})
+}
+
+// join takes a place. Before an event gathers people in a zone that is closed, there is none to take: neither the store nor
+// the limits of an address are asked then, since a page that waits for the event joins every few minutes.
+func (h *HTTP) join(ctx context.Context, c echo.Context, settings zone.Settings, n wait.Newcomer) (answer.Answer, error) {
+	if e := settings.EventState.Now; e != nil && e.Phase == event.PhaseAnnounced && settings.Mode == zone.ModeClosed && len(settings.SoldOut) == 0 {
+		return answer.Answer{}, answer.InZone(n.ZoneID, wait.ErrClosed)
+	}
 	return h.wait.Join(ctx, n.From(c.RealIP(), c.Request().Header))
 }
 
 // show sends the page.
-func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) error {
-	v.Data.PassParameter, v.Data.Secure = PassParameter, c.Scheme() == "https"
+func (h *HTTP) show(c echo.Context, v *view) error {
+	if v.Data.PollAfter == 0 {
+		v.Data.PollAfter = 1000 * v.RefreshSeconds
+	}
+	v.Data.Secure, v.Data.Ticket = c.Scheme() == "https", readTicket(c, v.settings.ZoneID)
 	header := c.Response().Header()
-	v.prepare(header, l, settings, accepted(c.Request()), "connect-src 'self'; worker-src blob:; form-action 'self'; frame-ancestors 'none'")
+	v.prepare(header, "connect-src 'self'; worker-src blob:; form-action 'self'; frame-ancestors 'none'")
 	header.Set(echo.HeaderCacheControl, "no-store")
 	header.Set(echo.HeaderVary, "Accept-Language, Cookie")
 	header.Set("Referrer-Policy", "same-origin") // under no-referrer, some browsers send the form with Origin: null
@@ -209,23 +268,14 @@ func (h *HTTP) show(c echo.Context, l *locale, v *view, settings zone.Settings) 
 	return h.page.Execute(c.Response(), v)
 }
 
-// prepare fills in what all pages have, and sets the header's content type, language and policy. may is the rest of
-// the Content-Security-Policy.
-func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, accept, may string) {
+// prepare fills in what the document has around the part "told", and sets the header's content type, language and policy. may
+// is the rest of the Content-Security-Policy.
+func (v *view) prepare(header http.Header, may string) {
 	v.Nonce = randomHex()
-	v.Lang, v.Dir, v.Texts, v.Look = l.code, l.dir, l.texts.Said, lookOf(settings, accept)
-	if v.Heading = l.text(string(v.State)); v.Text == "" {
-		v.Text = l.text(string(v.State) + "Text")
-	}
-	v.Keep, v.CheckText = l.text("keep", "duration", l.duration(settings.IdleTimeout())), l.text("checkText", "size", checkSize)
-	if v.Cookieless {
-		v.Keep = l.text("cookies")
-	}
 	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
-	v.Data.Zone, v.Data.Lang, v.Data.State, v.Data.Texts = settings.ZoneID, l.tag.String(), v.State, &l.texts
-	v.Data.Notice = settings.Notice()
+	v.Data.Zone, v.Data.Lang, v.Data.Texts = v.settings.ZoneID, v.tag.String(), v.texts.Said
 	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
-	header.Set("Content-Language", l.code)
+	header.Set("Content-Language", v.code)
 	header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; script-src 'nonce-"+v.Nonce+"'; style-src 'nonce-"+v.Nonce+
 		"'; img-src data:; base-uri 'none'; "+may)
 }
@@ -234,12 +284,14 @@ func (v *view) prepare(header http.Header, l *locale, settings zone.Settings, ac
 // It has no script, and nothing on it can be used.
 func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Settings) error {
 	const place, low, high = 1_234, 10 * time.Minute, 15 * time.Minute
-	l := h.locales.choose(accepted(r))
-	v := &view{State: inLine, Seated: true, Place: l.number(place), Wait: l.ranged(rounded{low.Minutes(), high.Minutes(), time.Minute})}
+	accept := accepted(r)
+	l := h.locales.choose(accept)
+	v := &view{locale: l, settings: settings, State: inLine, Seated: true, Place: l.number(place), Wait: l.ranged(rounded{low.Minutes(), high.Minutes(), time.Minute})}
 	if len(settings.SoldOut) > 0 {
-		v = &view{State: soldOut, Text: serve.TextFor(settings.SoldOut, accepted(r))}
+		v = &view{locale: l, settings: settings, State: soldOut, Text: serve.TextFor(settings.SoldOut, accept)}
 	}
-	v.prepare(w.Header(), l, settings, accepted(r), "sandbox; frame-ancestors 'self'")
+	v.finish(accept)
+	v.prepare(w.Header(), "sandbox; frame-ancestors 'self'")
 	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
 	return h.page.Execute(w, v)
 }
@@ -258,6 +310,8 @@ func with(c echo.Context, parameter string) string {
 }
 
 const (
+	// clientAgent is the kind of client that the page is.
+	clientAgent = "PAGE"
 	// cookiePrefix begins the name of the place's cookie; the zone follows.
 	cookiePrefix = "waitingroom-"
 	// cookieSeconds is how long a browser keeps it: longer than any line.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"fmt"
 	"html"
 	"log/slog"
@@ -25,6 +26,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -36,7 +38,7 @@ const zoneID = "SALE"
 // room is a page over real services on the embedded store, whose clock the test moves.
 type room struct {
 	*embedded.Store
-	t    *testing.T
+	t    testing.TB
 	now  time.Time
 	away error // what the store answers polls and joins instead
 	// told adds to an answer what a registry adds.
@@ -46,7 +48,7 @@ type room struct {
 	echo  *echo.Echo
 }
 
-func newRoom(t *testing.T, perMinute int64) *room {
+func newRoom(t testing.TB, perMinute int64) *room {
 	t.Helper()
 	r := &room{t: t, now: time.UnixMilli(1_795_223_373_123)}
 	var err error
@@ -65,7 +67,8 @@ func newRoom(t *testing.T, perMinute int64) *room {
 	must(t, err)
 	r.echo = echo.New()
 	r.echo.GET("/wait/:zoneId", h.Get)
-	r.echo.POST("/wait/:zoneId", h.Leave)
+	r.echo.POST("/wait/:zoneId", h.Post)
+	r.echo.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), unmetered{})
 	return r
 }
 
@@ -123,8 +126,9 @@ type unmetered struct{}
 func (unmetered) Join(string, string)         {}
 func (unmetered) Poll(string, string)         {}
 func (unmetered) Admit(string, time.Duration) {}
+func (unmetered) Refuse(string, string)       {}
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +232,7 @@ func TestWithoutCookies(t *testing.T) {
 			}
 			w = b.get(html.UnescapeString(reload[1]))
 			clear(forgets.cookies)
-			shows(t, w, http.StatusOK, map[bool]string{true: promise, false: says}[b == keeps], `"target":"/x?a=1\u0026b"`)
+			shows(t, w, http.StatusOK, map[bool]string{true: promise, false: says}[b == keeps])
 			if text := w.Body.String(); strings.Contains(text, `id="keep">`+says) == (b == keeps) {
 				t.Errorf("with cookies %t the page says:\n%s", b == keeps, text)
 			}
@@ -326,7 +330,7 @@ func TestHowLongAndWhy(t *testing.T) {
 	why := line.NoReason
 	r.told = func(a *line.Told) { a.LowMillis, a.HighMillis, a.Reason = 245_000, 340_000, why }
 	const none = `<p id="text" hidden>`
-	shows(t, b.get(""), http.StatusOK, `<dd id="wait">4 to 6 minutes</dd>`, `"range":{"low":245000,"high":340000}`, none)
+	shows(t, b.get(""), http.StatusOK, `<dd id="wait">4 to 6 minutes</dd>`, `data-range="245000 340000"`, `"high":340000`, none)
 	why = line.Slower
 	shows(t, b.get(""), http.StatusOK, "You are in line", `<dd id="wait">4 to 6 minutes</dd>`, `<p id="text">Fewer people are let in now. Your wait is longer.</p>`)
 	r.set(func(s *zone.Settings) { s.PerMinute = 0 })
@@ -472,7 +476,7 @@ func TestALinkWhileTheStoreIsAway(t *testing.T) {
 	if w := b.get("?to=/x&again=1&ticket=alice"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "?to=%2Fx" {
 		t.Errorf("%d to %q", w.Code, w.Header().Get("Location"))
 	}
-	shows(t, b.get("?to=/x"), http.StatusServiceUnavailable, "One moment, please", `"ticket":"alice"`, `"reload":true`)
+	shows(t, b.get("?to=/x"), http.StatusServiceUnavailable, "One moment, please", `"ticket":"alice"`)
 }
 
 // TestAPlaceHandedOver: the page goes on with the place that was taken for its visitor,
@@ -523,6 +527,83 @@ func TestATurnThatWasHandedOver(t *testing.T) {
 	if w := b.get("?to=/cart"); strings.Contains(w.Header().Get("Location"), page.PassParameter) {
 		t.Errorf("again led to %s", w.Header().Get("Location"))
 	}
+}
+
+// scripted is what the script reads of an answer.
+type scripted struct {
+	Token    string `json:"token"`
+	Code     string `json:"code"`
+	HTML     string `json:"html"`
+	CanEnter bool   `json:"canEnter"`
+	Waiting  struct {
+		Position int64 `json:"position"`
+	} `json:"waiting"`
+	Admission struct {
+		Pass string `json:"pass"`
+	} `json:"admission"`
+}
+
+// poll polls or joins as the script does.
+func (r *room) poll(query, body string) (status int, s scripted) {
+	r.t.Helper()
+	req := httptest.NewRequest(http.MethodPost, "/wait/"+zoneID+query, strings.NewReader(body))
+	req.Header = http.Header{"Accept-Language": {"en"}, "Content-Type": {"application/json"}}
+	w := httptest.NewRecorder()
+	r.echo.ServeHTTP(w, req)
+	must(r.t, json.Unmarshal(w.Body.Bytes(), &s))
+	if len(w.Result().Cookies()) > 0 || w.Header().Get("Cache-Control") != "no-store" {
+		r.t.Errorf("%s: %v", body, w.Header())
+	}
+	return w.Code, s
+}
+
+// TestScript: a poll of the script gets the API's answer, with what the page shows then: what a page that is loaded then shows.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	const join = `{"clientId":"0123456789abcdef0123456789abcdef"}`
+	r := newRoom(t, 10)
+	check := func(query, body string, status int, code string, texts ...string) scripted {
+		t.Helper()
+		got, s := r.poll(query, body)
+		if got != status || s.Code != code {
+			t.Errorf("%s: %d %q, want %d %q", body, got, s.Code, status, code)
+		}
+		for _, text := range texts {
+			if !strings.Contains(s.HTML, text) {
+				t.Errorf("%s: it does not show %q:\n%s", body, text, s.HTML)
+			}
+		}
+		return s
+	}
+	r.browser().get("")
+	low, high := int64(240_000), int64(360_000)
+	r.told = func(a *line.Told) { a.LowMillis, a.HighMillis, a.Reason = low, high, line.Faster }
+	s := check("", join, 200, "", "You are in line", `<dd id="place">1</dd>`, `data-title="(1) You are in line"`, `data-spoken="More people are let in now. Your wait is shorter. Place 1, 4 to 6 minutes."`)
+	if s.Token == "" || s.Waiting.Position != 1 {
+		t.Errorf("%+v", s)
+	}
+	poll := `{"token":"` + s.Token + `"}`
+	low, high = 230_000, 373_000
+	check("", poll, 200, "", `<dd id="wait">3 to 7 minutes</dd>`)
+	shown := `{"range":"240000 360000","token":"` + s.Token + `"}`
+	check("", shown, 200, "", `<dd id="wait">4 to 6 minutes</dd>`, `data-range="240000 360000"`)
+	low, high = 200_000, 330_000
+	check("", shown, 200, "", `<dd id="wait">3 to 6 minutes</dd>`)
+	check("", strings.ReplaceAll(shown, "240000", "NaN"), 200, "", `<dd id="wait">3 to 6 minutes</dd>`)
+	r.set(func(s *zone.Settings) { s.Message = zone.Texts{"default": "Soon."} })
+	check("", poll, 200, "", `<p id="notice" dir="auto">Soon.</p>`)
+	check("", `{"token":"made-up"}`, 401, "token_invalid")
+	check("", `{"token":7}`, 400, "invalid_request")
+	r.away = line.ErrStoreUnavailable
+	check("", poll, 503, "store_unavailable", "One moment, please")
+	r.away = nil
+	r.now = r.now.Add(7 * time.Second)
+	s = check("?to=/cart?item=7", poll, 200, "", "It is your turn", "★ It is your turn", "Your turn is kept for")
+	if want := `href="/cart?item=7&amp;waiting_room_pass=` + s.Admission.Pass + `"`; !s.CanEnter || !strings.Contains(s.HTML, want) {
+		t.Errorf("it does not lead to %q: %+v", want, s)
+	}
+	r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
+	check("", `{"clientId":"another"}`, 423, "zone_closed", "The line is closed", `data-after="30"`)
 }
 
 func TestLeave(t *testing.T) {
@@ -608,7 +689,7 @@ func TestLook(t *testing.T) {
 	shows(t, r.browser().get("?to=https://shop.example/x?y=1"), http.StatusSeeOther)
 	w := r.browser().get("?to=/x")
 	shows(t, w, http.StatusOK, `<img src="`+strings.ReplaceAll(svg, "+", "&#43;")+`" alt="">`, "--accent: #ffdd00; --on-accent: #000000; --edge: var(--ink)",
-		"Shop &lt;/title&gt;", "&lt;img src=x onerror=&#34;alert(1)&#34;&gt;", `"target":"https://shop.example/x"`)
+		"Shop &lt;/title&gt;", "&lt;img src=x onerror=&#34;alert(1)&#34;&gt;")
 	if strings.Contains(w.Body.String(), "alert(1)</script>") || strings.Contains(w.Body.String(), "<img src=x") {
 		t.Errorf("the page has a script of somebody else:\n%s", w.Body)
 	}
@@ -677,6 +758,18 @@ func TestOneRequest(t *testing.T) {
 	}
 	if again := b.get("?to=/x").Header().Get("Content-Security-Policy"); again == policy {
 		t.Error("two pages have one nonce")
+	}
+}
+
+// BenchmarkPoll is a poll of the script, without network.
+func BenchmarkPoll(b *testing.B) {
+	r := newRoom(b, 10)
+	r.browser().get("")
+	_, s := r.poll("", `{"clientId":"0123456789abcdef0123456789abcdef"}`)
+	body := `{"token":"` + s.Token + `"}`
+	b.ReportAllocs()
+	for b.Loop() {
+		r.poll("", body)
 	}
 }
 

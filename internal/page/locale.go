@@ -2,7 +2,6 @@ package page
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -37,19 +36,9 @@ type Texts struct {
 	Reasons Reasons           `yaml:"reasons"`
 }
 
-// MarshalJSON implements json.Marshaler, as page.js reads the texts.
-func (t *Texts) MarshalJSON() ([]byte, error) {
-	all := map[string]any{"minutes": t.Minutes, "hours": t.Hours, "days": t.Days, "reasons": t.Reasons}
-	for key, text := range t.Said {
-		all[key] = text
-	}
-	return json.Marshal(all)
-}
-
 // locale is a language of the page.
 type locale struct {
-	// tag is the language, with the digits 0-9 even if the language has others. The script
-	// formats with the same tag.
+	// tag is the language, with the digits 0-9 even if the language has others.
 	tag     language.Tag
 	code    string // BCP 47, without the digits: for the lang attribute
 	dir     string // ltr or rtl: the HTML attribute
@@ -99,20 +88,18 @@ func readLocale(files fs.FS, name string) (*locale, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := files.Open(name)
+	text, err := fs.ReadFile(files, name)
 	if err != nil {
 		return nil, err
 	}
-	dec := yaml.NewDecoder(f)
-	dec.KnownFields(true)
 	one := &locale{tag: tag, code: code, dir: "ltr", printer: message.NewPrinter(tag)}
-	if err := dec.Decode(&one.texts); err != nil {
+	if err := yaml.Unmarshal(text, &one.texts); err != nil {
 		return nil, err
 	}
 	if script, _ := tag.Script(); script.String() == "Arab" || script.String() == "Hebr" {
 		one.dir = "rtl"
 	}
-	return one, f.Close()
+	return one, nil
 }
 
 // choose returns the language that best fits what a browser says in Accept-Language.
@@ -161,7 +148,7 @@ func (l *locale) form(forms Forms, n float64) string {
 const day = 24 * time.Hour
 
 // duration writes a length of time: whole minutes, rounded up; from 90 minutes on whole hours,
-// and from two days on whole days, both rounded. page.js does the same.
+// and from two days on whole days, both rounded.
 func (l *locale) duration(d time.Duration) string {
 	const hoursFrom, daysFrom = 90 * time.Minute, 2 * day
 	switch {

@@ -2,8 +2,10 @@ package page
 
 import (
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
+	"strings"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
@@ -12,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // state is what the page shows. It is the key of its heading; with Text behind, that of its text.
@@ -36,62 +39,116 @@ const (
 	ended     state = "ended"
 )
 
-// view is what the template needs for one page.
+// view is what the template needs for one page. Of these, its part "told" is also what the script puts in the place of
+// the same part after each poll.
 type view struct {
-	status  int
-	State   state
-	Heading string
-	Text    string
+	*locale
+	settings zone.Settings
+	status   int
+	State    state
+	Title    string // of the document
+	Heading  string
+	Text     string
 	// Place, Wait, Opens and There are the figures: the position, the expected wait, the time until
-	// an event opens, and how many wait for it. "" for none. The script replaces them as it polls.
+	// an event opens, and how many wait for it. "" for none.
 	Place, Wait, Opens, There string
+	// OpensIn is in how many milliseconds the event opens, for the script, which counts down; 0 for none.
+	OpensIn int64
+	// Range has both ends of the range that Wait shows, in milliseconds, for the script, which sends it with the next poll:
+	// see steady. "" for none.
+	Range string
+	// Spoken is what a screen reader hears of place and wait, Why the reason for which the wait changed. "" for none.
+	Spoken, Why string
 	// When says at what time the event opens. News is the operator's text about it. "" for none.
 	When, News string
+	// Draw is the event whose draw gave the place, once its seed is public; else "".
+	Draw string
 	// Seated: the visitor has a place.
 	Seated bool
-	// RefreshSeconds is in how many seconds a browser without scripts loads the page again; 0
-	// for never.
+	// Go is where the visitor enters, with the pass; "" for nowhere.
+	Go template.URL
+	// RefreshSeconds is in how many seconds the page is to be asked for again; 0 for never.
 	RefreshSeconds int64
 	Again          string // the address that joins again
-	Reloaded       string // the address that such a browser is to load, "" for the same
-	Cookieless     bool   // the browser kept no cookie since it last loaded the page
+	Reloaded       string // the address that a browser without scripts is to load, "" for the same
 	Data           data
 
-	Lang, Dir, Nonce string
-	Texts            map[string]string
-	Keep, CheckText  string
-	Look             Look
-	CSS              template.CSS
-	JS               template.JS
+	Nonce           string
+	Texts           map[string]string
+	Keep, CheckText string
+	Look            Look
+	CSS             template.CSS
+	JS              template.JS
 }
+
+// Lang and Dir are the attributes of the document.
+func (v *view) Lang() string { return v.code }
+
+// Dir is ltr or rtl.
+func (v *view) Dir() string { return v.dir }
 
 // data is what the page hands to its script, as JSON.
 type data struct {
-	Zone   string `json:"zone"`
-	Lang   string `json:"lang"`
-	State  state  `json:"state"`
-	Target string `json:"target"`
-	// PassParameter is the name of the target's query parameter that takes the pass.
-	PassParameter string `json:"passParameter"`
-	// Notice is the number of the message that is shown; see zone.Settings.Notice.
-	Notice int64 `json:"notice"`
-	// Reload says that the page does not know yet where it leads. So it is loaded again when it
-	// is the visitor's turn.
-	Reload bool `json:"reload,omitempty"`
+	Zone string `json:"zone"`
+	// Lang is the language with the digits 0-9, even if the language has others.
+	Lang string `json:"lang"`
 	// PollAfter is in how many milliseconds the script polls for the first time.
 	PollAfter int64 `json:"pollAfter"`
-	Position  int64 `json:"position"`
-	Estimate  int64 `json:"estimate"`
-	// Range is the range in which the wait lies, nil if it is not known. Estimate is in milliseconds.
-	Range *interval `json:"range,omitempty"`
-	// Event is the zone's event, nil for none. Arrived is when the place was taken, in Unix
-	// microseconds; 0 for no event.
-	Event   *happening `json:"event,omitempty"`
-	Arrived int64      `json:"arrived,omitempty"`
+	// Position, Estimate and High are those of the answer that is shown. Estimate and High, the upper end of the
+	// range, are in milliseconds. 0 if they are not known.
+	Position int64 `json:"position"`
+	Estimate int64 `json:"estimate"`
+	High     int64 `json:"high"`
+	// Event is the event for which the visitor waits, and Commitment that of its draw; "" for none. Arrived is when the place was
+	// taken, in Unix microseconds.
+	Event      string `json:"event,omitempty"`
+	Commitment string `json:"commitment,omitempty"`
+	Arrived    int64  `json:"arrived,omitempty"`
 	// Ticket is the visitor's invitation, "" for none.
-	Ticket string `json:"ticket,omitempty"`
-	Secure bool   `json:"secure"`
-	Texts  *Texts `json:"texts"`
+	Ticket string            `json:"ticket,omitempty"`
+	Secure bool              `json:"secure"`
+	Texts  map[string]string `json:"texts"`
+}
+
+// waiting fills in what a visitor is told who waits. shown is the Range that the visitor sees, "" for none.
+func (v *view) waiting(a *answer.Answer, shown, accept string) {
+	v.State, v.Seated = inLine, true
+	v.Why = v.texts.Reasons[a.Line.Reason.String()]
+	v.Text = v.Why
+	low, high := steady(a.Line.LowMillis, a.Line.HighMillis, shown)
+	v.Wait = v.wait(a.Line.EstimateMillis, low, high)
+	if high > 0 {
+		v.Range = fmt.Sprint(low, high)
+	}
+	if a.Line.Reason == line.OnHold {
+		v.State, v.Wait = paused, v.text("long")
+	}
+	if a.Line.Position > 0 {
+		v.Place = v.number(float64(a.Line.Position))
+		v.Spoken = strings.TrimSpace(v.Why + " " + v.text("spoken", "place", v.Place, "wait", v.Wait))
+	}
+	v.gathered(a, accept)
+	v.RefreshSeconds = a.RetryAfterSeconds()
+	v.Data.PollAfter, v.Data.Position, v.Data.Estimate, v.Data.High = a.Line.PeriodMillis, a.Line.Position, a.Line.EstimateMillis, a.Line.HighMillis
+}
+
+// finish fills in what follows from the state, and the texts that all pages have.
+func (v *view) finish(accept string) {
+	v.Texts, v.Look = v.texts.Said, lookOf(v.settings, accept)
+	if v.Heading = v.text(string(v.State)); v.Text == "" {
+		v.Text = v.text(string(v.State) + "Text")
+	}
+	v.Title = v.Heading
+	switch {
+	case v.State == turn:
+		v.Title = "★ " + v.Title
+	case v.State == inLine && v.Place != "":
+		v.Title = "(" + v.Place + ") " + v.Title
+	}
+	if v.Look.Title != "" {
+		v.Title += " – " + v.Look.Title
+	}
+	v.Keep, v.CheckText = v.text("keep", "duration", v.duration(v.settings.IdleTimeout())), v.text("checkText", "size", checkSize)
 }
 
 // refuse chooses the state and the status for an error, and when the page is loaded again.
@@ -121,7 +178,6 @@ func (v *view) refuse(err error, accept string) {
 			v.RefreshSeconds = int64(later.RetryAfterSeconds())
 		}
 	}
-	v.Data.PollAfter = 1000 * v.RefreshSeconds
 }
 
 // Figures reports whether the page has at least one figure.

@@ -35,6 +35,8 @@ type Problem struct {
 	Code string `json:"code"`
 	// Errors lists the faults one by one, if there can be several.
 	Errors []string `json:"errors,omitempty"`
+	// HTML is what the waiting page shows of it, for the page's own script.
+	HTML string `json:"html,omitempty"`
 
 	// RetryAfterSeconds is sent as Retry-After; 0 if it does not help to come back.
 	RetryAfterSeconds int `json:"-"`
@@ -94,6 +96,10 @@ func describe(k *kind, err error) Problem {
 		p.RetryAfterSeconds = later.RetryAfterSeconds()
 	} else if k.retryMax > 0 {
 		p.RetryAfterSeconds = k.retryMin + rand.IntN(k.retryMax-k.retryMin+1)
+	}
+	var shown interface{ HTML() string }
+	if errors.As(err, &shown) {
+		p.HTML = shown.HTML()
 	}
 	if told, ok := errors.AsType[*ticket.InvalidError](err); ok {
 		p.Detail = told.Reason
