@@ -82,7 +82,7 @@ func TestEveryTextThatIsNamedIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range files {
-		like, read := map[string]string{".go": `l\.text\("(\w+)"`, ".js": `\btexts\.(\w+)`, ".html": `\.Texts\.(\w+)`}[filepath.Ext(name)]
+		like, read := map[string]string{".go": `\b[lv]\.text\("(\w+)"`, ".js": `\btexts\.(\w+)`, ".html": `\.Texts\.(\w+)`}[filepath.Ext(name)]
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
