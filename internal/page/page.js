@@ -99,6 +99,7 @@ function tick() {
   if (near && left > 0) say(`${texts.opensIn}: ${duration(near)}`);
   leftBefore = left;
 }
+setInterval(tick, SECOND);
 
 // What was said last: half the way, the last minutes, why the wait is another one, and one that is longer than was said.
 let said = { position: data.position, wait: data.estimate, high: data.high, why: shown().why };
