@@ -178,7 +178,7 @@ func TestListenersDrainTogether(t *testing.T) {
 	case <-ended:
 	case err := <-drained:
 		t.Errorf("drained before all were answered: %v", err)
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Error("the second listener takes connections while the first is drained")
 	}
 	close(goOn)
