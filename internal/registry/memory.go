@@ -74,6 +74,23 @@ func (m *memory) EdgeMicros() int64 { return m.edge.Load() }
 // AheadMillis is by how much the zone's clock was ahead of Registry.Millis in the latest answer.
 func (m *memory) AheadMillis() int64 { return m.ahead.Load() }
 
+// heardWithin is for how many milliseconds after an answer NowMillis reckons: each zone is asked once a second.
+const heardWithin = 2_000
+
+// NowMillis returns what the clock of a zone shows, reckoned from the latest answer. It is behind by as long as that
+// answer was on its way. It is 0 if the zone gave no answer lately, or if this server's clock has jumped since then.
+func (r *Registry) NowMillis(zoneID string) int64 {
+	z := r.lookup(zoneID)
+	if z == nil {
+		return 0
+	}
+	now := r.Millis()
+	if since := now - z.stoodAt.Load(); since < 0 || since > heardWithin {
+		return 0
+	}
+	return now + z.ahead.Load()
+}
+
 // Epoch is that of the zone's data: see line.State.
 func (m *memory) Epoch() uint32 { return m.epoch.Load() }
 

@@ -23,13 +23,16 @@ func (s *Schedule) publish(ctx context.Context, z zone.Settings) error {
 	if len(z.EventState.Draws) == 0 {
 		return nil
 	}
-	stats, err := s.Zones.Stats(ctx, z.ZoneID)
-	if err != nil {
-		return err
+	now := s.Zones.NowMillis(z.ZoneID)
+	if now == 0 {
+		stats, err := s.Zones.Stats(ctx, z.ZoneID)
+		if err != nil {
+			return err
+		}
+		now = stats.State.NowMillis
 	}
-	now := stats.State
 	for _, d := range z.EventState.Draws {
-		if now.NowMillis < d.SettlesAtMillis+publishAfter || now.NowMillis >= d.OpensAtMillis+store.DrawLife.Milliseconds() {
+		if now < d.SettlesAtMillis+publishAfter || now >= d.OpensAtMillis+store.DrawLife.Milliseconds() {
 			continue
 		}
 		current := z.EventState.Draw()
@@ -43,9 +46,9 @@ func (s *Schedule) publish(ctx context.Context, z zone.Settings) error {
 
 // see looks for the list of a draw. If the store does not have it, see writes it: as this server remembers it or, of a draw
 // for which people have gathered, from the line.
-func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now line.State, gathered bool) error {
+func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now int64, gathered bool) error {
 	l := s.list(d.Nonce)
-	if l != nil && now.NowMillis < l.lookMillis {
+	if l != nil && now < l.lookMillis {
 		return nil
 	}
 	if l == nil {
@@ -54,7 +57,7 @@ func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now li
 			return err
 		}
 		if tickets == nil && gathered {
-			tickets, err = s.make(ctx, zoneID, d, now)
+			tickets, err = s.make(ctx, zoneID, d)
 		}
 		if err != nil || tickets == nil {
 			return err
@@ -66,7 +69,7 @@ func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now li
 		s.Logger.WarnContext(ctx, "the store had lost the list of a draw, and has it again", "zone", zoneID, "event", d.Event)
 	}
 	next := *l
-	next.lookMillis = now.NowMillis + lookEvery
+	next.lookMillis = now + lookEvery
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lists[d.Nonce] = &next
@@ -75,11 +78,15 @@ func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now li
 
 // make writes the list of those who stand in the line, and returns the list that the store has then: another server may have
 // been faster. It returns nil if the line may lack some: it was lost and not everybody has polled since, or it has opened.
-func (s *Schedule) make(ctx context.Context, zoneID string, d *event.Draw, now line.State) ([]byte, error) {
+func (s *Schedule) make(ctx context.Context, zoneID string, d *event.Draw) ([]byte, error) {
+	before, err := s.Zones.Stats(ctx, zoneID)
+	if err != nil || before.State.NowMillis < d.SettlesAtMillis+publishAfter {
+		return nil, err
+	}
 	tickets := []byte{}
-	var after line.Place
+	var last line.Place
 	for {
-		some, err := s.Zones.Drawn(ctx, zoneID, after, d.FromMicros, d.UptoMicros)
+		some, err := s.Zones.Drawn(ctx, zoneID, last, d.FromMicros, d.UptoMicros)
 		if err != nil {
 			return nil, err
 		}
@@ -88,14 +95,14 @@ func (s *Schedule) make(ctx context.Context, zoneID string, d *event.Draw, now l
 		}
 		for _, one := range some {
 			t := event.TicketOf(zoneID, d.Event, one.ID)
-			tickets, after = append(tickets, t[:]...), one
+			tickets, last = append(tickets, t[:]...), one
 		}
 	}
-	stats, err := s.Zones.Stats(ctx, zoneID)
+	after, err := s.Zones.Stats(ctx, zoneID)
 	if err != nil {
 		return nil, err
 	}
-	if now.NowMillis < stats.State.LostAtMillis+window.FreezeMillis || stats.State.NowMillis >= d.OpensAtMillis {
+	if before.State.NowMillis < after.State.LostAtMillis+window.FreezeMillis || after.State.NowMillis >= d.OpensAtMillis {
 		return nil, nil
 	}
 	written, err := s.Zones.KeepDraw(ctx, zoneID, d.Nonce, tickets)

@@ -22,6 +22,8 @@ type Zones interface {
 	Zones(ctx context.Context) ([]zone.Settings, error)
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+	// NowMillis is what the zone's clock shows, reckoned from the latest answer; 0 if that is not known.
+	NowMillis(zoneID string) int64
 	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
 	Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error)
 	KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error)
@@ -145,14 +147,21 @@ func (s *Schedule) log(ctx context.Context, zoneID, what string, err error) {
 	}
 }
 
-// look makes the step that is due in a zone, if there is one.
+// look makes the step that is due in a zone, if there is one. It asks the store for the time only if a step is due, or is
+// about to be, by the reckoned clock: so no step is made too early.
 func (s *Schedule) look(ctx context.Context, z zone.Settings) error {
+	commit := func(string) (nonce, commitment string) { return s.Seeds.Commit(z.ZoneID) }
+	if reckoned := s.Zones.NowMillis(z.ZoneID); reckoned > 0 {
+		if _, _, soon := z.Due(time.UnixMilli(reckoned).Add(every), commit); !soon {
+			return nil
+		}
+	}
 	stats, err := s.Zones.Stats(ctx, z.ZoneID)
 	if err != nil {
 		return err
 	}
 	nowMillis := stats.State.NowMillis
-	next, name, due := z.Due(time.UnixMilli(nowMillis), func(string) (nonce, commitment string) { return s.Seeds.Commit(z.ZoneID) })
+	next, name, due := z.Due(time.UnixMilli(nowMillis), commit)
 	if !due {
 		return nil
 	}

@@ -240,3 +240,37 @@ func TestAZoneWhoseNodeHangsHoldsNoStepUp(t *testing.T) {
 		}
 	})
 }
+
+// counting is a registry that counts how often a zone's store is asked.
+type counting struct {
+	*registry.Registry
+	asked int
+}
+
+func (c *counting) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	c.asked++
+	return c.Registry.Stats(ctx, zoneID)
+}
+
+// TestStoreIsAskedWhenAStepIsDue: not before, while the zone's clock is known from other answers.
+func TestStoreIsAskedWhenAStepIsDue(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
+	r.pass(time.Second)
+	zones := &counting{Registry: r.servers[0].zones}
+	r.servers = []server{{New(Options{Zones: zones, Seeds: r.servers[0].Seeds}), zones.Registry}}
+	for range 7 {
+		if _, err := zones.Registry.Stats(t.Context(), zoneID); err != nil { // as the watch does
+			t.Fatal(err)
+		}
+		zones.RunOnce(t.Context())
+		r.pass(time.Second)
+	}
+	if zones.asked != 0 {
+		t.Errorf("asked %d times before a step was due", zones.asked)
+	}
+	r.pass(2 * time.Second)
+	if z, err := r.store.Zone(t.Context(), zoneID); err != nil || zones.asked == 0 || z.EventState.Now.Phase != event.PhaseGathering {
+		t.Errorf("asked %d times when it was: %+v, %v", zones.asked, z.EventState, err)
+	}
+}
