@@ -252,17 +252,12 @@ func TestLaneThatHangs(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var flood sync.WaitGroup
-	var wrong, full atomic.Int64
+	var wrong atomic.Int64
 	for range maxUndecided + 1000 {
 		flood.Go(func() {
-			start := time.Now()
 			_, err := s.Allow(ctx, at(0))
-			switch {
-			case ctx.Err() != nil: // The test is over.
-			case !errors.Is(err, limit.ErrStoreUnavailable):
+			if ctx.Err() == nil && !errors.Is(err, limit.ErrStoreUnavailable) { // else the test is over
 				wrong.Add(1)
-			case time.Since(start) < callTimeout/2:
-				full.Add(1)
 			}
 		})
 	}
@@ -277,8 +272,8 @@ func TestLaneThatHangs(t *testing.T) {
 	}
 	flood.Wait()
 	cancel()
-	if wrong.Load() > 0 || full.Load() < 500 || twice.Load() {
-		t.Errorf("%d without the error, %d refused at once, may be sent twice: %t", wrong.Load(), full.Load(), twice.Load())
+	if wrong.Load() > 0 || twice.Load() {
+		t.Errorf("%d without the error, may be sent twice: %t", wrong.Load(), twice.Load())
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
