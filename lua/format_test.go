@@ -3,8 +3,6 @@ package lua
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -123,65 +121,6 @@ func TestUnknownSettingsAreKept(t *testing.T) {
 	for field, want := range map[string]string{"json": `"later":{"a":[1]}`, "later": "7"} {
 		if is := s.client.HGet(ctx, key, field).Val(); !strings.Contains(is, want) {
 			t.Errorf("%s is %s, want %s", field, is, want)
-		}
-	}
-}
-
-// TestAbsentSettingsHaveTheirDefaults: those that an older version of the same format did
-// not write are in nobody's way.
-func TestAbsentSettingsHaveTheirDefaults(t *testing.T) {
-	t.Parallel()
-	sc := newScene(t)
-	s, ctx := sc.store, t.Context()
-	key := s.keys("Z")[0]
-	was := zone.Defaults("Z")
-	was.PerMinute = 7
-	put(t, s, was)
-	s.client.HSet(ctx, key, "json", `{"zoneId":"Z","perMinute":7}`, "digest", "658df66b6de9eca717449951ad9ae63ccbcfdcd6")
-	sc.writesNothing(func() {
-		_, err := s.PutZone(ctx, was, &was, "Ada")
-		sc.fails(err, nil)
-	})
-	now := was
-	now.Burst = 3
-	_, err := s.PutZone(ctx, now, &was, "Ada")
-	sc.fails(err, nil)
-	changes, err := s.Changes(ctx, "Z")
-	if err != nil || !changes[0].Was.Equal(was) || !changes[0].Now.Equal(now) {
-		t.Errorf("%+v, %v", changes, err)
-	}
-}
-
-// TestFormatsAreThoseOfTheScripts: one number a kind, which Go and Lua agree on.
-func TestFormatsAreThoseOfTheScripts(t *testing.T) {
-	t.Parallel()
-	number := regexp.MustCompile(`(?m)^local ([A-Z]+(?:, [A-Z]+)*) = (\d+(?:, \d+)*)$`)
-	of := func(file string) map[string]string {
-		text, err := sources.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := make(map[string]string)
-		for _, m := range number.FindAllStringSubmatch(string(text), -1) {
-			values := strings.Split(m[2], ", ")
-			for i, name := range strings.Split(m[1], ", ") {
-				found[name] = values[i]
-			}
-		}
-		return found
-	}
-	for _, tt := range []struct {
-		file, name string
-		want       int
-	}{
-		{"line/include/zone.lua", "FORMAT", zoneFormat},
-		{"line/include/zone.lua", "NEWER", statusNewer},
-		{"line/include/record.lua", "ENTRY", recordFormat},
-		{"limits/put_policies.lua", "FORMAT", policiesFormat},
-		{"limits/put_policies.lua", "ENTRY", recordFormat},
-	} {
-		if is := of(tt.file)[tt.name]; is != strconv.Itoa(tt.want) {
-			t.Errorf("%s of %s is %q, want %d", tt.name, tt.file, is, tt.want)
 		}
 	}
 }
