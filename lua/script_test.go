@@ -492,31 +492,3 @@ func TestSweepIsOfOneServer(t *testing.T) {
 		t.Errorf("the lease ends in %v", ttl)
 	}
 }
-
-// TestAFailOverAfterALoss: whoever was in a line that was lost, and had not had an idle
-// timeout to come back, is not forgotten because the store fails over meanwhile.
-func TestAFailOverAfterALoss(t *testing.T) {
-	t.Parallel()
-	sc := newScene(t)
-	sc.clock.Add(6*time.Second + time.Millisecond)
-	lost := sc.lost('x', -1)
-	seen := sc.clock.Now().UnixMilli()
-	zoneKey := sc.store.keys("Z")[0]
-	for i := range 3 { // each a second apart, after an outage
-		sc.clock.Add(time.Second)
-		if i == 0 {
-			sc.clock.Add(2 * time.Minute)
-			if err := sc.store.client.HSet(t.Context(), zoneKey, "now_micros", seen*1000, "raw_micros", seen*1000).Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := sc.store.client.HSet(t.Context(), zoneKey, "run_id", "of another").Err(); err != nil {
-			t.Fatal(err)
-		}
-		stats(t, sc.store)
-	}
-	a, err := sc.store.Poll(t.Context(), "Z", lost)
-	if err != nil || a.Status != line.Waiting || !a.Restored {
-		t.Errorf("one whose joining was lost: %+v, %v", a, err)
-	}
-}
