@@ -19,7 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/e2e/room"
 )
 
-// eventZones are zones in each state that an event has. People gather for DRAWN 20 s from now; when its draw closes and
+// eventZones are zones in each state that an event has. People gather for DRAWN 40 s from now; when its draw closes and
 // when it opens, which lets nobody in even then, is for who moves it. The others are soon in a state in which they stay.
 func eventZones(now time.Time) string {
 	at := func(seconds int) string {
@@ -33,7 +33,7 @@ func eventZones(now time.Time) string {
   - {zoneId: SETTLED, events: [{name: noon, preQueueAt: %[1]s, opensAt: %[5]s, drawClosesSeconds: 3600, %[8]s}]}
   - {zoneId: OVER, mode: closed, events: [{name: noon, opensAt: %[1]s, closesAt: %[6]s, endsAt: %[7]s, %[8]s}]}
   - {zoneId: PAST, events: [{name: noon, opensAt: %[1]s, closesAt: %[6]s, %[8]s}]}
-`, at(20), at(3650), at(3*86_400), at(3*86_400+3600), at(3623), at(21), at(22), texts)
+`, at(40), at(3670), at(3*86_400), at(3*86_400+3600), at(3643), at(41), at(42), texts)
 }
 
 // TestEventsInABrowser is a visitor's way through an event, on a device whose clock is three hours slow.
@@ -59,12 +59,12 @@ func TestEventsInABrowser(t *testing.T) {
 	must(t, err)
 	g.visit("DRAWN")
 	g.sees("Not open yet")
-	g.has("#opens", `^1:00:\d\d$`)
+	g.has("#opens", `^1:0[01]:\d\d$`)
 	g.has("#when", `^Opening: \w+, \w+ \d+, \d+ at `)
 	g.has("#news", `^The doors open at noon\.$`)
 	g.sees("You are in the waiting room") // by itself
 	g.has("#text", "random place")
-	left, until := value[string](t, g.browser, `document.querySelector("#opens").textContent`), time.Until(began.Add(3650*time.Second))
+	left, until := value[string](t, g.browser, `document.querySelector("#opens").textContent`), time.Until(began.Add(3670*time.Second))
 	if shown, err := time.Parse("15:04:05", "0"+left); err != nil || (until-shown.Sub(shown.Truncate(24*time.Hour))).Abs() > 3*time.Second {
 		t.Errorf("it counts %q down, and opens in %v", left, until)
 	}
