@@ -52,8 +52,8 @@ func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 	return next, ""
 }
 
-// Open has Now open as soon as may be: when those who gathered have heard of it, or at once if nobody does. fault says
-// in a sentence why that cannot be; "" if it can.
+// Open has Now open as soon as may be: when those who gathered have heard of it, or at once if nobody does. It never makes
+// the opening later, so it can be repeated. fault says in a sentence why that cannot be; "" if it can.
 func (s State) Open(now time.Time) (next State, fault string) {
 	if fault := s.open(StepOpens, now); fault != "" {
 		return s, fault
@@ -69,8 +69,10 @@ func (s State) Open(now time.Time) (next State, fault string) {
 		}
 	case at < p.SettlesAtMillis:
 		at += p.Event.drawCloses() + settleMargin
+	default: // the draw has closed, perhaps a moment ago
+		at = max(at, p.SettlesAtMillis+p.Event.drawCloses())
 	}
-	return next.Move(StepOpens, time.UnixMilli(at), now)
+	return next.Move(StepOpens, time.UnixMilli(min(at, p.OpensAtMillis)), now)
 }
 
 // Misses says which event of the list would not take place because a step was moved, in a sentence: it would open

@@ -205,8 +205,21 @@ func TestOpen(t *testing.T) {
 			event.OrderDraw, func(s event.State) (event.State, string) { return s.Hold(event.StepOpens, noon) }, 2 * time.Hour, notice + 4*time.Second,
 			"closes would not be after opens",
 		},
-		"people have settled": {event.OrderDraw, nil, 89*time.Minute + 40*time.Second, 2 * time.Second, ""},
-		"it is open":          {event.OrderDraw, nil, 90 * time.Minute, 0, "opens was made already"},
+		"it is repeated": {
+			event.OrderDraw, func(s event.State) (event.State, string) { return s.Open(noon.Add(40 * time.Minute)) },
+			40*time.Minute + 3*time.Second, notice + time.Second, "",
+		},
+		"nobody gathers yet, and it is repeated": {
+			event.OrderArrival, func(s event.State) (event.State, string) { return s.Open(noon.Add(time.Minute)) },
+			time.Minute + time.Second, time.Second, "",
+		},
+		"the draw has closed": {event.OrderDraw, nil, 89*time.Minute + 40*time.Second, 20 * time.Second, ""},
+		"the draw has closed, and it is held": {
+			event.OrderDraw, func(s event.State) (event.State, string) {
+				return s.Hold(event.StepOpens, noon.Add(89*time.Minute+40*time.Second))
+			}, 95 * time.Minute, 2 * time.Second, "",
+		},
+		"it is open": {event.OrderDraw, nil, 90 * time.Minute, 0, "opens was made already"},
 	} {
 		_, s, _ := announced(t, tt.order)
 		if tt.before != nil {
