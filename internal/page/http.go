@@ -123,7 +123,7 @@ func (h *HTTP) view(c echo.Context, settings zone.Settings, a *answer.Answer, er
 
 // Post answers POST /wait/:zoneId: a join or a poll of the script, in JSON, or else the button of a browser without it.
 func (h *HTTP) Post(c echo.Context) error {
-	if c.Request().Header.Get(echo.HeaderContentType) != echo.MIMEApplicationJSON {
+	if !ofScript(c) {
 		return h.leave(c)
 	}
 	ctx, n := c.Request().Context(), wait.Newcomer{ZoneID: c.Param("zoneId"), ClientAgent: clientAgent}
@@ -157,6 +157,12 @@ func (h *HTTP) Post(c echo.Context) error {
 		return fmt.Errorf("page: %w", err)
 	}
 	return c.JSONBlob(http.StatusOK, append(body, '}'))
+}
+
+// ofScript reports whether the request is the script's, in JSON. A proxy on its way may have added a charset.
+func ofScript(c echo.Context) bool {
+	kind, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), echo.MIMEApplicationJSON)
 }
 
 // shownError is an error of a join or a poll of the script, with what the page shows of it.
@@ -204,7 +210,7 @@ func (h *HTTP) leave(c echo.Context) error {
 // browser loads the address again by itself. The page has no script, since the script would poll, and so never do what
 // the address asks for, such as again=1. The script of a page gets err as it is.
 func (h *HTTP) Refuse(c echo.Context, err error) error {
-	if c.Request().Header.Get(echo.HeaderContentType) == echo.MIMEApplicationJSON {
+	if ofScript(c) {
 		return err
 	}
 	v := h.view(c, zone.Settings{ZoneID: c.Param("zoneId")}, nil, err, "")

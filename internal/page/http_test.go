@@ -557,6 +557,21 @@ func (r *room) poll(query, body string) (status int, s scripted) {
 	return w.Code, s
 }
 
+// TestScriptsJSON: a poll gives no place up, whatever a proxy makes of its content type.
+func TestScriptsJSON(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"application/json; charset=utf-8", "Application/JSON ;charset=UTF-8"} {
+		req := httptest.NewRequest(http.MethodPost, "/wait/"+zoneID, strings.NewReader(`{"clientId":"0123456789abcdef0123456789abcdef"}`))
+		req.Header.Set("Content-Type", kind)
+		w := httptest.NewRecorder()
+		newRoom(t, 10).echo.ServeHTTP(w, req)
+		var s scripted
+		if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || w.Code != http.StatusOK || s.HTML == "" {
+			t.Errorf("%s: %d %v", kind, w.Code, err)
+		}
+	}
+}
+
 // TestScript: a poll of the script gets the API's answer, with what the page shows then: what a page that is loaded then shows.
 func TestScript(t *testing.T) {
 	t.Parallel()
