@@ -74,7 +74,7 @@ func TestSiteListener(t *testing.T) {
 func TestManyCookies(t *testing.T) {
 	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, shopZone), "QUEUE_SITE_ADDR": "127.0.0.1:0"})
 	cookies := "basket=" + strings.Repeat("b", 30<<10)
-	for _, to := range []string{s.site + "/site/SHOP", s.public + "/wait/SHOP"} {
+	for _, to := range []string{s.site + "/site/SHOP", s.public + "/wait/SHOP?to=/healthz"} {
 		if got := request(t, http.MethodGet, to, "", "Cookie", cookies, "Sec-Fetch-Mode", "navigate", "X-Forwarded-Uri", "/cart"); got.status != http.StatusOK {
 			t.Errorf("%s: %d %s", to, got.status, got.body)
 		}

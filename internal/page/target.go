@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 )
@@ -13,46 +14,54 @@ const PassParameter = "waiting_room_pass"
 // sites are the origins that the zone allows, such as https://shop.example. A path leads to the
 // first of them, or without sites to the page's own origin.
 //
-// What is not allowed leads to the front page of the first site, and is "" without sites. No `to`
-// leads to another origin. A path that browsers take for a host (//host, /\host), a user before
-// the host, a space and a control character are refused. Scheme and host are compared whole.
+// What is not allowed leads to the front page there. No `to` leads to another origin. A path that browsers take for a host
+// (//host, /\host), a user before the host, a space and a control character are refused. What is allowed stays as it is
+// written, byte for byte, but that bytes outside ASCII are escaped: a site may tell /a%2Fb from /a/b.
 func target(to string, sites []string) string {
-	front := ""
+	origin := ""
 	if len(sites) > 0 {
-		front = sites[0] + "/"
+		origin = sites[0]
 	}
-	u, err := url.Parse(to)
-	if to == "" || err != nil || strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
-		return front
-	}
-	if u.Scheme == "" && u.Host == "" && u.User == nil && strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") {
-		// url.URL.String may write another beginning than to has: //evil.example for /%2fevil.example/é.
-		if path := u.String(); !strings.HasPrefix(path, "//") {
-			return strings.TrimSuffix(front, "/") + path
-		}
-		return front
-	}
-	for _, site := range sites {
-		if u.User == nil && u.Host != "" && strings.EqualFold(u.Scheme+"://"+u.Host, site) {
-			return u.String()
+	switch {
+	case strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }):
+	case strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//"):
+		return origin + escape(to)
+	default:
+		for _, site := range sites {
+			if len(to) >= len(site) && strings.EqualFold(to[:len(site)], site) && (len(to) == len(site) || strings.ContainsAny(to[len(site):len(site)+1], "/?#")) {
+				return escape(to)
+			}
 		}
 	}
-	return front
+	return origin + "/"
+}
+
+// escape escapes the bytes outside ASCII.
+func escape(uri string) string {
+	var b strings.Builder
+	for _, c := range []byte(uri) {
+		if c < 0x80 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // Leads reports whether the page, without sites, would lead to the path on its own origin.
-func Leads(path string) bool { return target(path, nil) != "" }
+func Leads(path string) bool { return target(path, nil) == escape(path) }
 
-// withPass adds the pass to the target's query. It returns "" without a target.
+// withPass adds the pass to the target's query. Everything else stays as it is written.
 func withPass(target, pass string) string {
-	u, err := url.Parse(target)
-	if err != nil || target == "" {
-		return ""
+	address, fragment, has := strings.Cut(target, "#")
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
 	}
-	// url.Values would write the site's own query anew; a site may need it as it is.
-	if u.RawQuery != "" {
-		u.RawQuery += "&"
+	address += separator + PassParameter + "=" + url.QueryEscape(pass)
+	if has {
+		address += "#" + fragment
 	}
-	u.RawQuery += PassParameter + "=" + url.QueryEscape(pass)
-	return u.String()
+	return address
 }

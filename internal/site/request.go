@@ -101,9 +101,15 @@ func (q *request) framed() bool {
 	return dest != "" && dest != "document" && dest != "empty" && q.header.Get("Sec-Fetch-Site") == "cross-site"
 }
 
-// prefetches reports whether a browser fetches in advance a page that its visitor may open later.
+// prefetches reports whether a program fetches a page in advance, which its user may open later: browsers, older ones too,
+// and programs for mail and chat.
 func (q *request) prefetches() bool {
-	return strings.Contains(q.header.Get("Sec-Purpose"), "prefetch")
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		if said := strings.ToLower(q.header.Get(name)); strings.Contains(said, "prefetch") || strings.Contains(said, "preview") {
+			return true
+		}
+	}
+	return false
 }
 
 // preflight reports whether the request is a CORS preflight, which never has a cookie.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -258,7 +259,7 @@ func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdic
 func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request, address string, now time.Time) verdict {
 	toPage := func() verdict { return verdict{outcome: outWait, location: s.page(settings.ZoneID, q)} }
 	open := openTo(settings, now)
-	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" {
+	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" || q.method == http.MethodHead { // HEAD opens no page
 		return toPage()
 	}
 	// The state is at most a second old, and saves the store the joins of a crowd. Those counted as waiting may have left

@@ -310,15 +310,23 @@ func TestWhoTakesAPlace(t *testing.T) {
 		status  int
 	}{
 		"a browser that guesses": {[]string{"Sec-Purpose", "prefetch;prerender"}, 429},
+		"an older one":           {[]string{"Purpose", "prefetch"}, 429},
+		"a chat's preview":       {[]string{"X-Purpose", "preview"}, 429},
+		"an old Firefox":         {[]string{"X-Moz", "prefetch"}, 429},
 		"another site's frame":   {[]string{"Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "cross-site"}, 429},
 		"a frame of its own":     {[]string{"Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "same-origin"}, 200},
 		// As Chromium sends them for a link of another site.
 		"through a service worker": {[]string{"Sec-Fetch-Dest", "empty", "Sec-Fetch-Site", "cross-site"}, 200},
 	} {
 		r := newRoom(t, 600)
-		if w := r.ask("caddy", "GET", "/", with(opens, tt.headers...)...); w.Code != tt.status || (r.joins > 0) != (tt.status == 200) {
-			t.Errorf("%s: %d, %d joins", name, w.Code, r.joins)
+		w := r.ask("caddy", "GET", "/", with(opens, tt.headers...)...)
+		if w.Code != tt.status || (r.joins > 0) != (tt.status == 200) || tt.status != 200 && !strings.Contains(w.Header().Get("Cache-Control"), "no-store") {
+			t.Errorf("%s: %d %v, %d joins", name, w.Code, w.Header(), r.joins)
 		}
+	}
+	r := newRoom(t, 600)
+	if w := r.ask("caddy", "HEAD", "/", opens...); w.Code != 303 && w.Code != 302 || r.joins > 0 {
+		t.Errorf("a link checker: %d, %d joins", w.Code, r.joins)
 	}
 }
 
@@ -587,7 +595,7 @@ func TestTheRoomOnTheSite(t *testing.T) {
 	}
 	// The page leads to each of these when it is the visitor's turn: it knows no other address.
 	for uri, want := range map[string]string{
-		"//sale?a=b": "/.//sale?a=b", "/50%-off": "/", `/a\b`: "/", `/\b`: "/", "/sale?off=50%": "/sale?off=50%", "/%2fa/\u00e9": "/",
+		"//sale?a=b": "/.//sale?a=b", "/50%-off": "/50%-off", `/a\b`: "/", `/\b`: "/", "/sale?off=50%": "/sale?off=50%", "/%2fa/\u00e9": "/%2fa/\u00e9",
 	} {
 		to, err := url.Parse(led(t, "nginx", r.askAt(h, "nginx", "GET", uri, opens...)))
 		if got := to.Query().Get("to"); err != nil || got != want || !page.Leads(got) {
