@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,10 +32,12 @@ type disk struct {
 	// replace is the function replace, except in tests.
 	replace func(path string, b []byte) error
 
-	mu sync.Mutex
-	// lock is held until close. It is nil as long as its file cannot be made.
+	claiming sync.Mutex
+	// lock is held until close. It is nil as long as its file cannot be made. It is guarded by claiming.
 	lock *os.File
-	// failed is why the latest writing of a file failed, by the file's name; nil if it did
+
+	mu sync.Mutex
+	// failed is why the latest writing of a file failed, by the file's name, or a journal's prefix; nil if it did
 	// not. Under the name "" it is errLate while the disk does not answer.
 	failed map[string]error
 }
@@ -64,8 +67,8 @@ func unwritable(err error) bool {
 // claim locks the file lockName of the directory, for this process alone, unless it has the lock. The kernel drops the lock
 // when the process ends, however it ends.
 func (d *disk) claim() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.claiming.Lock()
+	defer d.claiming.Unlock()
 	if d.lock != nil {
 		return nil
 	}
@@ -90,8 +93,8 @@ func (d *disk) claim() error {
 
 // close gives the lock back.
 func (d *disk) close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.claiming.Lock()
+	defer d.claiming.Unlock()
 	if d.lock == nil {
 		return nil
 	}
@@ -121,18 +124,22 @@ func (d *disk) note(name string, err error) {
 	before := d.failed[name]
 	switch d.failed[name] = err; {
 	case err != nil && before == nil:
-		d.logger.Error("what is in force is not kept, and would be lost with this process: it cannot be written; that is tried again every second",
+		d.logger.Error("what is in force or was used is not kept, and would be lost with this process: it cannot be written; that is tried again every second",
 			"folder", d.dir, "file", name, "error", err)
 	case err == nil && before != nil:
 		d.logger.Info("what is in force is kept again", "folder", d.dir, "file", name)
 	}
 }
 
-// trouble says why what is in force is not on the disk; nil if it is.
+// trouble says why what is in force, or what was used, is not on the disk; nil if it is.
 func (d *disk) trouble() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return errors.Join(d.failed[""], d.failed[zonesName], d.failed[recordName], d.failed[policiesName])
+	errs := make([]error, 0, len(d.failed))
+	for _, name := range slices.Sorted(maps.Keys(d.failed)) {
+		errs = append(errs, d.failed[name])
+	}
+	return errors.Join(errs...)
 }
 
 // replace writes a file, so that a crash at any moment leaves the old or the new

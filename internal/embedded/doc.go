@@ -11,5 +11,6 @@
 //
 // A change is in force before it is on the disk, even if it cannot be written: an
 // operator's pause must not wait for a full disk. NotKept says why a restart would
-// not bring back all that is in force. What is missing is written as soon as possible.
+// not bring back all that is in force. What is missing is written as soon as possible. A visitor who is admitted waits for
+// the journal, but not for a disk that hangs: NotKept says that, too.
 package embedded

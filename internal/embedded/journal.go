@@ -2,11 +2,11 @@ package embedded
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,34 +25,52 @@ const (
 	departuresPrefix, spentPrefix, journalSuffix = "departures-", "spent-", ".log"
 	// journalEnd ends a record. A line without it was cut short, and is not read.
 	journalEnd = "."
-	// complainEvery is the least time between two log entries that the journal cannot be written.
-	complainEvery = time.Minute
+	// journalTimeout is how long one who waits for a record to be written waits: less than half of what a visitor's
+	// call may take, and longer than a busy disk that works keeps a write.
+	journalTimeout = 200 * time.Millisecond
+	// maxUnwritten is how many bytes of records wait for a disk that does not write: some 900,000 admissions. Later
+	// records are not written, and the visitors they are of are at risk for as long as they matter.
+	maxUnwritten = 64 << 20
 )
 
 // journal has records of what must not happen twice, in the order in which it happened: visitors were admitted or left, keys
 // were spent. Each record is with the kernel before anybody is answered, and on the disk within a second. So it survives
 // the process, however that ends. A part is deleted when none of its records matters any more.
 //
+// While the disk does not write, nobody waits for it: records wait in memory, and disk.trouble says that what happened
+// might happen once more after a restart.
+//
 // A record is a line of text that ends with journalEnd.
 type journal struct {
-	dir, prefix string
-	logger      *slog.Logger
-	now         func() time.Time
+	disk   *disk
+	prefix string
+	now    func() time.Time
+	// write is the function (*os.File).Write, except in tests.
+	write func(*os.File, []byte) (int, error)
 
-	mu   sync.Mutex
-	file *os.File
+	mu sync.Mutex
+	// pending are the records that are not written, and written is closed when they are: nil if nobody waits.
+	pending []byte
+	written chan struct{}
+	// driving: a goroutine writes, or is about to. late: the disk does not write, so nobody waits for it.
+	driving, late bool
+	// work is held by that goroutine, so that close can wait for it.
+	work sync.WaitGroup
+
+	// writing is held while the disk is written to. It guards what follows, and is never taken within mu.
+	writing sync.Mutex
+	file    *os.File
 	// began is when each part was begun, the oldest first. The last one is written to.
 	began []int64
 	// torn says that the last record may be cut short.
-	torn       bool
-	complained time.Time
+	torn bool
 }
 
 // openJournal returns the journal, and the records of all its parts, the oldest first. The
 // first record begins a new part.
-func openJournal(dir, prefix string, logger *slog.Logger, now func() time.Time) (*journal, []string, error) {
-	j := &journal{dir: dir, prefix: prefix, logger: logger, now: now}
-	files, err := os.ReadDir(dir)
+func openJournal(d *disk, prefix string, now func() time.Time) (*journal, []string, error) {
+	j := &journal{disk: d, prefix: prefix, now: now, write: (*os.File).Write}
+	files, err := os.ReadDir(d.dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // openDisk may not have been able to make it
 		return nil, nil, fmt.Errorf("embedded: journal: %w", err)
 	}
@@ -76,7 +94,7 @@ func openJournal(dir, prefix string, logger *slog.Logger, now func() time.Time) 
 }
 
 func (j *journal) name(began int64) string {
-	return filepath.Join(j.dir, j.prefix+strconv.FormatInt(began, 10)+journalSuffix)
+	return filepath.Join(j.disk.dir, j.prefix+strconv.FormatInt(began, 10)+journalSuffix)
 }
 
 func readPart(name string) (all []string, err error) {
@@ -99,26 +117,97 @@ func readPart(name string) (all []string, err error) {
 	}
 }
 
-// add writes a record down. If it cannot, it logs that: if the process ended now, what happened might happen once more.
+// add has a record written, and waits for that for journalTimeout at most, or not at all while the disk does not write.
 func (j *journal) add(text string) {
 	if j == nil {
 		return
 	}
-	record := []byte(text + " " + journalEnd + "\n")
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.torn {
-		record = append([]byte("\n"), record...)
+	written := j.enqueue(text)
+	if written == nil {
+		return
 	}
-	err := j.begin()
-	if err == nil {
-		_, err = j.file.Write(record)
-		j.torn = err != nil
+	late := time.NewTimer(journalTimeout)
+	defer late.Stop()
+	select {
+	case <-written:
+	case <-late.C:
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.late = j.driving; j.late {
+			j.disk.note(j.prefix, errLate)
+		}
 	}
-	j.complain(err)
 }
 
-// begin opens a new part, if no part is open. The caller holds mu.
+// enqueue has a record written. It returns what is closed then; nil while the disk does not write.
+func (j *journal) enqueue(text string) <-chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.pending) < maxUnwritten {
+		j.pending = append(append(j.pending, text...), " "+journalEnd+"\n"...)
+	}
+	if j.late {
+		return nil
+	}
+	if j.written == nil {
+		j.written = make(chan struct{})
+	}
+	j.drive()
+	return j.written
+}
+
+// drive has a goroutine write what is pending. The caller holds mu.
+func (j *journal) drive() {
+	if !j.driving && len(j.pending) > 0 {
+		j.driving = true
+		j.work.Go(func() {
+			for j.writeOnce() {
+			}
+		})
+	}
+}
+
+// writeOnce writes what is pending. It reports whether there is more to write; if the disk refused it, that waits for
+// the next rotate.
+func (j *journal) writeOnce() (more bool) {
+	j.mu.Lock()
+	records, written := j.pending, j.written
+	j.pending, j.written = nil, nil
+	j.mu.Unlock()
+	left, err := j.append(records)
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err != nil {
+		j.pending = append(left, j.pending...)
+	}
+	j.disk.note(j.prefix, err)
+	j.late = err != nil
+	if written != nil {
+		close(written)
+	}
+	j.driving = err == nil && len(j.pending) > 0
+	return j.driving
+}
+
+// append writes records to the last part. With an error it returns those that are not written.
+func (j *journal) append(records []byte) (left []byte, err error) {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	if err := j.begin(); err != nil {
+		return records, err
+	}
+	if j.torn {
+		if _, err := j.write(j.file, []byte("\n")); err != nil {
+			return records, err
+		}
+	}
+	n, err := j.write(j.file, records)
+	j.torn = err != nil
+	return records[bytes.LastIndexByte(records[:n], '\n')+1:], err
+}
+
+// begin opens a new part, if no part is open. The caller holds writing.
 func (j *journal) begin() error {
 	if j.file != nil {
 		return nil
@@ -136,30 +225,26 @@ func (j *journal) begin() error {
 	return nil
 }
 
-// complain logs an error, at most once in complainEvery. The caller holds mu.
-func (j *journal) complain(err error) {
-	if now := j.now(); err != nil && now.Sub(j.complained) >= complainEvery {
-		j.complained = now
-		j.logger.Error("cannot write down what was used; after a restart it might be good once more", "journal", j.prefix, "err", err)
-	}
-}
-
 // rotate makes what was written reach the disk, begins a new part when the last one is
 // older than keep, and deletes the parts whose records are all older. keep is how long a
-// record matters. No admission waits for the disk meanwhile. One caller at a time.
+// record matters. Records that the disk refused are tried again. No admission waits for the
+// disk meanwhile. One caller at a time.
 func (j *journal) rotate(keep time.Duration) {
 	if j == nil {
 		return
 	}
 	j.mu.Lock()
-	file := j.file
+	j.drive()
 	j.mu.Unlock()
+	j.writing.Lock()
+	file := j.file
+	j.writing.Unlock()
 	if file == nil {
 		return
 	}
 	err := file.Sync()
 
-	j.mu.Lock()
+	j.writing.Lock()
 	oldest := j.now().Add(-keep).UnixMilli()
 	full := j.began[len(j.began)-1] <= oldest
 	if full {
@@ -173,22 +258,30 @@ func (j *journal) rotate(keep time.Duration) {
 		}
 		j.began = j.began[1:]
 	}
-	j.complain(err)
-	j.mu.Unlock()
+	j.writing.Unlock()
 	if full {
-		err = errors.Join(file.Sync(), file.Close())
-		j.mu.Lock()
-		j.complain(err)
-		j.mu.Unlock()
+		err = errors.Join(err, file.Sync(), file.Close())
 	}
+	j.disk.note(j.prefix+"*"+journalSuffix, err)
 }
 
 // close makes all records reach the disk, and closes the file.
 func (j *journal) close() error {
-	if j == nil || j.file == nil {
+	if j == nil {
 		return nil
 	}
-	return errors.Join(j.file.Sync(), j.file.Close())
+	j.mu.Lock()
+	j.drive()
+	j.mu.Unlock()
+	j.work.Wait()
+	var err error
+	if len(j.pending) > 0 {
+		err = fmt.Errorf("embedded: %d bytes of %s*%s are not written", len(j.pending), j.prefix, journalSuffix)
+	}
+	if j.file == nil {
+		return err
+	}
+	return errors.Join(err, j.file.Sync(), j.file.Close())
 }
 
 // rewrite is how old SeenAtMillis of an empty line may get. Were it always now, a server

@@ -1,18 +1,26 @@
 package embedded
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
+
+// aDisk is a data directory that is not locked.
+func aDisk(dir string) *disk {
+	return &disk{dir: dir, logger: slog.New(slog.DiscardHandler), failed: make(map[string]error)}
+}
 
 // parts are the journal's files, the oldest first.
 func parts(t *testing.T, dir string) []string {
@@ -99,7 +107,7 @@ func TestTheDeadStayDead(t *testing.T) {
 // from starting.
 func TestJournalWithoutAFolder(t *testing.T) {
 	t.Parallel()
-	j, all, err := openJournal(filepath.Join(t.TempDir(), "none yet"), departuresPrefix, slog.New(slog.DiscardHandler), time.Now)
+	j, all, err := openJournal(&disk{dir: filepath.Join(t.TempDir(), "none yet")}, departuresPrefix, time.Now)
 	if err != nil || j == nil || len(all) != 0 {
 		t.Fatalf("%v, %d records, %v", j, len(all), err)
 	}
@@ -110,7 +118,7 @@ func TestJournalWithoutAFolder(t *testing.T) {
 func TestJournalIsReadWhole(t *testing.T) {
 	t.Parallel()
 	clock, dir := conformance.NewClock(), t.TempDir()
-	j, _, err := openJournal(dir, departuresPrefix, nil, clock.Now)
+	j, _, err := openJournal(aDisk(dir), departuresPrefix, clock.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,18 +127,29 @@ func TestJournalIsReadWhole(t *testing.T) {
 		{"a", line.Departure{Place: line.Place{ID: testID(2), ArrivedAtMicros: 12, Epoch: 3}}},
 	}
 	j.add(want[0].record())
-	if _, err := j.file.WriteString("a 0000000000000009 1795"); err != nil {
-		t.Fatal(err)
+	j.write = func(f *os.File, b []byte) (int, error) { // as on a full disk
+		n, err := f.Write(b[:len(b)/2])
+		return n, errors.Join(err, syscall.ENOSPC)
 	}
-	j.torn = true // as after a write that failed half-way
 	j.add(want[1].record())
+	if err := j.disk.trouble(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("trouble is %v while the disk is full", err)
+	}
+	j.writing.Lock()
+	j.write = (*os.File).Write
+	j.writing.Unlock()
+	j.rotate(time.Hour)
+	j.work.Wait()
+	if err := j.disk.trouble(); err != nil {
+		t.Errorf("trouble is %v when the disk has room", err)
+	}
 	if _, err := j.file.WriteString("a 0000000000000008 17952233731"); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, records, err := openJournal(dir, departuresPrefix, nil, clock.Now)
+	_, records, err := openJournal(aDisk(dir), departuresPrefix, clock.Now)
 	if got := departed(records); err != nil || !slices.Equal(got, want) {
 		t.Errorf("read %+v, %v, want %+v", got, err, want)
 	}
@@ -141,11 +160,64 @@ func TestJournalIsReadWhole(t *testing.T) {
 	}
 }
 
+// TestADiskThatHangsHoldsNobody: one who is admitted, leaves or spends waits for the disk no longer than journalTimeout, and
+// not at all once it is known to hang; it is said that this is not kept, until all of it is written.
+func TestADiskThatHangsHoldsNobody(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := reopen(t, dir, nil)
+		put(t, s, zone.Defaults("z"))
+		answers := make(chan struct{})
+		for _, j := range []*journal{s.journal, s.spends.journal} {
+			j.write = func(f *os.File, b []byte) (int, error) { <-answers; return f.Write(b) }
+		}
+		var held []line.Place
+		for i, atMost := range []time.Duration{journalTimeout, 0, 0} {
+			begun := time.Now()
+			a, err := s.Join(t.Context(), "z", testID(i))
+			if err != nil || a.Status != line.Admitted {
+				t.Fatalf("%+v, %v, want admitted", a, err)
+			}
+			held = append(held, a.Place)
+			if took := time.Since(begun); took != atMost {
+				t.Errorf("join %d took %v, want %v", i, took, atMost)
+			}
+			begun = time.Now()
+			if first, err := s.Spend(t.Context(), "key", "me", time.Hour); err != nil || !first {
+				t.Errorf("spend %d: %v, %v, want the first or a repetition", i, first, err)
+			}
+			if took := time.Since(begun); took != atMost {
+				t.Errorf("spend %d took %v, want %v", i, took, atMost)
+			}
+			if err := s.NotKept(); !errors.Is(err, errLate) {
+				t.Errorf("NotKept = %v, want errLate", err)
+			}
+		}
+		close(answers)
+		<-time.After(2 * rememberEvery)
+		if err := s.NotKept(); err != nil {
+			t.Errorf("NotKept = %v after the disk answers", err)
+		}
+		kill(t, s)
+		s = reopen(t, dir, nil)
+		for i, p := range held {
+			if a, err := s.Poll(t.Context(), "z", p); err != nil || a.Status != line.AdmittedBefore {
+				t.Errorf("admission %d is not known after a restart: %+v, %v", i, a, err)
+			}
+		}
+		if again, err := s.Spend(t.Context(), "key", "another", time.Hour); err != nil || again {
+			t.Errorf("a key was spent twice: %v", err)
+		}
+		stop(t, s)
+	})
+}
+
 // TestJournalIsBounded: parts of which no record matters any more are deleted.
 func TestJournalIsBounded(t *testing.T) {
 	t.Parallel()
 	clock, dir := conformance.NewClock(), t.TempDir()
-	j, _, err := openJournal(dir, departuresPrefix, nil, clock.Now)
+	j, _, err := openJournal(aDisk(dir), departuresPrefix, clock.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +229,7 @@ func TestJournalIsBounded(t *testing.T) {
 	if got := parts(t, dir); len(got) != 2 {
 		t.Errorf("%d parts, want the one that is written and the one before", len(got))
 	}
-	_, all, err := openJournal(dir, departuresPrefix, nil, clock.Now)
+	_, all, err := openJournal(aDisk(dir), departuresPrefix, clock.Now)
 	if err != nil || len(all) < 2 || len(all) > 4 {
 		t.Errorf("%d records, %v, want those of the last minute at least", len(all), err)
 	}

@@ -110,7 +110,7 @@ func TestADamagedJournal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "departures-1.log"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, records, err := openJournal(dir, departuresPrefix, nil, clock.Now)
+	_, records, err := openJournal(aDisk(dir), departuresPrefix, clock.Now)
 	if all := departed(records); err != nil || len(all) != 2 {
 		t.Errorf("read %d records, %v, want 2", len(all), err)
 	}

@@ -37,6 +37,15 @@ func (s *Store) Spend(_ context.Context, key, by string, life time.Duration) (bo
 }
 
 func (s *spends) spend(now int64, key, by store.SpendID, life time.Duration) (first bool) {
+	first, record := s.decide(now, key, by, life)
+	if record != "" {
+		s.journal.add(record)
+	}
+	return first
+}
+
+// decide returns whether the key may be used, and the record of that if it is new.
+func (s *spends) decide(now int64, key, by store.SpendID, life time.Duration) (first bool, record string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(now)
@@ -44,16 +53,16 @@ func (s *spends) spend(now int64, key, by store.SpendID, life time.Duration) (fi
 	switch {
 	case known && now < is.untilMillis:
 		if life <= 0 || is.by != by || now-is.atMillis >= store.SpendRepeatable.Milliseconds() || is.repeats == store.SpendRepeats {
-			return false
+			return false, ""
 		}
 		is.repeats++
 		s.all[key] = is
 	case life > 0:
 		is = spent{by: by, atMillis: now, untilMillis: now + life.Milliseconds()}
 		s.keep(key, is)
-		s.journal.add(fmt.Sprintf("%x %x %d %d", key, by, is.atMillis, is.untilMillis))
+		record = fmt.Sprintf("%x %x %d %d", key, by, is.atMillis, is.untilMillis)
 	}
-	return true
+	return true, record
 }
 
 // keep remembers a key. The caller holds mu.

@@ -141,10 +141,10 @@ func (s *Store) load() error {
 	// The policies are written when they change next. The zones are written below.
 	s.policiesKept = s.policies.Load()
 	var departures, spent []string
-	if s.journal, departures, err = openJournal(s.disk.dir, departuresPrefix, s.logger, s.now); err != nil {
+	if s.journal, departures, err = openJournal(s.disk, departuresPrefix, s.now); err != nil {
 		return err
 	}
-	if s.spends.journal, spent, err = openJournal(s.disk.dir, spentPrefix, s.logger, s.now); err != nil {
+	if s.spends.journal, spent, err = openJournal(s.disk, spentPrefix, s.now); err != nil {
 		return err
 	}
 	s.spends.take(spent)

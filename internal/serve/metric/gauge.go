@@ -140,12 +140,12 @@ func (m *Metrics) ShowServer(ready func() bool) error {
 	}, func() float64 { return oneIf(ready()) }))
 }
 
-// ShowKept registers the gauge that says whether settings in force on this server would
+// ShowKept registers the gauge that says whether what is in force on this server, or what was used, would
 // be lost with it. It calls notKept at each scrape, which returns nil if none would.
 func (m *Metrics) ShowKept(notKept func() error) error {
 	return m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "queue_store_unsaved",
-		Help: "1 while settings are in force on this server that its store did not take, and that are lost with it; else 0.",
+		Help: "1 while its store does not take settings in force on this server, or who was admitted, so that they are lost with it; else 0.",
 	}, func() float64 { return oneIf(notKept() != nil) }))
 }
 
