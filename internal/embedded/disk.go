@@ -124,7 +124,7 @@ func (d *disk) note(name string, err error) {
 	before := d.failed[name]
 	switch d.failed[name] = err; {
 	case err != nil && before == nil:
-		d.logger.Error("what is in force or was used is not kept, and would be lost with this process: it cannot be written; that is tried again every second",
+		d.logger.Error("what is in force is not kept, and would be lost with this process: it cannot be written; that is tried again every second",
 			"folder", d.dir, "file", name, "error", err)
 	case err == nil && before != nil:
 		d.logger.Info("what is in force is kept again", "folder", d.dir, "file", name)
