@@ -67,9 +67,10 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    l.headerBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ConnState:         readsNextHeader,
 	}
 	l.running.Go(func() {
-		if err := l.server.Serve(l.Listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := l.server.Serve(readable{l.Listener}); !errors.Is(err, http.ErrServerClosed) {
 			failed <- fmt.Errorf("%s listener: %w", l.name, err)
 		}
 	})
@@ -107,4 +108,53 @@ func (l *listener) close() error {
 		return err
 	}
 	return nil
+}
+
+// readable is a listener whose connections have no control characters in headers. net/http answers 400 to a request with
+// one, before any handler sees it, but gateways such as nginx hand them on: to a visitor whose browser or extension sends
+// one in its User-Agent, the site would be gone.
+type readable struct{ net.Listener }
+
+// Accept returns the next connection.
+func (l readable) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &readableConn{Conn: c, header: true}, nil
+}
+
+// readableConn writes _ over control characters in the headers that it reads. Bodies stay as they are. Only the goroutine
+// that serves the connection reads from it, and one that it waits for.
+type readableConn struct {
+	net.Conn
+	header bool // a header is being read
+	ended  bool // the byte before was the end of a line
+}
+
+// Read reads from the connection.
+func (c *readableConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	for i, b := range p[:n] {
+		switch {
+		case !c.header:
+			return n, err
+		case b == '\n':
+			c.header, c.ended = !c.ended, true // an empty line ends the header
+		case b == '\r':
+		default:
+			c.ended = false
+			if b < ' ' && b != '\t' || b == 0x7f {
+				p[i] = '_'
+			}
+		}
+	}
+	return n, err
+}
+
+// readsNextHeader tells a connection that what it reads next is a header.
+func readsNextHeader(c net.Conn, state http.ConnState) {
+	if r, ok := c.(*readableConn); ok && state == http.StateIdle {
+		r.header, r.ended = true, false
+	}
 }

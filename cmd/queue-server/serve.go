@@ -181,7 +181,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	gate := site.New(site.Dependencies{
-		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL, Logger: log,
+		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
+		Proxies: s.proxies, Logger: log,
 	})
 	r := rooms{
 		page:          pages,

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -67,6 +71,37 @@ func TestSiteListener(t *testing.T) {
 		if got := request(t, http.MethodGet, s.site+path, ""); got.status != http.StatusOK {
 			t.Errorf("%s: %d", path, got.status)
 		}
+	}
+}
+
+// TestControlCharacters: a visitor whose browser sends one in a header gets the answers of any other. In a body one is refused.
+func TestControlCharacters(t *testing.T) {
+	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, shopZone), "QUEUE_SITE_ADDR": "127.0.0.1:0", "QUEUE_TRUSTED_PROXIES": "127.0.0.1"})
+	body := `{"zoneId":"SHOP","clientAgent":"` + "\x01" + `"}`
+	post := fmt.Sprintf("POST /traffic/wait HTTP/1.1\r\nHost: a\r\nX-Odd: \x1b[0m\r\nContent-Length: %d\r\n\r\n", len(body))
+	get := func(path string) string {
+		return "GET " + path + " HTTP/1.1\r\nHost: a\r\nUser-Agent: a\x01\x7f\xff\tb\r\nX-Forwarded-For: 203.0.113.9\r\nX-Original-URI: /\r\n" +
+			"Sec-Fetch-Mode: navigate\r\nX-Waiting-Room-Pass: \x00\r\nCookie: a=\x02\r\n\r\n"
+	}
+	for at, steps := range map[string]map[string]int{s.site: {get("/site/SHOP"): 200}, s.public: {get("/wait/SHOP"): 303, post + body: 400}} {
+		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(at, "http://"))
+		must(t, err)
+		must(t, c.SetDeadline(time.Now().Add(time.Minute)))
+		answers := bufio.NewReader(c)
+		for range 2 { // on one connection
+			for ask, want := range steps {
+				_, err := io.WriteString(c, ask)
+				must(t, err)
+				res, err := http.ReadResponse(answers, nil)
+				must(t, err)
+				text, err := io.ReadAll(res.Body)
+				must(t, err)
+				if res.StatusCode != want || want == 400 && !strings.Contains(string(text), "invalid_request") {
+					t.Errorf("%q: %d %.200s", ask, res.StatusCode, text)
+				}
+			}
+		}
+		must(t, c.Close())
 	}
 }
 

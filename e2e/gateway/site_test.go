@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -64,12 +66,45 @@ func startShopfront(t *testing.T, gateway string) *shopfront {
 			w.WriteHeader(http.StatusUnauthorized)
 		case "/staff":
 			w.WriteHeader(http.StatusForbidden)
+		case "/cached":
+			for _, name := range cachingHeaders {
+				w.Header().Set(name, "max-age=600")
+			}
 		}
 		_, _ = fmt.Fprintf(w, "the shop: %s %s", r.Method, r.URL)
 	}))
 	t.Cleanup(shop.Close)
 	f.addr = gateways[gateway].starts(t, at(f.server.Site), at(f.server.Public), shop.Listener.Addr().String())
 	return f
+}
+
+// cachingHeaders are those by which caches go.
+var cachingHeaders = []string{"Cache-Control", "Expires", "CDN-Cache-Control", "Surrogate-Control"}
+
+// caching is what an answer says to caches.
+func caching(r room.Reply) string {
+	var all []string
+	for _, name := range cachingHeaders {
+		all = append(all, strings.Join(r.Header.Values(name), ", "))
+	}
+	return strings.Join(all, "|")
+}
+
+// oddAgent opens a page as a browser whose User-Agent has a control character, and returns the status.
+func oddAgent(t *testing.T, addr, path string) int {
+	t.Helper()
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(clientTimeout))
+	_, _ = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: Mozilla/5.0 (\x01\x7f\xff)\r\nCookie: a=\x02\r\nSec-Fetch-Mode: navigate\r\nConnection: close\r\n\r\n", path, addr)
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode
 }
 
 // TestSite is a shop behind each gateway that runs here.
@@ -85,10 +120,11 @@ func TestSite(t *testing.T) {
 
 func visitShop(t *testing.T, gateway string) {
 	t.Helper()
+	const partner = "https://www.partner.example"
 	f := startShopfront(t, gateway)
 	for _, id := range []string{"SHOP", "OTHER"} {
 		z := zone.Defaults(id)
-		z.BypassPaths = []string{"/assets/*"}
+		z.BypassPaths, z.CORSOrigins = []string{"/assets/*"}, []string{partner}
 		f.server.Put(t, z)
 	}
 	const link = "/cart?item=7&name=a%20b+c"
@@ -101,6 +137,16 @@ func visitShop(t *testing.T, gateway string) {
 	}
 	if kept := first.Header.Get("Cache-Control"); kept != "private, no-store" {
 		t.Errorf("caches may keep a page with a session: %q", kept)
+	}
+	const cached = "max-age=600|max-age=600|max-age=600|max-age=600"
+	if got := inside.open("/cached"); caching(got) != cached {
+		t.Errorf("what the shop says to caches: %s", caching(got))
+	}
+	if got := newClient(t, f.addr).open("/cached"); caching(got) != "private, no-store|||" || got.Header.Get("Set-Cookie") == "" {
+		t.Errorf("beside a session, to caches: %s", caching(got))
+	}
+	if got := newClient(t, f.addr).ask(http.MethodPost, "/api", "", "Sec-Fetch-Site", "same-origin", "Origin", "http://"+f.addr); got.Status != http.StatusOK || got.Header.Get("Set-Cookie") == "" {
+		t.Errorf("a call of a page without a session: %+v", got)
 	}
 	for path, want := range map[string]int{"/": 200, "/login": 401, "/staff": 403} {
 		if got := inside.ask(http.MethodPost, path, ""); got.Status != want || got.Body != "the shop: POST "+path || got.Header.Get("Set-Cookie")+got.Header.Get("Cache-Control") != "" {
@@ -125,6 +171,22 @@ func visitShop(t *testing.T, gateway string) {
 	if got := late.ask(http.MethodPost, "/api", ""); got.Status != http.StatusTooManyRequests ||
 		got.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(got.Body, `"code":"admission_required"`) {
 		t.Errorf("an API without a session: %+v", got)
+	}
+	if got := late.ask(http.MethodPost, "/api", "", "Origin", partner); got.Status != http.StatusTooManyRequests ||
+		got.Header.Get("Access-Control-Allow-Origin") != partner || got.Header.Get("Access-Control-Allow-Credentials") != "true" {
+		t.Errorf("an API for the page of another origin: %+v", got)
+	}
+	if got := late.ask(http.MethodGet, "/", "", "User-Agent", "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)"); got.Status != http.StatusServiceUnavailable ||
+		got.Header.Get("Retry-After") != "600" || !strings.Contains(got.Body, `"status":503`) {
+		t.Errorf("a crawler: %+v", got)
+	}
+	if gateway == "nginx" { // Caddy refuses such a request itself, as net/http does
+		if got := oddAgent(t, f.addr, "/"); got != http.StatusFound {
+			t.Errorf("an odd User-Agent in a line: %d", got)
+		}
+		if got := oddAgent(t, f.addr, "/wait/SHOP?to=/"); got != http.StatusOK {
+			t.Errorf("an odd User-Agent at the page: %d", got)
+		}
 	}
 	if got := late.ask(http.MethodGet, "/assets/a.css", ""); got.Status != http.StatusOK {
 		t.Errorf("an asset: %+v", got)
@@ -167,7 +229,10 @@ func visitShop(t *testing.T, gateway string) {
 		want int
 	}{{"SHOP", http.StatusOK}, {"OTHER", http.StatusTooManyRequests}} {
 		shown := f.join(t, tt.zone)
-		got := app.ask(http.MethodPost, "/api", "", "X-Waiting-Room-Pass", shown)
+		got := app.ask(http.MethodPost, "/api", "", "X-Waiting-Room-Pass", shown, "Origin", partner)
+		if exposed := got.Header.Get("Access-Control-Expose-Headers"); got.Status == http.StatusOK && exposed != "X-Waiting-Room-Session" {
+			t.Errorf("the page of another origin can read %q", exposed)
+		}
 		if session := got.Header.Get("X-Waiting-Room-Session"); got.Status != tt.want || (session != "") != (tt.want == http.StatusOK) {
 			t.Errorf("a pass of %s: %+v", tt.zone, got)
 		} else if kept := strings.Join(got.Header.Values("Cache-Control"), ", "); session != "" && kept != "private, no-store" {

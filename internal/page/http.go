@@ -75,6 +75,11 @@ func (h *HTTP) Get(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store") // some CDNs serve a 503 from their cache
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
+	if Crawls(c.Request().UserAgent()) { // a 200 with noindex would take the page that led here out of the index
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+		c.Response().Header().Set(echo.HeaderRetryAfter, CrawlersComeAgain)
+		return c.NoContent(http.StatusServiceUnavailable)
+	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
 	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) || q.Has(TicketParameter) {
 		return h.reseat(c, zoneID, q)

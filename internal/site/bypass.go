@@ -1,15 +1,25 @@
 package site
 
 import (
+	"net/netip"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// bypasses reports whether the zone's settings say that the request is never queued.
+// common matches the paths of what browsers and machines fetch without cookies, and which stands at no other path. A name
+// below the root has no folder with a dot before it: PHP reads /index.php/favicon.ico as /index.php.
+var common = regexp.MustCompile(`^/\.well-known/.|` +
+	`^/(robots|ads|app-ads|humans|security|llms)\.txt$|^/(browserconfig|crossdomain|opensearch)\.xml$|^/apple-app-site-association$|` +
+	`^/([^./]+/)*(favicon[^/]*\.(ico|png|svg)|apple-touch-icon[^/]*\.png|android-chrome-[^/]*\.png|mstile-[^/]*\.png|` +
+	`[^/]+\.webmanifest|manifest\.json)$`)
+
+// bypasses reports whether the zone's settings say that the request is never queued, by what it asks for.
 func bypasses(s zone.Settings, q *request) bool {
 	if len(s.BypassAgents) > 0 {
 		agent := strings.ToLower(q.header.Get("User-Agent"))
@@ -17,11 +27,66 @@ func bypasses(s zone.Settings, q *request) bool {
 			return true
 		}
 	}
-	if len(s.BypassPaths) == 0 {
+	isCommon := s.BypassCommon == zone.CommonOn && q.reads()
+	if len(s.BypassPaths) == 0 && !isCommon {
 		return false
 	}
 	path, ok := plainPath(q.uri)
-	return ok && slices.ContainsFunc(s.BypassPaths, func(pattern string) bool { return matches(pattern, path) })
+	if !ok {
+		return false
+	}
+	return isCommon && common.MatchString(path) || slices.ContainsFunc(s.BypassPaths, func(pattern string) bool {
+		pattern, query, has := strings.Cut(pattern, "?")
+		return matches(pattern, path) && (!has || matchesQuery(query, q.uri))
+	})
+}
+
+// matchesQuery reports whether the query of a URI has each parameter of a pattern, such as wc-api=*. It may have others.
+// Where it has one of them twice, each value must match: which one the site takes is not known.
+func matchesQuery(pattern, uri string) bool {
+	_, query, _ := strings.Cut(uri, "?")
+	shown, err := url.ParseQuery(query)
+	if err != nil {
+		return false
+	}
+	for part := range strings.SplitSeq(pattern, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if len(shown[name]) == 0 || slices.ContainsFunc(shown[name], func(v string) bool { return !matches(value, v) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// fromNetwork reports whether the visitor's address, as a gateway tells it, is in a network that is never queued. Without
+// that word the address would be the gateway's, for everybody.
+func (s *Service) fromNetwork(settings zone.Settings, q *request, from origin) bool {
+	if len(settings.BypassNetworks) == 0 || !s.tells(q) {
+		return false
+	}
+	at, err := netip.ParseAddr(from.RealIP())
+	return err == nil && slices.ContainsFunc(settings.BypassNetworks, func(text string) bool {
+		network, err := zone.Network(text)
+		return err == nil && network.Contains(at.Unmap().WithZone(""))
+	})
+}
+
+// tells reports whether a gateway whose word is taken tells addresses in X-Forwarded-For, and nothing else.
+func (s *Service) tells(q *request) bool {
+	peer, err := netip.ParseAddrPort(q.peer)
+	if err != nil || !address.Within(s.Proxies, peer.Addr()) {
+		return false
+	}
+	for entry := range strings.SplitSeq(strings.Join(q.header["X-Forwarded-For"], ","), ",") {
+		entry = strings.TrimSpace(entry)
+		if _, err := netip.ParseAddrPort(entry); err == nil {
+			continue
+		}
+		if _, err := netip.ParseAddr(strings.Trim(entry, "[]")); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // plainPath returns the path of a URI, decoded. ok is false for a path that the site may read

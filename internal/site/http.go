@@ -2,25 +2,42 @@ package site
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
+	"github.com/openqueue/waitingroom/internal/page"
 )
 
 // Values of header fields, shared by all answers. Their capacity is their length, so an append by a
 // middleware copies them.
 var (
-	problemType = []string{ratelimit.ContentType}
-	noStore     = []string{"no-store"}
-	private     = []string{"private, no-store"}
+	problemType       = []string{ratelimit.ContentType}
+	noStore           = []string{"no-store"}
+	private           = []string{"private, no-store"}
+	crawlersComeAgain = []string{page.CrawlersComeAgain}
+	allowed           = []string{"true"}
+	exposed           = []string{SessionHeader}
+	exposedOfRefusals = []string{"Retry-After"}
 )
+
+// allow lets the page of an origin that the zone names read a refusal (CORS).
+func (v *verdict) allow(h http.Header) {
+	if v.origin != "" {
+		h[echo.HeaderAccessControlAllowOrigin], h[echo.HeaderAccessControlAllowCredentials] = []string{v.origin}, allowed
+		h[echo.HeaderAccessControlExposeHeaders] = exposedOfRefusals
+	}
+}
 
 // Ask answers any method of /site/:zoneId and of all paths below it. It does not read the body.
 func (s *Service) Ask(c echo.Context) error {
 	r, zoneID := c.Request(), c.Param("zoneId")
 	q, err := readRequest(r)
+	if q.nginx && r.Method != http.MethodHead {
+		c.Response().Writer = &toNginx{ResponseWriter: c.Response().Writer}
+	}
 	if unknown := answer.CheckZoneID(zoneID); unknown != nil {
 		err = unknown
 	}
@@ -29,24 +46,28 @@ func (s *Service) Ask(c echo.Context) error {
 		return err
 	}
 	v := s.ask(r.Context(), zoneID, &q, c)
-	if v.err != nil {
-		return v.err
-	}
 	res := c.Response()
 	header := res.Header()
+	if v.err != nil {
+		v.allow(header)
+		return v.err
+	}
 	// A gateway may cache answers for a time of its own, as nginx does with proxy_cache_valid, and would then let in
 	// everybody who asks for the same page. Envoy caches nothing, but adds the header to the shop's answer. No cache before
-	// Envoy may keep one with a session. One without a session stays without the header, as caches may keep what the shop
-	// allows.
+	// Envoy may keep one with a session, whatever the shop says to CDNs. One without a session stays without the header, as
+	// caches may keep what the shop allows.
 	switch {
 	case v.session != "":
-		header[echo.HeaderCacheControl] = private
-	case !q.below || v.location != "" || v.refused:
+		header[echo.HeaderCacheControl], header["Cdn-Cache-Control"], header["Surrogate-Control"] = private, noStore, noStore
+	case !q.below || v.location != "" || v.refused != 0:
 		header[echo.HeaderCacheControl] = noStore
 	}
 	switch {
 	case v.session != "" && v.app:
 		header.Set(SessionHeader, v.session)
+		if v.origin != "" { // all else that CORS needs is in the shop's own answer
+			header[echo.HeaderAccessControlExposeHeaders] = exposed
+		}
 	case v.session != "":
 		setSession(header, zoneID, q.secure, v.session, v.length)
 	}
@@ -56,19 +77,50 @@ func (s *Service) Ask(c echo.Context) error {
 		return c.NoContent(http.StatusUnauthorized)
 	case v.location != "":
 		return c.Redirect(http.StatusFound, v.location)
-	case v.refused && q.nginx:
-		header.Set(ProblemHeader, string(s.appendRefusal(nil, zoneID)))
-		return c.NoContent(http.StatusForbidden)
-	case v.refused:
+	case v.refused != 0:
+		v.allow(header)
+		if v.refused == http.StatusServiceUnavailable {
+			header[echo.HeaderRetryAfter] = crawlersComeAgain
+		}
 		header[echo.HeaderContentType] = problemType
-		res.WriteHeader(http.StatusTooManyRequests)
+		res.WriteHeader(v.refused)
 		if r.Method == http.MethodHead {
 			return nil
 		}
-		_, err := res.Write(s.appendRefusal(nil, zoneID))
+		_, err := res.Write(s.appendRefusal(nil, zoneID, v.refused))
 		return err
 	default:
 		res.WriteHeader(http.StatusOK)
 		return nil
 	}
+}
+
+// toNginx writes an answer as nginx's auth_request can read it, which knows 2xx, 401 and 403 alone, and drops the body: in
+// place of any other status 403, with the status and the document in headers. Only what has a document is changed.
+type toNginx struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader sends the status if auth_request knows it. Else the document follows.
+func (w *toNginx) WriteHeader(status int) {
+	if status < http.StatusBadRequest || status == http.StatusUnauthorized {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.status = status
+}
+
+// Write is called once, with the whole document.
+func (w *toNginx) Write(document []byte) (int, error) {
+	if w.status == 0 {
+		return w.ResponseWriter.Write(document)
+	}
+	h := w.Header()
+	h.Del(echo.HeaderContentLength)
+	h.Del(echo.HeaderContentType)
+	h.Set(StatusHeader, strconv.Itoa(w.status))
+	h.Set(ProblemHeader, string(document))
+	w.ResponseWriter.WriteHeader(http.StatusForbidden)
+	return len(document), nil
 }

@@ -3,21 +3,27 @@ package site_test
 import (
 	"log/slog"
 	"net/http"
+	"net/netip"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/site"
 )
+
+// proxies have the address from which httptest's requests come.
+var proxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
 
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
 	h := site.New(site.Dependencies{
 		Room: r.wait, Zones: r, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock,
+		Proxies: proxies,
 	})
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)
-	e.IPExtractor = echo.ExtractIPFromXFFHeader()
+	e.IPExtractor = address.Finder(proxies)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
 		e.Match([]string{http.MethodGet, http.MethodHead}, path, h.Ask)
 		e.RouteNotFound(path, h.Ask)

@@ -1,9 +1,18 @@
 package site
 
-import "github.com/openqueue/waitingroom/internal/limits/ratelimit"
+import (
+	"strconv"
 
-// ProblemHeader has the problem document of a refusal, for nginx, which drops the body.
-const ProblemHeader = "X-Waiting-Room-Problem"
+	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
+)
+
+// Headers of an answer to nginx that is not for auth_request to decide: see toNginx.
+const (
+	// ProblemHeader has the problem document.
+	ProblemHeader = "X-Waiting-Room-Problem"
+	// StatusHeader has the status that the visitor is to get: 429, 503, 400 or 500.
+	StatusHeader = "X-Waiting-Room-Status"
+)
 
 // The problem that a request gets which is not a browser opening a page. internal/serve/problem lists it.
 const (
@@ -15,8 +24,9 @@ const (
 
 // appendRefusal appends the problem document. It escapes nothing: names of zones need no escaping,
 // and the address of the room was checked when the settings were read.
-func (s *Service) appendRefusal(b []byte, zoneID string) []byte {
-	b = append(b, `{"type":"`+ratelimit.TypeBase+Code+`","title":"`+Title+`","status":429,"detail":"`+Detail+`","code":"`+Code+`","zoneId":"`...)
+func (s *Service) appendRefusal(b []byte, zoneID string, status int) []byte {
+	b = append(b, `{"type":"`+ratelimit.TypeBase+Code+`","title":"`+Title+`","status":`...)
+	b = append(strconv.AppendInt(b, int64(status), 10), `,"detail":"`+Detail+`","code":"`+Code+`","zoneId":"`...)
 	b = append(append(b, zoneID...), `","join":"`...)
 	b = append(append(b, s.RoomURL...), `/traffic/wait","page":"`...)
 	return append(append(append(append(b, s.RoomURL...), "/wait/"...), zoneID...), `"}`...)

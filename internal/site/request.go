@@ -3,6 +3,7 @@ package site
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/page"
@@ -22,6 +23,8 @@ type request struct {
 	method, uri, host string
 	// secure says that the visitor came by TLS.
 	secure bool
+	// peer is the gateway's own address, with its port.
+	peer   string
 	header http.Header
 }
 
@@ -36,7 +39,7 @@ func field(h http.Header, name string) string {
 // readRequest reads what the visitor asks for. It returns a *serve.FieldError if the gateway does not say that.
 func readRequest(r *http.Request) (request, error) {
 	h := r.Header
-	q := request{method: r.Method, host: r.Host, header: h}
+	q := request{method: r.Method, host: r.Host, peer: r.RemoteAddr, header: h}
 	original, forwarded := field(h, "X-Original-Uri"), field(h, "X-Forwarded-Uri")
 	proto := "X-Forwarded-Proto"
 	rest := strings.TrimPrefix(r.RequestURI, prefix)
@@ -93,12 +96,32 @@ func (q *request) from() (page *url.URL, ok bool) {
 	return page, err == nil && page.Host == q.host && page.Path != ""
 }
 
-// framed reports whether a page of another site loads this one in a frame. No cookie of ours is kept
-// there, so each load would take one more place. The destination "empty" is no frame: with it the site's
-// service worker fetches the page for a visitor who follows a link of another site.
+// framed reports whether a page loads this one in a frame. Nobody can wait there. The destination "empty" is no frame: with
+// it the site's service worker fetches the page for a visitor who opens it.
 func (q *request) framed() bool {
 	dest := q.header.Get("Sec-Fetch-Dest")
-	return dest != "" && dest != "document" && dest != "empty" && q.header.Get("Sec-Fetch-Site") == "cross-site"
+	return dest != "" && dest != "document" && dest != "empty"
+}
+
+// crawls reports whether a crawler or a preview of a link asks.
+func (q *request) crawls() bool { return page.Crawls(field(q.header, "User-Agent")) }
+
+// calls reports whether a page of the site, or of one of the origins, sends the request by a browser, or has it in a frame.
+// Browsers say an Origin with all of these but what a page of the same origin reads, and frames. A page of another site
+// that has this one in a frame does not count: no cookie of ours is kept there, so each load would cost one more admission.
+func (q *request) calls(origins []string) bool {
+	origin := q.header.Get("Origin")
+	switch site := q.header.Get("Sec-Fetch-Site"); {
+	case site == "same-site" && q.header.Get("Sec-Fetch-Mode") == "navigate":
+		return true
+	case site == "same-origin" && origin == "":
+		return q.reads()
+	case site == "same-origin":
+		_, host, _ := strings.Cut(origin, "://")
+		return strings.EqualFold(host, q.host)
+	default:
+		return site != "" && slices.Contains(origins, origin)
+	}
 }
 
 // prefetches reports whether a program fetches a page in advance, which its user may open later: browsers, older ones too,

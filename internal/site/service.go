@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -77,6 +79,8 @@ type Dependencies struct {
 	// RoomURL is where visitors reach the public listener: https://queue.shop.example. It is empty
 	// if the gateway sends /wait/ and /traffic/ of the site itself to that listener.
 	RoomURL string
+	// Proxies are the networks of gateways whose word for a visitor's address is taken.
+	Proxies []netip.Prefix
 	// Now defaults to time.Now.
 	Now func() time.Time
 	// Logger defaults to one that discards.
@@ -87,6 +91,7 @@ type Dependencies struct {
 type Service struct {
 	Dependencies
 	warned atomic.Int64 // Unix seconds
+	recent recent
 }
 
 // New returns the gate.
@@ -106,7 +111,10 @@ type verdict struct {
 	err error
 	// location is where the browser is led; "" if the request goes on or is refused.
 	location string
-	refused  bool
+	// refused is the status of a refusal, 0 if the request is not refused.
+	refused int
+	// origin is the one whose page sent the request, if the zone names it; "" otherwise.
+	origin string
 	// session is the session to hand out, "" for none. length is how long it is good. app says that
 	// it goes into a header, not into a cookie.
 	session string
@@ -155,10 +163,25 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 		settings = zone.Defaults(zoneID) // the store is away, and this server has not seen the zone
 	}
 	settings = settings.InForce()
+	v := s.judge(ctx, settings, q, from, shown, inside, now)
+	v.origin = named(settings, q)
+	return v
+}
+
+// named returns the origin whose page sent the request, if the zone's settings name it; "" otherwise.
+func named(settings zone.Settings, q *request) string {
+	if origin := field(q.header, "Origin"); slices.Contains(settings.CORSOrigins, origin) {
+		return origin
+	}
+	return ""
+}
+
+// judge decides by the settings in force.
+func (s *Service) judge(ctx context.Context, settings zone.Settings, q *request, from origin, shown string, inside bool, now time.Time) verdict {
 	switch {
 	case shown != "":
 		return s.exchange(ctx, settings, q, shown, from.RealIP(), inside, now)
-	case bypasses(settings, q), q.preflight():
+	case bypasses(settings, q), q.preflight(), s.fromNetwork(settings, q, from):
 		return verdict{outcome: outBypassed}
 	}
 	if v, ok := s.app(settings, q, now); ok {
@@ -166,13 +189,25 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 	}
 	switch {
 	case q.prefetches(): // the visitor has not opened the page yet, and must not take a place
-		return verdict{outcome: outRefused, refused: true}
-	case q.navigates():
+	case q.navigates() && !q.crawls():
 		return s.admit(ctx, settings, q, from.RealIP(), now)
 	case openTo(settings, now):
 		return verdict{outcome: outOpen}
+	case q.navigates(), q.calls(settings.CORSOrigins):
+		browser := s.browser(settings.ZoneID, from.RealIP(), q.header)
+		if v, ok := s.recent.once(browser, now, func() (verdict, bool) { return s.admitNow(ctx, settings, q, browser, from.RealIP(), now) }); ok {
+			return v
+		}
 	}
-	return verdict{outcome: outRefused, refused: true}
+	return refuse(q)
+}
+
+// refuse tells whoever asks to join. Crawlers cannot, and come again after a 503, which takes no page out of an index.
+func refuse(q *request) verdict {
+	if q.crawls() {
+		return verdict{outcome: outRefused, refused: http.StatusServiceUnavailable}
+	}
+	return verdict{outcome: outRefused, refused: http.StatusTooManyRequests}
 }
 
 // openTo reports whether the zone lets everybody through now. It does not while people gather for an event, nor by
@@ -196,6 +231,7 @@ func (s *Service) renew(ctx context.Context, zoneID string, q *request, held tok
 	held.Issued, held.Length = now, min(settings.Session(), left.Truncate(time.Second))
 	return verdict{
 		outcome: outRenewed, session: s.Keys.SignSession(zoneID, held), length: held.Length, app: q.header.Get(SessionHeader) != "",
+		origin: named(settings, q),
 	}
 }
 
@@ -282,6 +318,29 @@ func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request,
 		return v
 	}
 	return toPage() // the page says why: the line is full, the store is away, or too many join from this address
+}
+
+// admitNow lets a request in that cannot be led to the waiting page, if there is room now. It keeps no place.
+func (s *Service) admitNow(ctx context.Context, settings zone.Settings, q *request, browser, address string, now time.Time) (verdict, bool) {
+	if settings.Mode == zone.ModeClosed || settings.PerMinute == 0 || settings.InvitationAt(now) != "" {
+		return verdict{}, false
+	}
+	if state, err := s.Room.State(ctx, settings.ZoneID); err == nil && state.EstimatedWait > 0 {
+		return verdict{}, false
+	}
+	n := wait.Newcomer{ZoneID: settings.ZoneID, ClientAgent: "SITE", ClientID: browser + now.Truncate(sameJoin).String()}
+	a, err := s.Room.Join(ctx, n.From(address, q.header))
+	if err != nil {
+		return verdict{}, false
+	}
+	if !a.CanEnter() { // others were faster
+		if err := s.Room.Leave(ctx, settings.ZoneID, a.Token); err != nil {
+			s.Logger.Debug("a place was not given up, and is swept later", "zone", settings.ZoneID, "error", err)
+		}
+		return verdict{}, false
+	}
+	g, ok := s.grant(settings.ZoneID, a.Pass, now)
+	return s.begin(outAdmitted, settings, g, now), ok
 }
 
 // page returns the address of the waiting page. A ticket in the visitor's query goes along.

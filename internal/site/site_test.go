@@ -372,7 +372,9 @@ func TestWhatCachesKeep(t *testing.T) {
 		if w := r.ask(gateway, "GET", "/api", site.SessionHeader, r.session(zoneID, time.Hour)); w.Header().Get("Cache-Control") != inside {
 			t.Errorf("%s, inside: %v", gateway, w.Header())
 		}
-		if w := r.ask(gateway, "GET", "/cart", opens...); w.Header().Get("Cache-Control") != "private, no-store" || cookie(w) == "" {
+		w := r.ask(gateway, "GET", "/cart", opens...)
+		cdn := w.Header().Get("CDN-Cache-Control") + w.Header().Get("Surrogate-Control")
+		if w.Header().Get("Cache-Control") != "private, no-store" || cookie(w) == "" || cdn != "no-storeno-store" {
 			t.Errorf("%s, let in: %v", gateway, w.Header())
 		}
 		for caching, w := range want {
@@ -419,12 +421,20 @@ func TestNeverQueued(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
 	r.set(func(s *zone.Settings) {
-		s.BypassPaths = []string{"/assets/*", "/healthz", "/payment/*/callback", "*.css", "/caf\u00e9/*"}
+		s.BypassPaths = []string{
+			"/assets/*", "/healthz", "/payment/*/callback", "*.css", "/caf\u00e9/*",
+			"/?wc-api=*", "/index.php?option=pay&task=notify", "/pay/*?state=a b&ok",
+		}
 		s.BypassAgents = []string{"Googlebot"}
 	})
 	for uri, want := range map[string]bool{
 		"/assets/a.js": true, "/assets/a/b.js?v=1": true, "/assets/": true, "/healthz": true, "/healthz?x=/y": true,
 		"/payment/7/callback": true, "/payment/7/8/callback": true, "/x.css": true, "/caf%C3%A9/1": true, "/a%73sets/a": true,
+		"/?wc-api=WC_Gateway_Paypal": true, "/?order=7&wc-api=x&key=y": true, "/?wc%2Dapi=": true, "/index.php?task=notify&option=pay": true,
+		"/pay/1?ok&state=a+b": true, "/pay/1?ok=&state=a%20b": true,
+		"/shop?wc-api=x": false, "/checkout/?wc-api=x": false, "/?x=wc-api=1": false, "/?nowc-api=1": false, "/?a=/?wc-api=1": false,
+		"/%3Fwc-api=x": false, "/?wc-api=x;y": false, "/?wc-api=%zz": false, "/index.php?option=pay&task=order": false,
+		"/index.php?option=pay&task=notify&task=order": false, "/pay/1?ok=no&state=a+b": false,
 		"/assets": false, "/healthz/x": false, "/healthz2": false, "/payment/callback": false, "/x.css/y": false, "/": false,
 		"/assets/../checkout": false, "/assets/%2e%2e/checkout": false, "/assets/..;/checkout": false, "/assets/..%2fcheckout": false,
 		"/assets//checkout": false, "/assets/./x": false, `/assets/..\checkout`: false, "/assets/%5c..": false, "/assets/%252e%252e/x": false,
@@ -444,6 +454,214 @@ func TestNeverQueued(t *testing.T) {
 	}
 	if w := r.ask("traefik", "OPTIONS", "/api"); w.Code != 429 {
 		t.Errorf("no preflight: %d", w.Code)
+	}
+}
+
+// TestCommonFiles: what browsers and machines fetch without cookies is never queued, unless the zone says otherwise.
+func TestCommonFiles(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	paths := map[string]bool{
+		"/.well-known/acme-challenge/LoqXcYV8q5ONbJQxbmR7SCTNo3tiAxDfyjxAjEuX0U0.9jg46WB3rR_AHD": true, "/.well-known/assetlinks.json": true,
+		"/.well-known/pki-validation/fileauth.txt": true, "/.well-known/change-password": true, "/manifest.json": true, "/site.webmanifest?v=2": true,
+		"/static/pwa/manifest.webmanifest": true, "/favicon.ico": true, "/favicon-32x32.png": true, "/images/favicon.svg": true, "/robots.txt": true,
+		"/apple-touch-icon.png": true, "/apple-touch-icon-120x120-precomposed.png": true, "/android-chrome-192x192.png": true, "/ads.txt": true,
+		"/": false, "/.well-known/": false, "/.well-known/../checkout": false, "/.well-known/..%2fcheckout": false, "/shop/.well-known/x": false,
+		"/index.php/favicon.ico": false, "/checkout.php/manifest.json": false, "/checkout/robots.txt": false, "/robots.txt/x": false,
+		"/favicon.ico/checkout": false, "/checkout?/favicon.ico": false, "/myfavicon.ico": false, "/data.json": false, "/logo.png": false,
+	}
+	for uri, want := range paths {
+		for _, method := range []string{"GET", "HEAD", "POST", "DELETE"} {
+			if w := r.askAt(r.bare, "nginx", method, uri); (w.Code == 200) != (want && (method == "GET" || method == "HEAD")) || cookie(w) != "" {
+				t.Errorf("%s %s: %d", method, uri, w.Code)
+			}
+		}
+	}
+	r.set(func(s *zone.Settings) { s.BypassCommon = zone.CommonOff })
+	for uri := range paths {
+		if w := r.askAt(r.bare, "nginx", "GET", uri); w.Code == 200 {
+			t.Errorf("off: %s: %d", uri, w.Code)
+		}
+	}
+}
+
+// TestNetworks: the gateway's word counts for the address, the visitor's does not, and without that word there is none.
+func TestNetworks(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	r.set(func(s *zone.Settings) { s.BypassNetworks = []string{"198.51.100.0/24", "2001:db8::7", "192.0.2.1"} })
+	for forwarded, want := range map[string]int{
+		"198.51.100.9": 200, "2001:db8::7": 200, "203.0.113.9, 198.51.100.9": 200, "::ffff:198.51.100.9": 200,
+		"198.51.101.9": 429, "2001:db8::8": 429, "198.51.100.9, 203.0.113.9": 429, "": 429, "x": 429, "192.0.2.1": 200, "x, 192.0.2.1": 429,
+	} {
+		if w := r.ask("caddy", "POST", "/wp-cron.php", "X-Forwarded-For", forwarded); w.Code != want {
+			t.Errorf("from %q: %d", forwarded, w.Code)
+		}
+	}
+}
+
+// crawlers are User-Agents as crawlers and makers of previews send them, and with false as people's browsers do.
+var crawlers = map[string]bool{
+	"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/139.0.0.0 Safari/537.36": true,
+	"Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)":                                                                       true,
+	"facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)":                                                                     true,
+	"WhatsApp/2.23.20.0 A": true, "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)": true, "Twitterbot/1.0": true,
+	"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)": true, "Baiduspider+(+http://www.baidu.com/search/spider.htm)": true,
+	"Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview Preview/0.5": true, "AdsBot-Google (+http://www.google.com/adsbot.html)": true,
+	"Mozilla/5.0 (compatible; Google-InspectionTool/1.0;)": true, "TelegramBot (like TwitterBot)": true, "http.rb/5.1.1 (Mastodon/4.2.0; +https://a.example/) Bot": true,
+	"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36":                                                false,
+	"Mozilla/5.0 (Linux; Android 9; CUBOT_X18_Plus) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/90.0.4430.91 Mobile Safari/537.36":                       false,
+	"Mozilla/5.0 (Linux; Android 11; CUBOT NOTE 20) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/96.0.4664.104 Mobile Safari/537.36":                      false,
+	"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/22B83 [FBAN/FBIOS;FBAV/489.0.0.59.102]":        false,
+	"Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) GSA/284.0 Mobile/15E148 Safari/604.1":                 false,
+	"Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 Snapchat/12.60.0.41 (like Safari/8616)": false, "": false,
+}
+
+// TestCrawlers: while there is a line, a crawler is told to come again, and nobody keeps a place for it. On a quiet day it
+// sees the site, and takes one admission for the pages that it reads at once.
+func TestCrawlers(t *testing.T) {
+	t.Parallel()
+	for agent, crawls := range crawlers {
+		for _, gateway := range gatewayNames {
+			r := newRoom(t, 10) // one in six seconds
+			agent := with(opens, "User-Agent", agent)
+			for range 3 {
+				if w := r.ask(gateway, "GET", "/sale", agent...); crawls && w.Code != 200 {
+					t.Fatalf("%s: %v: room: %d", gateway, agent, w.Code)
+				}
+			}
+			if crawls && r.counted("admitted") != 3 || crawls && r.joins != 1 {
+				t.Fatalf("%s: %v: %d joins", gateway, agent, r.joins)
+			}
+			r.ask(gateway, "GET", "/sale", with(opens, "User-Agent", "a person's")...)
+			r.forward(2 * recently)
+			r.set(func(s *zone.Settings) { s.PerMinute = 0 })
+			for _, header := range [][]string{agent, with(agent, "Purpose", "preview"), agent[2:]} {
+				w := r.ask(gateway, "GET", "/sale", header...)
+				if !crawls {
+					if w.Code == 503 || w.Header().Get(site.StatusHeader) == "503" {
+						t.Errorf("%s: %v: %d", gateway, header, w.Code)
+					}
+					continue
+				}
+				status := fmt.Sprint(w.Code)
+				if gateway == "nginx" {
+					status = w.Header().Get(site.StatusHeader)
+				}
+				if status != "503" || w.Header().Get("Retry-After") != "600" || w.Header().Get("X-Robots-Tag") != "" || (gateway == "nginx") != (w.Code == 403) {
+					t.Errorf("%s: %v: %d %v", gateway, header, w.Code, w.Header())
+				}
+			}
+			stats, err := r.Stats(t.Context(), zoneID)
+			must(t, err)
+			if crawls && stats.State.Waiting > 1 {
+				t.Errorf("%s: %v: %d places", gateway, agent, stats.State.Waiting)
+			}
+		}
+	}
+}
+
+// recently is how long the requests of one browser are one page load.
+const recently = 5 * time.Second
+
+// TestCallsOfPages: a page that came from a CDN or a service worker calls the site without a session. Where there is room
+// all its calls and frames get one, for one admission. Else they are refused, and nobody takes a place.
+func TestCallsOfPages(t *testing.T) {
+	t.Parallel()
+	const own, other = "https://shop.example", "https://www.partner.example"
+	call := func(site, origin string) []string {
+		header := []string{"Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty", "Sec-Fetch-Site", site}
+		if origin != "" {
+			header = append(header, "Origin", origin)
+		}
+		return header
+	}
+	for name, tt := range map[string]struct {
+		method string
+		header []string
+		ok     bool
+	}{
+		"a POST":                     {"POST", call("same-origin", own), true},
+		"a GET has no Origin":        {"GET", call("same-origin", ""), true},
+		"an image":                   {"GET", []string{"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image", "Sec-Fetch-Site", "same-origin"}, true},
+		"a WebSocket":                {"GET", []string{"Sec-Fetch-Mode", "websocket", "Sec-Fetch-Dest", "websocket", "Sec-Fetch-Site", "same-origin", "Origin", own}, true},
+		"a frame":                    {"GET", with(opens, "Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "same-origin"), true},
+		"a frame of a sister":        {"GET", with(opens, "Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "same-site"), true},
+		"an origin of the zone":      {"POST", call("cross-site", other), true},
+		"a POST without Origin":      {"POST", call("same-origin", ""), false},
+		"another Origin than Host":   {"POST", call("same-origin", "https://evil.example"), false},
+		"another site":               {"POST", call("cross-site", "https://evil.example"), false},
+		"a site that begins so":      {"POST", call("cross-site", other+".evil.example"), false},
+		"no browser":                 {"POST", []string{"Origin", other}, false},
+		"another site's frame":       {"GET", with(opens, "Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "cross-site"), false},
+		"fetched in advance":         {"GET", with(call("same-origin", ""), "Sec-Purpose", "prefetch"), false},
+		"another site's image of it": {"GET", []string{"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image", "Sec-Fetch-Site", "cross-site"}, false},
+	} {
+		for _, gateway := range gatewayNames {
+			r := newRoom(t, 600)
+			r.set(func(s *zone.Settings) { s.CORSOrigins = []string{other} })
+			joins := r.joins
+			two := []http.Handler{r.bare, r.server(roomURL)}
+			held := make(chan string, 10)
+			for i := range 10 { // at once, at two servers
+				go func() { held <- cookie(r.askAt(two[i%2], gateway, tt.method, "/api", tt.header...)) }()
+			}
+			sessions := map[string]bool{}
+			for range 10 {
+				sessions[<-held] = true
+			}
+			if tt.ok && (sessions[""] || len(sessions) != 1 || r.joins > joins+2) || !tt.ok && (!sessions[""] || r.joins != joins) {
+				t.Errorf("%s: %s: %d sessions, %d joins: %v", gateway, name, len(sessions), r.joins-joins, sessions)
+			}
+			stats, err := r.Stats(t.Context(), zoneID)
+			must(t, err)
+			if n := stats.Totals.Admitted; n > 1 || (n == 1) != tt.ok {
+				t.Errorf("%s: %s: %d admissions", gateway, name, n)
+			}
+			// In a line.
+			r.forward(time.Minute)
+			r.set(func(s *zone.Settings) { s.PerMinute = 10 })
+			for i := range 4 {
+				r.ask(gateway, "GET", "/", with(opens, "User-Agent", fmt.Sprint(i))...)
+			}
+			w := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "late")...)
+			r.forward(2 * time.Second)
+			later := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "later")...)
+			stats, err = r.Stats(t.Context(), zoneID)
+			must(t, err)
+			if w.Code == 200 || later.Code == 200 || stats.State.Waiting != 3 {
+				t.Errorf("%s: %s: in a line: %d, %d, %d wait", gateway, name, w.Code, later.Code, stats.State.Waiting)
+			}
+		}
+	}
+}
+
+// TestOtherOrigins: pages of the origins that the zone names can read refusals and the session; no other pages can.
+func TestOtherOrigins(t *testing.T) {
+	t.Parallel()
+	const named = "https://www.shop.example"
+	for _, gateway := range gatewayNames {
+		r := newRoom(t, 0)
+		r.set(func(s *zone.Settings) { s.CORSOrigins = []string{named, "capacitor://localhost"} })
+		shown := r.pass(zoneID, 5*time.Minute)
+		for origin, want := range map[string]string{
+			named: named, "capacitor://localhost": "capacitor://localhost", "https://evil.example": "", "http://www.shop.example": "", "null": "", "": "",
+		} {
+			expose := func(w *httptest.ResponseRecorder) string { return w.Header().Get("Access-Control-Expose-Headers") }
+			refused := r.ask(gateway, "GET", "/api", "Origin", origin)
+			h := refused.Header()
+			if h.Get("Access-Control-Allow-Origin") != want || (h.Get("Access-Control-Allow-Credentials") == "true") != (want != "") || (expose(refused) == "Retry-After") != (want != "") {
+				t.Errorf("%s: from %q: refused %d %v", gateway, origin, refused.Code, h)
+			}
+			in := r.ask(gateway, "GET", "/api", "Origin", origin, site.AppHeader, shown)
+			if in.Code != 200 || in.Header().Get("Access-Control-Allow-Origin") != "" || (expose(in) == site.SessionHeader) != (want != "") {
+				t.Errorf("%s: from %q: in %d %v", gateway, origin, in.Code, in.Header())
+			}
+			preflight := r.askAt(r.bare, gateway, "OPTIONS", "/api", "Origin", origin, "Access-Control-Request-Method", "POST")
+			if preflight.Code != 200 {
+				t.Errorf("%s: preflight: %d", gateway, preflight.Code)
+			}
+		}
 	}
 }
 
@@ -540,6 +758,10 @@ func TestTheStoreIsAway(t *testing.T) {
 		}
 		if w := r.ask("caddy", "GET", "/?waiting_room_pass="+shown, with(opens, "Cookie", "__Host-waitingroom-SHOP="+r.session(zoneID, time.Hour))...); led(t, "caddy", w) != "/" {
 			t.Errorf("%s: a pass of one who is inside: %d %v", name, w.Code, w.Header())
+		}
+		if w := r.ask("nginx", "GET", "/?waiting_room_pass="+shown, opens...); w.Code != 403 || w.Header().Get(site.StatusHeader) != "503" ||
+			!strings.Contains(w.Header().Get(site.ProblemHeader), `"code":"store_unavailable"`) || w.Header().Get("Retry-After") == "" || w.Body.Len() > 0 {
+			t.Errorf("%s: a pass, to nginx: %d %v", name, w.Code, w.Header())
 		}
 		r.away = nil
 		if w := r.ask("caddy", "GET", "/?waiting_room_pass="+shown, opens...); cookie(w) == "" || led(t, "caddy", w) != "/" {

@@ -194,15 +194,40 @@ var Table = setting.Table[Settings]{
 	},
 	{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
-		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
-		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback. A * is any text.",
-		Choose: "paths of the site that are never queued: `/assets/*`, `/healthz`, `/payment/callback`. A `*` is any text",
+		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.pathFault,
+		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback, /?wc-api=*. A * is any text.",
+		Choose: "paths of the site that are never queued: `/assets/*`, `/healthz`, `/payment/callback`. A `*` is any text. Behind a " +
+			"`?` stand parameters that the request must have: `/?wc-api=*`",
+	},
+	{
+		Name: "bypassCommon", At: func(s *Settings) any { return (*string)(&s.BypassCommon) },
+		Default: string(CommonOn), Choices: []setting.Choice{
+			{Value: string(CommonOn), Label: "never queued", Means: "icons, manifests, robots.txt and /.well-known/ are never queued"},
+			{Value: string(CommonOff), Label: "queued", Means: "icons, manifests, robots.txt and /.well-known/ are queued like all else"},
+		},
+		Label: "Files fetched without cookies", Hint: "Icons, manifests, robots.txt and /.well-known/, with GET and HEAD.",
+		Choose: "`on`: what browsers and machines fetch without cookies is never queued, with GET and HEAD: `/.well-known/` (ACME " +
+			"challenges), manifests, icons, `robots.txt`; the list is in [site.md](site.md#what-is-never-queued)",
 	},
 	{
 		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents },
-		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
+		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.agentFault,
 		Label: "User agents never queued", Hint: "Parts of the User-Agent, such as Googlebot. Anybody can write one.",
 		Choose: "parts of User-Agents that are never queued: `Googlebot`. Anybody can write one: for search engines, not as a key",
+	},
+	{
+		Name: "bypassNetworks", At: func(s *Settings) any { return &s.BypassNetworks },
+		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.networkFault,
+		Label: "Networks never queued", Hint: "Of the site's own servers, such as 192.0.2.0/24. All who share an address get in.",
+		Choose: "networks of the site's own servers, which call the site themselves (`wp-cron`): `192.0.2.10`, `2001:db8::/64`. The " +
+			"gateway's word counts for the address: read [site.md](site.md#what-is-never-queued) first",
+	},
+	{
+		Name: "corsOrigins", At: func(s *Settings) any { return &s.CORSOrigins },
+		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "none", Fault: Settings.originFault,
+		Label: "Origins that call the site", Hint: "Other sites whose pages call this one, such as https://www.shop.example.",
+		Choose: "origins of other sites whose pages call this one, such as `https://www.shop.example` where the site is an API: their " +
+			"pages can read the gate's refusals, and where there is room their calls get a session",
 	},
 	{
 		Name: "events", At: func(s *Settings) any { return &s.Events }, Of: "a list of events", Most: event.MaxEvents,

@@ -141,10 +141,16 @@ type Settings struct {
 	SessionSeconds int64
 	// SessionRenewal is use or off.
 	SessionRenewal Renewal
-	// BypassPaths are patterns of paths that the gate never queues; a * is any text.
+	// BypassPaths are patterns of paths, and of parameters behind a ?, that the gate never queues; a * is any text.
 	BypassPaths []string
+	// BypassCommon is on or off.
+	BypassCommon Common
 	// BypassAgents are parts of User-Agents that the gate never queues.
 	BypassAgents []string
+	// BypassNetworks are networks whose visitors the gate never queues: see Network.
+	BypassNetworks []string
+	// CORSOrigins are origins of other sites, whose pages may read the gate's refusals.
+	CORSOrigins []string
 	// Events are the sales that have a time. EventState is how far they are, which the
 	// servers set.
 	Events     []event.Event
