@@ -28,14 +28,15 @@ type Field struct {
 
 // Decode reads body as one JSON object (RFC 8259) and sets the fields that it
 // names. Members that no field names are checked and skipped, whatever they
-// hold; of a member that comes twice, the last counts; null is the same as
-// absent. Values are copies: body may be used again.
+// hold; null is the same as absent. Values are copies: body may be used again.
 //
 // It accepts what encoding/json accepts for a struct of strings, and returns the same values. These differences are on
 // purpose:
 //
 //   - Names are compared exactly, not regardless of case: a body must not mean
 //     one thing here and another thing to the gateway in front.
+//   - A member that comes twice is refused, in any object: the first may count for
+//     a gateway in front, and the last here.
 //   - Bytes that are not UTF-8, and escaped surrogates without their other
 //     half, are refused rather than replaced by U+FFFD: two clientIds that
 //     differ must not become one place.
@@ -52,7 +53,7 @@ func Decode(body []byte, fields ...Field) error {
 	}
 	defer decoders.Put(d)
 	d.body.Reset(body)
-	d.Reset(&d.body, jsontext.AllowDuplicateNames(true))
+	d.Reset(&d.body)
 	return d.object(fields)
 }
 
@@ -72,14 +73,14 @@ func (d *decoder) object(fields []Field) error {
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return errSyntax()
+			return errSyntax(err)
 		}
 		of := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name.String() })
 		kind := d.PeekKind()
 		value, err := d.text()
 		switch {
 		case err != nil:
-			return errSyntax()
+			return errSyntax(err)
 		case of < 0 || kind == 'n':
 		case kind == '"':
 			*fields[of].Value = value
@@ -89,7 +90,7 @@ func (d *decoder) object(fields []Field) error {
 		}
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return errSyntax()
+		return errSyntax(err)
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return invalid(serve.BodyField, "must end after the JSON object")
@@ -105,7 +106,7 @@ func (d *decoder) text() (text string, err error) {
 		case err != nil:
 			return "", err
 		case d.StackDepth() > maxDepth:
-			return "", errSyntax()
+			return "", errDeep
 		case d.StackDepth() > outside: // still inside the value
 		case t.Kind() == '"':
 			return t.String(), nil
@@ -115,4 +116,12 @@ func (d *decoder) text() (text string, err error) {
 	}
 }
 
-func errSyntax() error { return invalid(serve.BodyField, "is not valid JSON") }
+var errDeep = errors.New("answer: nested too deeply")
+
+// errSyntax refuses a body for an error of its reader.
+func errSyntax(err error) error {
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return invalid(serve.BodyField, "has a member twice")
+	}
+	return invalid(serve.BodyField, "is not valid JSON")
+}

@@ -13,11 +13,11 @@ func (s State) Hold(step Step, now time.Time) (next State, fault string) {
 	}
 	next = s.clone()
 	p := next.Now
-	if p.Held != "" {
-		return s, fmt.Sprintf("%s is held already", p.Held)
+	if *p.at(step) == Never {
+		return s, fmt.Sprintf("%s is held already", step)
 	}
-	p.Held = step
-	if *p.at(step) = Never; step == StepOpens && now.UnixMilli()+settleMargin < p.SettlesAtMillis {
+	*p.at(step) = Never
+	if p.hold(); step == StepOpens && now.UnixMilli()+settleMargin < p.SettlesAtMillis {
 		p.SettlesAtMillis = Never
 	}
 	next.fit(now.UnixMilli() + settleMargin)
@@ -36,9 +36,7 @@ func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 	next = s.clone()
 	p := next.Now
 	*p.at(step) = to.UnixMilli()
-	if p.Held == step {
-		p.Held = ""
-	}
+	p.hold()
 	if nowMillis := now.UnixMilli() + settleMargin; step == StepOpens && nowMillis < p.SettlesAtMillis || !p.begun(now) {
 		p.settle()
 		if p.begun(now) && p.SettlesAtMillis < nowMillis {
@@ -64,9 +62,7 @@ func (s State) Open(now time.Time) (next State, fault string) {
 	case !p.begun(now) && p.Order == OrderDraw:
 		return s, "nobody has gathered for the draw yet: move preQueue first"
 	case !p.begun(now): // nobody is to gather
-		if p.PreQueueAtMillis = at; p.Held == StepPreQueue {
-			p.Held = ""
-		}
+		p.PreQueueAtMillis = at
 	case at < p.SettlesAtMillis:
 		at += p.Event.drawCloses() + settleMargin
 	default: // the draw has closed, perhaps a moment ago
@@ -129,6 +125,22 @@ func (s State) Refuses(zoneID string, list []Event) string {
 		return ""
 	}
 	return fmt.Sprintf("the event %s is fixed, since its first step is less than an hour away or was made: a list cannot %s", p.Event.Name, how)
+}
+
+// hold sets which step is Held.
+func (p *Progress) hold() {
+	p.Held = ""
+	if i := slices.IndexFunc(Steps, func(step Step) bool { return *p.at(step) == Never }); i >= 0 {
+		p.Held = Steps[i]
+	}
+}
+
+// Stays says why the zone cannot be deleted now, and what to do before, in a sentence; "" if it can.
+func (s State) Stays(zoneID string) string {
+	if !s.underWay() {
+		return ""
+	}
+	return fmt.Sprintf("the event %s is fixed: cancel it before you delete the zone: queue-server events cancel %s %s", s.Now.Event.Name, zoneID, s.Now.Event.Name)
 }
 
 // over is the time of the last step that has a time, in Unix milliseconds.

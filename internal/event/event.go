@@ -3,12 +3,14 @@ package event
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/setting"
 )
 
 // Order is the order in which the people who gathered are let in.
@@ -39,7 +41,7 @@ const (
 	MaxTextLength = 1_000
 )
 
-// Event is one entry of a zone's list. Times are RFC 3339.
+// Event is one entry of a zone's list. Times are as setting.ParseTime reads them.
 type Event struct {
 	// Name has 1 to 40 of the characters A-Z a-z 0-9 . _ -
 	Name string `json:"name" yaml:"name"`
@@ -91,10 +93,9 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// times are the event's times as they are listed, in Unix milliseconds. err joins what is wrong with each.
-func (e Event) times() (p Progress, err error) {
+// times are the event's times as they are listed, in Unix milliseconds, and what is wrong with each.
+func (e Event) times() (p Progress, faults []string) {
 	p = Progress{Event: e, Phase: PhaseAnnounced, Order: cmp.Or(e.Order, OrderArrival)}
-	var errs []error
 	for _, one := range []struct {
 		name, text string
 		at         *int64
@@ -105,20 +106,20 @@ func (e Event) times() (p Progress, err error) {
 		if one.text == "" {
 			continue
 		}
-		t, err := time.Parse(time.RFC3339, one.text)
+		t, err := setting.ParseTime(one.text)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %q must be a time as 2026-12-01T12:00:00+01:00", one.name, one.text))
+			faults = append(faults, fmt.Sprintf("%s %q %v", one.name, one.text, err))
 		}
-		*one.at = t.UnixMilli()
+		*one.at = max(0, t.UnixMilli())
 	}
 	if e.OpensAt == "" {
-		errs = append(errs, errors.New("opensAt is missing"))
+		faults = append(faults, "opensAt is missing")
 	}
 	if e.PreQueueAt == "" {
 		p.PreQueueAtMillis = p.OpensAtMillis
 	}
 	p.settle()
-	return p, errors.Join(errs...)
+	return p, faults
 }
 
 // Listed is the event as it is listed: no step was made. Times that cannot be read are 0.
@@ -132,9 +133,9 @@ func (e Event) drawCloses() int64 {
 	return cmp.Or(e.DrawClosesSeconds, DefaultDrawClosesSeconds) * 1000
 }
 
-// Location is the time zone in which the event's times are shown: the offset of its opening.
+// Location is the time zone in which the event's times are shown: that of its opening.
 func (e Event) Location() *time.Location {
-	if t, err := time.Parse(time.RFC3339, e.OpensAt); err == nil {
+	if t, err := setting.ParseTime(e.OpensAt); err == nil {
 		return t.Location()
 	}
 	return time.UTC
@@ -146,10 +147,9 @@ func (e Event) faults() (faults []string) {
 	if !ValidName(e.Name) {
 		add("name %q must be 1 to %d of A-Z a-z 0-9 . _ -", e.Name, MaxNameLength)
 	}
-	p, err := e.times()
-	if err != nil {
-		add("%v", strings.ReplaceAll(err.Error(), "\n", "; "))
-		return faults
+	p, wrong := e.times()
+	if len(wrong) > 0 {
+		return append(faults, wrong...)
 	}
 	if fault := p.inOrder(); fault != "" {
 		add("%s", fault)
@@ -208,11 +208,17 @@ func find(list []Event, name string) *Event {
 	return nil
 }
 
-// same reports whether two entries of a list say the same.
-func (e Event) same(other Event) bool { return fmt.Sprint(e) == fmt.Sprint(other) }
+// same reports whether two entries of a list mean the same, however each writes it.
+func (e Event) same(other Event) bool {
+	return e.Name == other.Name && e.sameTimes(other) && cmp.Or(e.Order, OrderArrival) == cmp.Or(other.Order, OrderArrival) &&
+		e.drawCloses() == other.drawCloses() && maps.Equal(e.Settings, other.Settings) && maps.Equal(e.Texts.Before, other.Texts.Before) &&
+		maps.Equal(e.Texts.During, other.Texts.During) && maps.Equal(e.Texts.After, other.Texts.After)
+}
 
+// sameTimes reports whether both are listed for the same moments.
 func (e Event) sameTimes(other Event) bool {
-	return e.PreQueueAt == other.PreQueueAt && e.OpensAt == other.OpensAt && e.ClosesAt == other.ClosesAt && e.EndsAt == other.EndsAt
+	a, b := e.Listed(), other.Listed()
+	return !slices.ContainsFunc(Steps, func(step Step) bool { return *a.at(step) != *b.at(step) })
 }
 
 // ValidName reports whether an event can have the name.

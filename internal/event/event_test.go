@@ -66,8 +66,10 @@ func TestFaults(t *testing.T) {
 	base := event.Event{Name: "a", PreQueueAt: "2026-12-01T11:00:00Z", OpensAt: "2026-12-01T12:00:00Z"}
 	other := event.Event{Name: "b", PreQueueAt: "2026-12-01T13:30:00Z", OpensAt: "2026-12-01T14:00:00Z"}
 	for want, change := range map[string]func(*event.Event){
-		"name":                            func(e *event.Event) { e.Name = "a b" },
-		"must be a time":                  func(e *event.Event) { e.OpensAt = "12:00" },
+		"name":           func(e *event.Event) { e.Name = "a b" },
+		"must be a time": func(e *event.Event) { e.OpensAt = "12:00" },
+		`opensAt "0001-01-01T00:00:00Z" must be a time such as 2026-12-01T12:00:00+01:00, from 1970 on`: func(e *event.Event) { e.PreQueueAt, e.OpensAt = "", "0001-01-01T00:00:00Z" },
+		"is no time in Europe/Berlin: the clocks there show 2027-03-28T03:30:00+02:00 then":             func(e *event.Event) { e.OpensAt = "2027-03-28T02:30:00+01:00[Europe/Berlin]" },
 		"opensAt is missing":              func(e *event.Event) { e.OpensAt = "" },
 		"closes would not be after opens": func(e *event.Event) { e.ClosesAt = e.OpensAt },
 		"ends would not be after opens":   func(e *event.Event) { e.EndsAt = e.PreQueueAt },

@@ -76,7 +76,7 @@ type Progress struct {
 	OpensAtMillis    int64 `json:"opensAt"`
 	ClosesAtMillis   int64 `json:"closesAt,omitempty"`
 	EndsAtMillis     int64 `json:"endsAt,omitempty"`
-	// Held is the step that waits for an operator; its time is Never.
+	// Held is the first of the steps that wait for an operator; the time of each is Never.
 	Held Step `json:"held,omitempty"`
 	// Before are the settings that the event has changed, as they were before.
 	Before Values `json:"before,omitempty"`
@@ -341,7 +341,7 @@ func (p *Progress) at(step Step) *int64 {
 // Step returns when a step is due, in Unix milliseconds, and whether it was made. The time is 0 if the event has no such
 // step, and Never while the step is held.
 func (p *Progress) Step(step Step) (atMillis int64, made bool) {
-	if step == StepPreQueue && p.Held != step && p.PreQueueAtMillis >= p.OpensAtMillis {
+	if step == StepPreQueue && p.PreQueueAtMillis != Never && p.PreQueueAtMillis >= p.OpensAtMillis {
 		return 0, false
 	}
 	return *p.at(step), p.made(step)

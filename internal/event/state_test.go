@@ -140,6 +140,15 @@ func TestHeldStepsHaveNoTime(t *testing.T) {
 			t.Errorf("%s is held (%q): the draw lies between %d and %d, want %d and %d", step, fault, got.FromMicros, got.UptoMicros, want.FromMicros, want.UptoMicros)
 		}
 	}
+	next, fault := s.Hold(event.StepEnds, now)
+	both, fault2 := do(t, next, fault).Hold(event.StepOpens, now)
+	if _, again := both.Hold(event.StepEnds, now); fault2 != "" || both.Now.Held != event.StepOpens || again != "ends is held already" {
+		t.Errorf("two steps are held (%q, %q): %+v", fault2, again, both.Now)
+	}
+	next, fault = both.Move(event.StepOpens, noon.Add(2*time.Hour), now)
+	if moved := do(t, next, fault); moved.Now.Held != event.StepEnds || moved.Now.EndsAtMillis != event.Never {
+		t.Errorf("one of two steps is moved: %+v", moved.Now)
+	}
 	held, _ := s.Hold(event.StepOpens, now)
 	moved, fault := held.Move(event.StepPreQueue, noon.Add(40*time.Minute), now)
 	if got := *moved.Draw(); fault != "" || got.SettlesAtMillis != event.Never || got.UptoMicros > noon.Add(2*time.Hour).UnixMicro() {

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
+
+	strict "github.com/go-json-experiment/json"
 )
 
 // Setting is one setting of a T.
@@ -44,7 +45,7 @@ type Setting[T any] struct {
 	Choose string
 	// Label and Hint tell a person what it is, in a form.
 	Label, Hint string
-	// Time says that a text is a time as RFC 3339 has it, or empty.
+	// Time says that a text is a time as ParseTime reads it, or empty.
 	Time bool
 	// Lines has a form take several lines, as it does for Texts anyhow.
 	Lines bool
@@ -186,9 +187,6 @@ func split(text string) []string {
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
-// errKind is all that is wrong with a text that is no value of the setting's kind.
-var errKind = errors.New("setting: another kind of value")
-
 // Parse sets it in s to what somebody has typed: 12,340 and 12 340 are numbers, a
 // list is texts with commas between, or JSON, and Texts.UnmarshalText knows those. It returns
 // an error for what is of another kind. Check knows the bounds.
@@ -210,14 +208,11 @@ func (x *Setting[T]) Parse(s *T, text string) error {
 				*at = split(text)
 				return nil
 			}
-			err = json.Unmarshal([]byte(text), at)
+			err = strict.Unmarshal([]byte(text), at)
 		default:
-			err = json.Unmarshal([]byte(text), at)
+			err = strict.Unmarshal([]byte(text), at)
 		}
-		if err != nil {
-			return errKind
-		}
-		return nil
+		return err
 	})
 }
 
@@ -283,10 +278,11 @@ func (x *Setting[T]) checkText(text string) error {
 	if !x.Time {
 		return CheckText(text, x.MaxLength)
 	}
-	if _, err := time.Parse(time.RFC3339, text); err != nil && text != "" {
-		return errors.New("must be a time such as 2026-12-01T12:00:00+01:00")
+	if text == "" {
+		return nil
 	}
-	return nil
+	_, err := ParseTime(text)
+	return err
 }
 
 // choices lists them: "queue, open or closed".

@@ -62,6 +62,7 @@ func TestEachKind(t *testing.T) {
 		{"agents", "bot", `["bot"]`, "bot", "bot"},
 		{"agents", " bot , ,spy\nape", `["bot","spy","ape"]`, "bot,spy,ape", "bot, spy, ape"},
 		{"agents", `["a,b","c"]`, `["a,b","c"]`, `["a,b","c"]`, "a,b, c"},
+		{"agents", `["\ud83c\udf89\/"]`, `["🎉/"]`, "🎉/", "🎉/"},
 		{"agents", `["[x"]`, `["[x"]`, `["[x"]`, "[x"},
 		{"sign", " de: open ", `"de: open"`, "de: open", "de: open"},
 		{"sign", "Open\r\n de:  Offen\npt-BR: Abre\n", `{"de":"Offen","default":"Open","pt-BR":"Abre"}`, "Open\nde: Offen\npt-BR: Abre", "Open (and in de, pt-BR)"},
@@ -110,7 +111,7 @@ func TestWhatMayNotBeTyped(t *testing.T) {
 		{"sign", "Open\nOffen", "write a text of at most 10 bytes and, for each other language, a line such as de: Text."},
 		{"sign", "de: Offen\nen: Open", "write"}, {"sign", "12345678901", "write"}, {"sign", "Open\nde: 12345678901", "write"},
 		{"sign", "Open\nde: a\nde: b", "write"}, {"sign", "Open\nde:", "write"}, {"sign", "Open\nWow!: x", "write"},
-		{"agents", "abcdef", "write"}, {"agents", `["a"`, "write"}, {"agents", `[1]`, "write"}, {"agents", `[""]`, "write"},
+		{"agents", "abcdef", "write"}, {"agents", `["a"`, "write"}, {"agents", `[1]`, "write"}, {"agents", `["\ud83d"]`, "write"}, {"agents", `[""]`, "write"},
 	}
 	for _, tt := range tests {
 		x, r := table.Find(tt.name), begun()

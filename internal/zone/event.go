@@ -104,26 +104,26 @@ func (s *Settings) apply(values event.Values) {
 		before = make(event.Values)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		x := Table.Find(name)
-		if x == nil || x.Of != "" {
-			continue
+		was := *s
+		if _, kept := before[name]; s.assign(name, values[name]) && !kept {
+			before[name] = Table.Find(name).Text(was)
 		}
-		if _, kept := before[name]; !kept {
-			before[name] = x.Text(*s)
-		}
-		_ = x.Parse(s, values[name])
 	}
 	if p.Before = before; len(before) == 0 {
 		p.Before = nil
 	}
 }
 
-// WithEvent is the zone with the settings of an event. It ignores what may not be, which was refused when the event was listed.
+// assign sets a setting that an event may have. It reports whether it could: what may not be was refused when the event was listed.
+func (s *Settings) assign(name, value string) bool {
+	x := Table.Find(name)
+	return x != nil && x.Of == "" && x.Parse(s, value) == nil
+}
+
+// WithEvent is the zone with the settings of an event, as far as they may be.
 func (s Settings) WithEvent(e event.Event) Settings {
 	for name, value := range e.Settings {
-		if x := Table.Find(name); x != nil && x.Of == "" {
-			_ = x.Parse(&s, value)
-		}
+		s.assign(name, value)
 	}
 	return s
 }
@@ -138,7 +138,7 @@ func (s Settings) over(now time.Time) Settings {
 		if x == nil || x.Parse(&as, set[name]) != nil || !x.Same(as, s) {
 			continue
 		}
-		_ = x.Parse(&next, p.Before[name])
+		next.assign(name, p.Before[name])
 	}
 	next.EventState = s.EventState.Over(s.Events, now)
 	return next

@@ -155,7 +155,10 @@ func luminance(c string) (sum float64) {
 	}
 	const perByte, linearTo = 255, 0.04045
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
-		v, _ := strconv.ParseUint(c[1+2*i:3+2*i], 16, 8) // colour has looked
+		v, err := strconv.ParseUint(c[1+2*i:3+2*i], 16, 8)
+		if err != nil {
+			return 0 // no colour
+		}
 		x := float64(v) / perByte
 		if x <= linearTo {
 			x /= 12.92

@@ -25,11 +25,11 @@ type layer struct {
 // layers are the whole tree, from the ground up. Each package lies in one.
 var layers = []layer{
 	{
-		"kinds", []string{"internal/setting"}, nil, true,
+		"kinds", []string{"internal/setting"}, nil, false, // the JSON reader that the standard library is about to have
 		"what a setting is knows nothing of what is set",
 	},
 	{
-		"events", []string{"internal/event"}, nil, false,
+		"events", []string{"internal/event"}, []string{"kinds"}, false,
 		"times and draws",
 	},
 	{

@@ -1,9 +1,10 @@
 package checkapi
 
 import (
-	"encoding/json"
 	"errors"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -16,37 +17,39 @@ func readQuestion(policy string, body []byte) (limiter.Question, error) {
 	wrong := func(field, reason string) (limiter.Question, error) {
 		return limiter.Question{}, &serve.FieldError{Field: field, Reason: reason}
 	}
-	if !utf8.Valid(body) {
-		return wrong(serve.BodyField, "is not valid JSON")
-	}
 	var q struct {
 		Key  string `json:"key"`
 		Tier string `json:"tier"`
-		Cost int64  `json:"cost"`
+		Cost *int64 `json:"cost"`
 	}
-	q.Cost = 1 // null leaves it as it is; a body that is null leaves all, and then the key is missing
-	if err := json.Unmarshal(body, &q); err != nil {
-		typed, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if err := json.Unmarshal(body, &q); err != nil { // a body that is null leaves all, and then the key is missing
+		typed, ok := errors.AsType[*json.SemanticError](err)
 		switch {
+		case errors.Is(err, jsontext.ErrDuplicateName):
+			return wrong(serve.BodyField, "has a member twice")
 		case !ok:
 			return wrong(serve.BodyField, "is not valid JSON")
-		case typed.Field == "cost":
+		case typed.JSONPointer == "/cost":
 			return wrong("cost", "must be a whole number")
-		case typed.Field != "":
-			return wrong(typed.Field, "must be a string")
+		case typed.JSONPointer != "":
+			return wrong(typed.JSONPointer.LastToken(), "must be a string")
 		default:
 			return wrong(serve.BodyField, "must be a JSON object")
 		}
 	}
+	cost := int64(1)
+	if q.Cost != nil {
+		cost = *q.Cost
+	}
 	switch {
 	case q.Key == "":
 		return wrong("key", "is missing")
-	case q.Cost < 1:
+	case cost < 1:
 		return wrong("cost", "must be 1 or more")
 	case q.Tier != "" && !limit.ValidName(q.Tier):
 		return wrong("tier", "must be 1 to 64 of A-Z a-z 0-9 . _ -")
 	}
-	return limiter.Question{Policy: policy, Key: q.Key, Tier: q.Tier, Cost: q.Cost}, nil
+	return limiter.Question{Policy: policy, Key: q.Key, Tier: q.Tier, Cost: cost}, nil
 }
 
 // permit is the body of a permit.

@@ -193,7 +193,9 @@ func (c *Client) refusal(res *http.Response, text []byte) error {
 		// There is no such path: the public listener, or a server that is older than this client.
 		return &unreachableError{c.options.URL, fmt.Errorf("%w, or is older than this command (it has no %s)", errStranger, res.Request.URL.Path)}
 	}
-	p.RetryAfterSeconds, _ = strconv.Atoi(res.Header.Get("Retry-After")) // 0: it does not ask to wait
+	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil {
+		p.RetryAfterSeconds = seconds
+	}
 	return p
 }
 

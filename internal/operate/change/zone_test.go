@@ -149,10 +149,10 @@ func TestEffects(t *testing.T) {
 		t.Errorf("what the event sets, too:\n%s", got)
 	}
 	stopped.EventState.Now = &event.Progress{
-		Event: announced.EventState.Now.Event, Phase: event.PhaseAnnounced, Held: event.StepOpens, PreQueueAtMillis: event.Never, OpensAtMillis: event.Never,
+		Event: announced.EventState.Now.Event, Phase: event.PhaseAnnounced, Held: event.StepPreQueue, PreQueueAtMillis: event.Never, OpensAtMillis: event.Never,
 	}
-	if got := told(change.Zone(announced, stopped, line, at)); !strings.HasSuffix(got, "! noon sets it otherwise, limit: 6,000 a minute, once the opening is held no more.\n") {
-		t.Errorf("a pause, and the opening is held:\n%s", got)
+	if got := told(change.Zone(announced, stopped, line, at)); !strings.HasSuffix(got, "! noon sets it otherwise, limit: 6,000 a minute, once the gathering is held no more.\n") {
+		t.Errorf("a pause, and the gathering is held:\n%s", got)
 	}
 	const unknown = "! The store does not answer just now, so how many wait is not known.\n"
 	if !strings.HasSuffix(got, unknown) {

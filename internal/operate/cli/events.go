@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -17,8 +18,8 @@ func (c *connection) events() *cobra.Command {
 		return c.command(use, short, func(ctx context.Context, s *session, args []string) error {
 			rest := append(slices.Clone(args[2:]), "", "")
 			if do == operator.Move {
-				if _, err := time.Parse(time.RFC3339, rest[1]); err != nil {
-					return Usage("%q is no time; write one as 2026-12-01T12:00:00+01:00", rest[1])
+				if _, err := setting.ParseTime(rest[1]); err != nil {
+					return Usage("%q %w", rest[1], err)
 				}
 			}
 			reply, err := s.Act(ctx, args[0], args[1], do, rest[0], rest[1])

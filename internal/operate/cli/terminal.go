@@ -85,7 +85,10 @@ func (t *Terminal) ask(ctx context.Context, format string, a ...any) (string, er
 	}
 	answer := make(chan string, 1)
 	go func() { // it ends with the process, if nobody answers
-		text, _ := t.answers.ReadString('\n') // "" at the end of Stdin
+		text, err := t.answers.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			text = "" // half an answer is none
+		}
 		answer <- text
 	}()
 	select {

@@ -94,7 +94,10 @@ func assignments(args []string) (map[string]any, error) {
 			return nil, Usage("%q is no setting; %s", name, strictyaml.Suggest(name, zone.Table.Typed()))
 		case twice:
 			return nil, Usage("%s is given twice", name)
-		case x.Parse(&read, text) != nil:
+		}
+		if err := x.Parse(&read, text); err != nil && x.Of != "" {
+			return nil, Usage("%s must be %s: %w", name, x.Kind(), err)
+		} else if err != nil {
 			return nil, Usage("%s is %q, must be %s", name, text, x.Kind())
 		}
 		if given[name] = x.Value(read); x.Of != "" {

@@ -61,22 +61,15 @@ func Read(path string, keys []string) (*File, error) {
 	return f, err
 }
 
-// Parse reads the text of a file, which is named path in the error.
+// Parse reads the text of a file, which is named path in the error: YAML, or a JSON object.
 func Parse(path string, text []byte, keys []string) (*File, error) {
 	f := &File{Path: path, Settings: make(map[string]Setting)}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var doc yaml.Node
-	switch err := decoder.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return f, nil // nothing but comments
-	case err != nil:
+	root, err := rootOf(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: holds more than one YAML document; keep the first", path)
-	}
 	r := &reader{File: f, Reader: strictyaml.Reader{Lenient: true}}
-	if root := doc.Content[0]; root.Tag != "!!null" {
+	if root != nil && root.Tag != "!!null" {
 		r.Members(root, "the file", append(slices.Clone(keys), zonesKey, limitsKey), r.member)
 	}
 	var faults []error
@@ -87,6 +80,25 @@ func Parse(path string, text []byte, keys []string) (*File, error) {
 		return nil, errors.Join(faults...)
 	}
 	return f, nil
+}
+
+// rootOf reads a text; nil for one with nothing but comments. JSON is no YAML for the YAML decoder: not all of its escapes.
+func rootOf(text []byte) (*yaml.Node, error) {
+	if n, err := strictyaml.Object(bytes.TrimPrefix(text, []byte("\ufeff"))); err == nil {
+		return n, nil
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var doc yaml.Node
+	switch err := decoder.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("holds more than one YAML document; keep the first")
+	}
+	return doc.Content[0], nil
 }
 
 // reader fills a File.

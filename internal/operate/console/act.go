@@ -10,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -81,8 +82,8 @@ func actOf(form url.Values, p *event.Progress) (act operator.Act, fault string) 
 		return act, ""
 	}
 	var err error
-	if act.To, err = time.Parse(time.RFC3339, form.Get("to")); err != nil {
-		return act, "write a time such as 2026-12-01T12:00:00+01:00"
+	if act.To, err = setting.ParseTime(form.Get("to")); err != nil {
+		return act, "the time " + err.Error()
 	}
 	return act, ""
 }

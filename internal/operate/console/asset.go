@@ -31,23 +31,29 @@ type assets struct {
 	texts  map[string][]byte
 }
 
-// loadAssets returns those that are part of the program: each can be read.
-func loadAssets() *assets {
+// loadAssets returns those that are part of the program.
+func loadAssets() (*assets, error) {
 	a := &assets{texts: map[string][]byte{}}
 	sum := sha256.New()
 	for _, from := range []struct {
 		files          embed.FS
 		folder, prefix string
 	}{{files, "assets", ""}, {uplot.Files, ".", "vendor/"}} {
-		entries, _ := from.files.ReadDir(from.folder)
+		entries, err := from.files.ReadDir(from.folder)
+		if err != nil {
+			return nil, fmt.Errorf("console: %w", err)
+		}
 		for _, entry := range entries {
-			text, _ := from.files.ReadFile(path.Join(from.folder, entry.Name()))
+			text, err := from.files.ReadFile(path.Join(from.folder, entry.Name()))
+			if err != nil {
+				return nil, fmt.Errorf("console: %w", err)
+			}
 			a.texts[from.prefix+entry.Name()] = text
 			_, _ = fmt.Fprintf(sum, "%s %d\n%s", from.prefix+entry.Name(), len(text), text) // a hash never fails
 		}
 	}
 	a.folder = root + "assets/" + hex.EncodeToString(sum.Sum(nil)[:8])
-	return a
+	return a, nil
 }
 
 // url is where a browser gets the file. It returns an error for a file that is

@@ -83,7 +83,10 @@ func New(p Parts) (*Console, error) {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	a := loadAssets()
+	a, err := loadAssets()
+	if err != nil {
+		return nil, err
+	}
 	c := &Console{
 		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Now), assets: a, pages: loadPages(a),
 		streams: make(chan struct{}, maxStreams),

@@ -131,7 +131,7 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time) (all []stepView)
 		}
 		v := stepView{Step: one.Step, Label: change.Labels[one.Step], Noun: change.Nouns[one.Step], What: one.What, Path: eventPath(s.ZoneID, p.Event.Name)}
 		v.timed(one.At, now)
-		v.Held = p.Held == one.Step
+		v.Held = one.At.IsZero()
 		v.Open = p.Fixed && !one.Made && (v.Held || v.UntilMillis > 0)
 		switch {
 		case one.Made:

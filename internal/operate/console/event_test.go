@@ -199,8 +199,8 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 	shows(t, p.act(t, "do=move&step=opens&to="+url.QueryEscape("2026-11-21T14:20:00+01:00")), "It opens in 11 min 00 s")
 
 	for query, want := range map[string]string{
-		"do=move&step=opens&to=noon":                 "write a time such as 2026-12-01T12:00:00+01:00",
-		"do=move&step=opens&by=x":                    "write a time such as",
+		"do=move&step=opens&to=noon":                 "must be a time such as 2026-12-01T12:00:00+01:00",
+		"do=move&step=opens&by=x":                    "must be a time such as",
 		"do=move&step=opens&to=2026-11-21T12:00:00Z": "2026-11-21T12:00:00Z is in the past",
 		"do=move&step=opens&to=2026-11-21T20:00:00Z": "closes would not be after opens",
 		"do=skip":               "must be hold, move, open or cancel",

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -220,7 +222,10 @@ type chart struct {
 // sendChart answers with the chart of those samples, the oldest first, that are newer than the
 // second ?after.
 func sendChart[S any](w http.ResponseWriter, r *http.Request, names []string, samples []S, point func(S) []*float64) error {
-	after, _ := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64) // 0: all
+	after, err := strconv.ParseInt(cmp.Or(r.URL.Query().Get("after"), "0"), 10, 64)
+	if err != nil {
+		return &serve.FieldError{Field: "after", Reason: "must be a second, in Unix time"}
+	}
 	ch := chart{Names: names, Columns: make([][]*float64, len(names))}
 	for i := range ch.Columns {
 		ch.Columns[i] = make([]*float64, 0, len(samples)) // an empty list, not null

@@ -11,6 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
+	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -112,8 +113,8 @@ func (s *Service) ReadAct(ctx context.Context, zoneID, name string, do Verb, bod
 	}
 	act := Act{Do: do, Step: event.Step(asked.Step)}
 	if do == Move {
-		if act.To, err = time.Parse(time.RFC3339, asked.To); err != nil {
-			return zone.Settings{}, &serve.FieldError{Field: "to", Reason: "must be a time as 2026-12-01T12:00:00+01:00"}
+		if act.To, err = setting.ParseTime(asked.To); err != nil {
+			return zone.Settings{}, &serve.FieldError{Field: "to", Reason: err.Error()}
 		}
 	}
 	return s.Act(ctx, zoneID, name, act, by)

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -207,9 +208,9 @@ func (h *HTTP) Stats(c echo.Context) error {
 
 // History is GET /admin/zones/:zoneId/history?seconds=3600.
 func (h *HTTP) History(c echo.Context) error {
-	seconds := MaxHistorySeconds
-	if text := c.QueryParam("seconds"); text != "" {
-		seconds, _ = strconv.Atoi(text) // 0 is out of range, too
+	seconds, err := strconv.Atoi(cmp.Or(c.QueryParam("seconds"), strconv.Itoa(MaxHistorySeconds)))
+	if err != nil {
+		seconds = 0 // out of range, which the service refuses
 	}
 	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), seconds)
 	return send(c, history, err)

@@ -197,12 +197,21 @@ func (s *Service) Replace(ctx context.Context, was, now zone.Settings, by string
 	return nil
 }
 
-// Delete removes the zone and everybody's place in it, if the condition holds. That
-// is looked at before, and not in the moment of the deletion. A second call says
+// Delete removes the zone and everybody's place in it, if the condition holds and no event of it is fixed: else it returns
+// ErrPrecondition or a *FixedError. That is looked at before, and not in the moment of the deletion. A second call says
 // that there is no such zone (line.ErrZoneUnknown or line.ErrZoneDeleted).
 func (s *Service) Delete(ctx context.Context, zoneID, by string, only serve.Condition) error {
-	if _, err := s.check(ctx, zoneID, only); err != nil {
+	is, err := s.check(ctx, zoneID, only)
+	if err == nil && is == nil {
+		is, err = s.find(ctx, zoneID)
+	}
+	if err != nil {
 		return err
+	}
+	if is != nil {
+		if sentence := is.EventState.Stays(zoneID); sentence != "" {
+			return &FixedError{sentence}
+		}
 	}
 	if err := s.store.DeleteZone(ctx, zoneID, by); err != nil {
 		return fmt.Errorf("operator: delete zone: %w", err)

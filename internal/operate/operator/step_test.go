@@ -52,20 +52,29 @@ func TestAListDoesNotChangeWhatIsFixed(t *testing.T) {
 	is, _, _ = is.Due(clock(), nil)
 	_, err := r.store.Store.PutZone(t.Context(), is, nil, "")
 	must(t, err)
+	same, err := time.Parse(time.RFC3339, is.Events[0].OpensAt)
+	must(t, err)
 	for body, want := range map[string]string{
+		`{"events":[{"name":"soon","opensAt":"` + same.In(time.FixedZone("", 3600)).Format(time.RFC3339) + `","closesAt":"` + is.Events[0].ClosesAt + `","order":"arrival"}]}`: "same",
 		`{"events":[]}`: "to cancel it: queue-server events cancel Z soon",
 		`{"events":[{"name":"soon","opensAt":"` + at(time.Hour) + `"}]}`: "to move a step: queue-server events move Z soon opens TIME",
 		`{"perMinute":60}`: "", // a PATCH; a PUT would take the event off the list
 	} {
 		for _, method := range []string{"PATCH", "PUT"} {
 			w := r.send(method, "/admin/zones/Z", body)
-			if want == "" && method == "PATCH" {
+			if want == "same" || want == "" && method == "PATCH" {
 				if w.Code != http.StatusOK {
 					t.Errorf("%s %s: %d %s", method, body, w.Code, w.Body)
 				}
 			} else if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), `"event_fixed"`) || !strings.Contains(w.Body.String(), want) {
 				t.Errorf("%s %s: %d %s, want %q", method, body, w.Code, w.Body, want)
 			}
+		}
+	}
+	for _, version := range []string{"", r.send("GET", "/admin/zones/Z", "").Header().Get("ETag")} {
+		w := r.send("DELETE", "/admin/zones/Z", "", "If-Match", version)
+		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "cancel it before you delete the zone: queue-server events cancel Z soon") {
+			t.Errorf("deleted with %q: %d %s", version, w.Code, w.Body)
 		}
 	}
 	for _, tt := range []struct{ do, body, want string }{
@@ -75,6 +84,7 @@ func TestAListDoesNotChangeWhatIsFixed(t *testing.T) {
 		{"move", `{"step":"opens","to":"` + at(45*time.Minute) + `"}`, fmt.Sprintf(`"opensAt":%d`, clock().Add(45*time.Minute).Unix()*1000)},
 		{"open", ``, fmt.Sprintf(`"opensAt":%d`, clock().UnixMilli()+2_000)},
 		{"cancel", `{}`, `"done":[{"event":"soon"`},
+		{"move", `{"step":"opens","step":"ends"}`, "step is in line 1 already"},
 		{"cancel", `[]`, "body must be a JSON object"},
 		{"skip", `{}`, "soon is over, or was cancelled"},
 	} {

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -135,8 +134,7 @@ func (d drawSeeds) Commit(string) (nonce, commitment string) {
 func (drawSeeds) Seed(_ string, d event.Draw) (event.Seed, bool) { return seedOf(d.Nonce), true }
 
 func seedOf(nonce string) (s event.Seed) {
-	raw, _ := hex.DecodeString(nonce) // made above
-	copy(s[:], raw)
+	copy(s[:], nonce)
 	return s
 }
 

@@ -24,6 +24,7 @@ func TestObject(t *testing.T) {
 		`{"a": "see https:\/\/shop.example"}`:                {A: "see https://shop.example"}, // as PHP writes it
 		`{"a": "\ud83c\udf89"}`:                              {A: "🎉"},                        // as Python writes it
 		`{"a": "\u2028\u0085 \"x\" \\ \t"}`:                  {A: "\u2028\u0085 \"x\" \\ \t"},
+		`{"a": "\u0000\ufffd"}`:                              {A: "\x00\ufffd"},
 		"\t{\"n\" :\t-3 , \r\n \"yes\":true}\n":              {N: -3, Yes: true},
 		`{"a":"0600","n":600,"list":["yes","1","~","a: b"]}`: {A: "0600", N: 600, List: []string{"yes", "1", "~", "a: b"}},
 		`{"texts":{"de":"x","<<":"y","#":"&a"}}`:             {Texts: map[string]string{"de": "x", "<<": "y", "#": "&a"}},
@@ -41,8 +42,9 @@ func TestObject(t *testing.T) {
 	}
 	for text, want := range map[string]error{
 		"": ErrJSON, "{": ErrJSON, "a: 1": ErrJSON, "{'a': 1}": ErrJSON, `{"a":1}{}`: ErrJSON, `{"a":1,}`: ErrJSON, `{"n":01}`: ErrJSON,
-		strings.Repeat(`{"a":`, 20_000): ErrJSON,
-		"[]":                            ErrObject, `"a"`: ErrObject, "null": ErrObject, "5": ErrObject,
+		strings.Repeat(`{"a":`, 20_000): ErrJSON, "\ufeff{}": ErrJSON, "{\"a\":\"\xff\"}": ErrJSON, "{\"a\":\"\x00\"}": ErrJSON,
+		`{"a":"\ud83d"}`: ErrJSON, `{"a":"\udf89\ud83c"}`: ErrJSON, `{"a":"\ud83c\\udf89"}`: ErrJSON,
+		"[]": ErrObject, `"a"`: ErrObject, "null": ErrObject, "5": ErrObject,
 	} {
 		if _, err := Object([]byte(text)); !errors.Is(err, want) {
 			t.Errorf("%.20s: %v, want %v", text, err, want)

@@ -157,7 +157,7 @@ func (r *Reader) value(n *yaml.Node, name string, target reflect.Value) {
 	}
 	switch target.Kind() {
 	case reflect.Struct:
-		r.members(n, "a "+strings.ToLower(target.Type().Name()), target)
+		r.members(n, article(strings.ToLower(target.Type().Name())), target)
 	case reflect.Slice:
 		r.List(n, name, func(item *yaml.Node) {
 			one := reflect.New(target.Type().Elem()).Elem()
@@ -191,6 +191,17 @@ func (r *Reader) value(n *yaml.Node, name string, target reflect.Value) {
 		}
 		target.SetString(n.Value)
 	}
+}
+
+// article puts a or an before a noun, and nothing before one in the plural.
+func article(noun string) string {
+	switch {
+	case strings.HasSuffix(noun, "s"):
+		return noun
+	case strings.ContainsRune("aeiou", rune(noun[0])):
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 // behind is what an alias stands for.

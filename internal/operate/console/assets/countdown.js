@@ -37,19 +37,22 @@ export function tick() {
   }
 }
 
-// rfc3339 is a time of a datetime-local field with the offset that the browser's zone has then.
+const place = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+// rfc3339 is a time of a datetime-local field with the offset that the browser's zone has then, and the zone's name: the
+// server refuses a time that the clocks skip.
 function rfc3339(local) {
   const at = new Date(local);
   if (Number.isNaN(at.getTime())) return local;
   const offset = -at.getTimezoneOffset();
   const two = (n) => String(Math.floor(Math.abs(n))).padStart(2, "0");
   const seconds = local.length === 16 ? `${local}:00` : local.slice(0, 19);
-  return `${seconds}${offset < 0 ? "-" : "+"}${two(offset / 60)}:${two(offset % 60)}`;
+  return `${seconds}${offset < 0 ? "-" : "+"}${two(offset / 60)}:${two(offset % 60)}${place ? `[${place}]` : ""}`;
 }
 
 // localOf is a moment as a datetime-local field has it.
 function localOf(text) {
-  const at = new Date(text);
+  const at = new Date(text.split("[")[0]);
   if (!text || Number.isNaN(at.getTime())) return "";
   const shifted = new Date(at.getTime() - at.getTimezoneOffset() * 60000);
   return shifted.toISOString().slice(0, 19);
@@ -71,7 +74,7 @@ export function localFields(within) {
     sent.after(typed);
   }
   for (const el of within.querySelectorAll("[data-timezone]")) {
-    el.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone || "your browser";
+    el.textContent = place || "your browser";
     el.closest("[data-scripted]").hidden = false;
   }
 }
