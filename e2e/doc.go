@@ -7,6 +7,7 @@
 //	room      starts queue-server and other programs, for the tests of all others
 //	browser   the waiting page, the console and a shop behind the gate, in Chromium
 //	gateway   nginx and Caddy as deploy shows them, before a site and before a service
+//	container the Helm chart on a real Kubernetes API server, the gateways there, and compose
 //	fault     breaks Redis, servers and connections under a crowd; Prometheus looks on
 //	snippet   runs the programs that documents show
 //	client    the JavaScript client, in node

@@ -3,7 +3,7 @@
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
 # prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss,
-# node, php, javac, python3-cryptography)
+# node, php, javac, python3-cryptography, etcd)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -34,6 +34,7 @@ for program in "$@"; do
 	node) missing+=(nodejs) ;; # for the tests of clients/js and docs/pass.md
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
+	etcd) missing+=(etcd-server) ;; # for the test of deploy/helm
 	debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;
 	*)
 		echo "install-debian: no package is known for $program" >&2

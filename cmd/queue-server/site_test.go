@@ -145,7 +145,7 @@ func TestGatewayExamples(t *testing.T) {
 		"limits/envoy.yaml":    {s.limits, "path_prefix: ", "/orders?a=1"},
 		"limits/nginx.conf":    {s.limits, "proxy_pass http://limits", ""},
 		"site/traefik.yaml":    {s.site, "address: http://127.0.0.1:8083", ""},
-		"site/kubernetes.yaml": {s.site, "address: http://queue.default.svc:8083", ""},
+		"kubernetes/traefik.yaml": {s.site, "address: http://queue-server-gate.default.svc:8083", ""},
 		"site/envoy.yaml":      {s.site, "path_prefix: ", "/orders?a=1"},
 		"site/Caddyfile":       {s.site, "rewrite ", ""},
 		"site/nginx.conf":      {s.site, "proxy_pass http://queue_gate", ""},
