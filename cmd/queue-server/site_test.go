@@ -141,14 +141,14 @@ func TestGatewayExamples(t *testing.T) {
 		asks     string // what stands in the file, before the path
 		more     string // what the gateway puts behind the path
 	}{
-		"limits/traefik.yaml":  {s.limits, "address: http://127.0.0.1:8082", ""},
-		"limits/envoy.yaml":    {s.limits, "path_prefix: ", "/orders?a=1"},
-		"limits/nginx.conf":    {s.limits, "proxy_pass http://limits", ""},
-		"site/traefik.yaml":    {s.site, "address: http://127.0.0.1:8083", ""},
+		"limits/traefik.yaml":     {s.limits, "address: http://127.0.0.1:8082", ""},
+		"limits/envoy.yaml":       {s.limits, "path_prefix: ", "/orders?a=1"},
+		"limits/nginx.conf":       {s.limits, "proxy_pass http://limits", ""},
+		"site/traefik.yaml":       {s.site, "address: http://127.0.0.1:8083", ""},
 		"kubernetes/traefik.yaml": {s.site, "address: http://queue-server-gate.default.svc:8083", ""},
-		"site/envoy.yaml":      {s.site, "path_prefix: ", "/orders?a=1"},
-		"site/Caddyfile":       {s.site, "rewrite ", ""},
-		"site/nginx.conf":      {s.site, "proxy_pass http://queue_gate", ""},
+		"site/envoy.yaml":         {s.site, "path_prefix: ", "/orders?a=1"},
+		"site/Caddyfile":          {s.site, "rewrite ", ""},
+		"site/nginx.conf":         {s.site, "proxy_pass http://queue_gate", ""},
 	} {
 		text, err := io.ReadAll(deployed(t, name))
 		must(t, err)
