@@ -47,6 +47,10 @@
 // What is kept names its format, a number that rises when an older version must not
 // touch it; see format.go. Of a newer format nothing is read or written.
 //
+// Redis may evict or lose any of these by itself. Which keys a zone has is in its hash, so that its next call
+// notices that one is gone, and treats that as the loss of the zone's data: see line/include/presence.lua
+// and docs/decisions/0054-one-key-lost.md.
+//
 // # Calls
 //
 // Joins, polls and leaves of one zone that arrive while a call is in flight

@@ -75,7 +75,7 @@ end
 join_all(z, r, t, ARGV, first_join, answers)
 
 see(z, t)
-save_zone(ZONE, z)
+save(z, r, t)
 for b, count in pairs(t.waits) do
   redis.call('HINCRBY', WAITS, b, count)
 end

@@ -20,7 +20,8 @@ local z, missing = load_zone(ZONE)
 if not z then
   return missing
 end
-local t = begin(z, rates_of(z.per_minute, z.window, z.idle, z.max_per_second), ARGV[1])
+local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
+local t = begin(z, r, ARGV[1])
 for i = 2, #ARGV, 4 do
   local id, arrived, at = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
   if same_data(z, t, tonumber(ARGV[i + 2])) then
@@ -35,8 +36,9 @@ for i = 2, #ARGV, 4 do
     if at > known and at <= t.now and expires(z, at) > t.now then
       keep_earlier(t, id)
       redis.call('ZADD', LOG, string.format('%.0f', at), id)
+      z.has_log = 1
     end
   end
 end
-save_zone(ZONE, z)
+save(z, r, t)
 return 0

@@ -63,5 +63,5 @@ for i = 0, n - 1 do
     seen[#seen + 1], seen[#seen + 2], seen[#seen + 3] = tonumber(one[2]), at, period
   end
 end
-save_zone(ZONE, z)
+save(z, r, t)
 return { 0, pack(state_of(z, r, t)), pack(flow), pack(seen) }

@@ -7,8 +7,8 @@
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     the server that asks
 -- ARGV[3]     how long it may keep the lease, ms
--- ARGV[4]     the cursor: 0 to begin with, then what the last call returned,
---             which is the seen bucket to go on with, 1..16384
+-- ARGV[4]     the cursor: 0 to begin with, then what the last call returned: the seen bucket to
+--             go on with, 1..16384, or 16385 and the rank in the line
 -- ARGV[5]     how many tokens to examine at most (it ends with a bucket); 0 to take the lease,
 --             whoever has it
 -- ARGV[6]     how many to remove at most, 1..1000
@@ -23,19 +23,18 @@
 -- twice as long as that. Nobody counts as missed before the latest loss: the last poll
 -- may have been lost with it.
 --
+-- If the buckets have fewer fields than the line has visitors, a bucket was lost. Then the sweep goes through
+-- the line, too. Whoever has no field counts as here from now on.
+--
 -- Bounded by its arguments, whatever the length of the line. Run twice, the
 -- second finds less to do.
 
---@include rates
 --@include zone
---@include lifetime
---@include place
+--@include idle
 
 local BUCKETS = 16384
 -- However empty the buckets are, a call ends after so many.
 local LOOKS = 2048
--- How many expired admissions a call forgets: neighbours, so cheap.
-local TRIM = 2000
 
 local z, missing = load_zone(ZONE)
 if not z then
@@ -46,22 +45,16 @@ if owner and owner ~= ARGV[2] and ARGV[5] ~= '0' then
   return { 3 }
 end
 redis.call('SET', KEYS[10], ARGV[2], 'PX', ARGV[3])
-local t = { now = tick(z, ARGV[1]) }
+local t = { before = floor(z.now_micros / 1000), now = tick(z, ARGV[1]), waits = {} }
+local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
+check_keys(z, r, t.now, t.before)
 
--- bury_idle buries the idle while a loss heals.
-local function bury_idle(idle)
-  for i, stands in ipairs(redis.call('ZMSCORE', LINE, unpack(idle))) do
-    if stands then
-      bury(z, t, idle[i], joined_at(idle[i], stands))
-    end
-  end
-end
-
-local at = max(0, ARGV[4] - 1)
-local last = at + LOOKS
-local most, room = tonumber(ARGV[5]), tonumber(ARGV[6])
+local from = tonumber(ARGV[4])
+local at, most, room = max(0, from - 1), tonumber(ARGV[5]), tonumber(ARGV[6])
+local last = min(BUCKETS, at + LOOKS)
 local examined, removed = 0, 0
-while at < BUCKETS and at < last and examined < most and room > 0 do
+z.seen = at > 0 and z.seen or 0
+while at < last and examined < most and room > 0 do
   local key = SEEN .. at
   local all = redis.call('HGETALL', key)
   local idle = {}
@@ -74,7 +67,7 @@ while at < BUCKETS and at < last and examined < most and room > 0 do
   end
   if #idle > 0 then
     if t.now < z.heal_until then
-      bury_idle(idle)
+      bury_idle(z, t, idle)
     end
     removed = removed + redis.call('ZREM', LINE, unpack(idle))
     redis.call('ZREM', LIVE, unpack(idle))
@@ -83,30 +76,25 @@ while at < BUCKETS and at < last and examined < most and room > 0 do
   end
   room = room - #idle
   if room > 0 then
-    at = at + 1
+    at, z.seen = at + 1, z.seen + #all / 2 - #idle
   end
+end
+t.waiting, t.live = redis.call('ZCARD', LINE), redis.call('ZCARD', LIVE)
+local further = at + 1
+if from > BUCKETS then
+  examined = seek_unseen(t, from - BUCKETS - 1)
+  further = examined == SEEK and from + SEEK or 0
+elseif at == BUCKETS then
+  further = z.seen < t.waiting and further or 0
+end
+z.swept_to = at < BUCKETS and at or 0
+
+local old = trim(z, t)
+if further == 0 and old > TRIM then
+  further = BUCKETS + 1 + t.waiting -- nobody is there: once more, while there is more of the log to forget
 end
 z.swept = z.swept + removed
 prune_ttls(z, t.now)
-save_zone(ZONE, z)
-
--- An empty line has no marks. Those who are released need none; but from the last
--- of theirs on, the first of the others are counted.
-local before = string.format('%.0f', z.last_micros)
-if redis.call('ZCARD', LINE) > 0 then
-  local edge = string.format('%.0f', z.edge_micros)
-  before = '(' .. (redis.call('ZREVRANGEBYSCORE', MARKS, edge, '-inf', 'LIMIT', 0, 1)[1] or 0)
-end
-redis.call('ZREMRANGEBYSCORE', MARKS, '-inf', before)
-
--- The minute's limit needs a minute of the log, repeated polls a pass's life.
-local keep = max(MINUTE, longest_ttl(z))
-local old = redis.call('ZCOUNT', LOG, '-inf', '(' .. string.format('%.0f', t.now - keep))
-if old > 0 then
-  redis.call('ZREMRANGEBYRANK', LOG, 0, min(old, TRIM) - 1)
-end
-if at >= BUCKETS and old > TRIM then
-  -- One bucket again, while there is more of the log to forget.
-  at = BUCKETS - 1
-end
-return { 0, at < BUCKETS and at + 1 or 0, examined, removed }
+z.has_log, z.has_marks = redis.call('EXISTS', LOG), redis.call('EXISTS', MARKS)
+save(z, r, t)
+return { 0, further, examined, removed }

@@ -75,24 +75,27 @@ end
 local function note(key, first, last, before)
   local new
   if z.draw_upto + z.draw_behind > 0 then
-    new = call('HSET', key, unpack(with_arrivals(key, first, last))) > 0
+    new = call('HSET', key, unpack(with_arrivals(key, first, last)))
   else
-    new = call('HSET', key, unpack(ARGV, first, last)) > 0
+    new = call('HSET', key, unpack(ARGV, first, last))
   end
-  for i = first, (new or near) and last or 0, 2 do
+  -- Fields of a lost line stay until they are swept.
+  local doubt = new > 0 or t.now < z.heal_until
+  for i = first, (doubt or near) and last or 0, 2 do
     local id, stays = ARGV[i], true
-    if new then
+    if doubt then
       local score = call('ZSCORE', LINE, id)
       stays = score and bucket(score) == key
     end
     if not stays then
       call('HDEL', key, id)
-      z.polls = z.polls - 1
+      z.polls, new = z.polls - 1, new - 1
     end
     if not stays or near and reached(id, ARGV[i + 1]) then
       doubted[#doubted + 1] = before + (i - first) / 2 + 1
     end
   end
+  t.unseen = t.unseen or new > 0
 end
 
 local visitors, i = 0, 6
@@ -108,7 +111,7 @@ while ARGV[i] do
   end
   visitors, i = visitors + n, last + 1
 end
-save_zone(ZONE, z)
+save(z, r, t)
 -- While people gather more may come anywhere.
 local last_mark = t.gathers and 0 or tell_spans(t, ARGV[4], tonumber(ARGV[5]))
 t.rounded[#t.rounded + 1] = last_mark

@@ -31,7 +31,7 @@ local function admit(z, r, t, id, arrived, released)
   count_second(z, t)
   redis.call('ZADD', LOG, t.now, id)
   t.logged_second = t.logged_second + 1
-  z.admitted = z.admitted + 1
+  z.admitted, z.has_log = z.admitted + 1, 1
   local came = floor(arrived / 1000)
   waited(t, t.now - (z.opens_at <= t.now and max(came, z.opens_at) or came))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1

@@ -2,7 +2,7 @@
 --@include rates
 --@include zone
 --@include edge
---@include loss
+--@include presence
 --@include gate
 
 -- refill counts the admissions in the window and the minute. An admission that is exactly as
@@ -35,6 +35,7 @@ end
 local function look(z, r, override)
   local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }
   check_master(z, r, t.now, t.before)
+  check_keys(z, r, t.now, t.before)
   hold(z, t)
   refill(z, r, t)
   t.waiting, t.live = redis.call('ZCARD', LINE), redis.call('ZCARD', LIVE)
@@ -52,7 +53,7 @@ local function begin(z, r, override)
   take_off_late(z, r, t)
   local target = r.target
   if t.frozen then
-    target = min(target, back(r, t.now - (z.freeze - FREEZE)) - z.admitted)
+    target = min(target, back(r, t.now - (z.freeze - FREEZE)) - z.admitted + z.froze_at)
   end
   move_edge(z, r, t, target)
   return t

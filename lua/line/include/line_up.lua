@@ -73,6 +73,9 @@ local function take(z, r, t, ids, first, last, drawn, answers)
       t.polls[key], f = fields, #fields
     end
     fields[f + 1], fields[f + 2] = id, seen
+    if its < z.swept_to then
+      z.seen = z.seen + 1
+    end
     f = f + 2
     answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], answers[n + 5] =
       WAITING, position, est, period, arrived

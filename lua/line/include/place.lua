@@ -12,10 +12,11 @@ local function arrival_kept(key, id, arrived, score)
   return seen and string.sub(seen, 9) or struct.pack('>I8', arrived)
 end
 
--- note_poll notes that a visitor polled, who stands at the score.
-local function note_poll(t, id, period, arrived, score)
+-- note_poll notes that a visitor polled, who stands at the score. anew: nothing is noted of the visitor yet.
+local function note_poll(t, id, period, arrived, score, anew)
   local key = bucket(score)
-  redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. arrival_kept(key, id, arrived, score))
+  local new = redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. arrival_kept(key, id, arrived, score))
+  t.unseen = t.unseen or new == 1 and not anew
 end
 
 -- joined_at is the arrival of a waiting visitor who stands there.
@@ -43,6 +44,7 @@ local function bury(z, t, id, arrived)
   if z.heal_until > t.now and arrived > z.heal_after then
     redis.call('ZADD', DEPARTED, 'GT', string.format('%.0f', arrived), id)
     redis.call('PEXPIRE', DEPARTED, HEAL)
+    z.has_departed = 1
   end
 end
 
@@ -65,6 +67,7 @@ local function forget(z, t, id, arrived, released)
       t.live = t.live - 1
     end
   end
-  redis.call('HDEL', bucket(score), id)
+  local noted, its = redis.call('HDEL', bucket(score), id), bucket_number(score)
+  z.seen = z.seen - (its < z.swept_to and noted or 0)
   return true
 end

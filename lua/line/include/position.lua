@@ -23,12 +23,13 @@ end
 -- marks: after places and their mark were lost and put back, or by a draw. Parts of half that
 -- size leave room for more visitors. The numbers up to new marks are below what was told
 -- there before.
-local function divide(low, high, rank, part)
+local function divide(t, low, high, rank, part)
   local first = rank - (rank - low) % part
   for at = first - 1, first - 1 + part, part do
     if at >= low and at < high - 1 then
       local text = string.format('%.0f', redis.call('ZRANGE', LINE, at, at, 'WITHSCORES')[2])
       redis.call('ZADD', MARKS, text, text)
+      t.marked = true
     end
   end
 end
@@ -45,7 +46,7 @@ local function round_up(t, arrived, rank)
   local below, beyond, low, high = between(text)
   local last = beyond and high or t.waiting
   if last - low > MARK_EVERY and rank >= low and rank < last then
-    divide(low, last, rank, beyond and MARK_EVERY / 2 or MARK_EVERY)
+    divide(t, low, last, rank, beyond and MARK_EVERY / 2 or MARK_EVERY)
     below, beyond, low, high = between(text)
     last = beyond and high or t.waiting
   end
@@ -82,6 +83,6 @@ end
 
 -- mark makes a mark of one who lines up.
 local function mark(t, text)
-  t.open = nil
+  t.open, t.marked = nil, true
   redis.call('ZADD', MARKS, text, text)
 end

@@ -21,6 +21,7 @@ local FIELDS = {
   'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
   'set_micros', 'ahead_micros',
   'gather_at', 'settles_at', 'opens_at', 'draw_from', 'draw_upto', 'draw_behind',
+  'has_line', 'has_live', 'has_log', 'has_marks', 'has_waits', 'has_departed', 'froze_at', 'swept_to', 'seen',
 }
 for _, total in ipairs(TOTALS) do
   FIELDS[#FIELDS + 1] = total
@@ -78,8 +79,8 @@ end
 local function tick(z, override)
   local raw = time(override)
   local function at(micros)
-    local since = micros - (z.set_micros - z.ahead_micros)
-    return z.set_micros + since - math.min(z.ahead_micros, math.floor(math.max(0, since) / 10))
+    local passed = micros - (z.set_micros - z.ahead_micros)
+    return z.set_micros + passed - math.min(z.ahead_micros, math.floor(math.max(0, passed) / 10))
   end
   local before = math.min(z.raw_micros, raw)
   if z.now_micros == 0 then

@@ -1,0 +1,237 @@
+package lua
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// evicted is a zone of which Redis loses keys, with its visitors and a server that heals it.
+type evicted struct {
+	*testing.T
+	store *Store
+	clock *conformance.Clock
+	zone  zone.Settings
+	// heard is the newest state of the line, losses how many losses were heard of.
+	heard  line.State
+	losses int
+	// tokens are those of the visitors who poll as told, by id; dead are tokens that nobody must enter with.
+	tokens map[line.ID]line.Place
+	dead   []line.Place
+	// admitted is when each entered, departed what a server tells a store that has lost data.
+	admitted map[line.ID]int64
+	departed []line.Departure
+	order    []line.ID
+	next     byte
+}
+
+func (e *evicted) must(err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatal(err)
+	}
+}
+
+// heal is what a server does when the zone is unknown.
+func (e *evicted) heal() {
+	e.Helper()
+	e.must(e.store.RestoreZone(e.Context(), e.zone, line.Memory{
+		Epoch: e.heard.Epoch, SeenAtMillis: e.heard.NowMillis, EdgeMicros: e.heard.EdgeMicros, LastArrivalMicros: e.heard.LastArrivalMicros,
+	}))
+}
+
+func (e *evicted) learn(s line.State) {
+	e.Helper()
+	if s.LostAtMillis != e.heard.LostAtMillis {
+		e.losses++
+		e.must(e.store.Recall(e.Context(), "Z", e.departed))
+	}
+	e.heard = s
+}
+
+func (e *evicted) join() line.ID {
+	e.Helper()
+	e.next++
+	id := visitor(e.next)
+	a, err := e.store.Join(e.Context(), "Z", id)
+	if errors.Is(err, line.ErrZoneUnknown) {
+		e.heal()
+		a, err = e.store.Join(e.Context(), "Z", id)
+	}
+	e.must(err)
+	e.learn(a.State)
+	e.answered(id, a)
+	return id
+}
+
+func (e *evicted) answered(id line.ID, a line.Answer) {
+	e.Helper()
+	switch a.Status {
+	case line.Waiting:
+		e.tokens[id] = a.Place
+	case line.Admitted:
+		if at, again := e.admitted[id]; again {
+			e.Errorf("%q entered at %d, and again at %d", id[0], at, a.AdmittedAtMillis)
+		}
+		e.admitted[id] = a.AdmittedAtMillis
+		e.order = append(e.order, id)
+		e.departed = append(e.departed, line.Departure{Place: a.Place, AdmittedAtMillis: a.AdmittedAtMillis})
+		delete(e.tokens, id)
+	default:
+		e.Errorf("%q, who polls as told: status %d", id[0], a.Status)
+	}
+}
+
+func (e *evicted) leaves(id line.ID) {
+	e.Helper()
+	e.must(e.store.Leave(e.Context(), "Z", e.tokens[id]))
+	e.departed = append(e.departed, line.Departure{Place: e.tokens[id]})
+	e.dead = append(e.dead, e.tokens[id])
+	delete(e.tokens, id)
+}
+
+// goOn has everybody poll as told for the span, the dead show their tokens, and the sweeper sweep.
+func (e *evicted) goOn(span time.Duration) {
+	e.Helper()
+	for end := e.clock.Now().Add(span); e.clock.Now().Before(end); e.clock.Add(250 * time.Millisecond) {
+		st, err := e.store.Stats(e.Context(), "Z")
+		if errors.Is(err, line.ErrZoneUnknown) {
+			e.heal()
+			st, err = e.store.Stats(e.Context(), "Z")
+		}
+		e.must(err)
+		e.learn(st.State)
+		now := e.clock.Now().UnixMilli()
+		for n := range e.next {
+			if p, waits := e.tokens[visitor(n+1)]; waits && p.DueMillis <= now {
+				a, err := e.store.Poll(e.Context(), "Z", p)
+				e.must(err)
+				e.learn(a.State)
+				e.answered(p.ID, a)
+			}
+		}
+		for _, p := range e.dead {
+			if a, err := e.store.Poll(e.Context(), "Z", p); err != nil || a.Status != line.Gone {
+				e.Errorf("the dead one %q: status %d, %v", p.ID[0], a.Status, err)
+			}
+		}
+		if now/250%40 == 0 {
+			sweepAll(e.T, e.store)
+		}
+	}
+}
+
+// TestEachKeyLost: Redis evicts one kind of key of a zone. The next call notices it (of a seen bucket, the next poll of who is
+// in it, or sweep), and all that a store promises of a loss holds: never over, no lost place, in order, and the dead stay dead.
+func TestEachKeyLost(t *testing.T) {
+	t.Parallel()
+	// quiet are the keys whose loss is none of the line's.
+	quiet := []string{"audit", "sweep"}
+	const silent = "seen of the silent"
+	for _, key := range []string{"zone", "line", "live", "due", "log", "departed", "seen:", "waits", "marks", "audit", "sweep", silent, ""} {
+		t.Run("key "+key, func(t *testing.T) {
+			t.Parallel()
+			e := &evicted{T: t, clock: conformance.NewClock(), tokens: map[line.ID]line.Place{}, admitted: map[line.ID]int64{}}
+			e.store, e.zone = openStore(t, e.clock.Now), zone.Defaults("Z")
+			e.zone.PerMinute, e.zone.IdleTimeoutSeconds = 60, 20
+			_, err := e.store.PutZone(t.Context(), e.zone, nil, "somebody")
+			e.must(err)
+			for range 60 {
+				e.join()
+			}
+			e.goOn(10 * time.Second)
+			if key == "departed" { // there is one while a loss heals
+				e.lose("line")
+				e.goOn(time.Second)
+			}
+			for _, id := range []line.ID{visitor(30), visitor(40), visitor(50)} {
+				e.leaves(id)
+			}
+			gone := []line.ID{visitor(55), visitor(56)}
+			stands := e.tokens[gone[0]].ArrivedAtMicros
+			for _, id := range gone {
+				delete(e.tokens, id)
+			}
+			e.goOn(time.Second)
+			if key == "marks" { // there are none in so short a line
+				keys, mark := e.store.keys("Z"), e.heard.LastArrivalMicros
+				e.must(e.store.client.ZAdd(t.Context(), keys[8], redis.Z{Score: float64(mark), Member: strconv.FormatInt(mark, 10)}).Err())
+				e.must(e.store.client.HSet(t.Context(), keys[0], "has_marks", 1).Err())
+			}
+			before, begin := e.losses, key
+			if key == silent {
+				begin = fmt.Sprint("seen:", seenBucket(stands))
+			}
+			if n := e.lose(begin); n == 0 {
+				t.Fatal("there was no such key")
+			}
+			e.goOn(250 * time.Millisecond)
+			if noticed := e.losses > before; noticed == slices.Contains(quiet, key) && !strings.HasPrefix(key, "seen") {
+				t.Errorf("a loss was noticed: %t", noticed)
+			}
+			e.join()
+			e.goOn(2 * time.Minute)
+			if e.losses == before && !slices.Contains(quiet, key) {
+				t.Error("no loss was noticed")
+			}
+			e.finish(gone)
+		})
+	}
+}
+
+// lose has Redis lose the keys of the zone that begin so.
+func (e *evicted) lose(key string) int64 {
+	e.Helper()
+	all := e.store.allKeys(e.T, "{Z}:"+key)
+	if len(all) == 0 {
+		return 0
+	}
+	n, err := e.store.client.Unlink(context.Background(), all...).Result()
+	e.must(err)
+	return n
+}
+
+// finish judges who entered.
+func (e *evicted) finish(silent []line.ID) {
+	e.Helper()
+	var times []int64
+	for id, at := range e.admitted {
+		if slices.Contains(silent, id) {
+			e.Errorf("the silent %q entered", id[0])
+		}
+		times = append(times, at)
+	}
+	slices.Sort(times)
+	for i, at := range times {
+		for limit, span := range map[int]int64{6: 6_000, 60: 60_000} {
+			if i >= limit && at-times[i-limit] <= span {
+				e.Errorf("more than %d entered in the %d ms before %d", limit, span, at)
+			}
+		}
+	}
+	if len(e.tokens) > 0 {
+		e.Errorf("%d still wait", len(e.tokens))
+	}
+	for i, id := range e.order {
+		if i > 0 && int(e.order[i-1][0])-int(id[0]) > 12 {
+			e.Errorf("%q entered before %q", e.order[i-1][0], id[0])
+		}
+	}
+	if st := stats(e.T, e.store); st.State.Waiting != 0 {
+		e.Errorf("%d ghosts were not swept", st.State.Waiting)
+	}
+	if n := e.store.footprint(e.T, "Z"); strings.Contains(fmt.Sprint(n), "seen") {
+		e.Errorf("left over: %v", n)
+	}
+}
