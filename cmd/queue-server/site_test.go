@@ -95,7 +95,7 @@ func TestControlCharacters(t *testing.T) {
 				res, err := http.ReadResponse(answers, nil)
 				must(t, err)
 				text, err := io.ReadAll(res.Body)
-				must(t, err)
+				must(t, errors.Join(err, res.Body.Close()))
 				if res.StatusCode != want || want == 400 && !strings.Contains(string(text), "invalid_request") {
 					t.Errorf("%q: %d %.200s", ask, res.StatusCode, text)
 				}

@@ -1,6 +1,10 @@
 package page
 
-import "regexp"
+import (
+	"net/http"
+	"regexp"
+	"strings"
+)
 
 // crawlers matches the User-Agents of programs that read pages for an index, a preview of a link or a model, as they call
 // themselves: by a word for it, by the address of a page about them (+https://...), or by a name of their own. CUBOT is a
@@ -14,3 +18,14 @@ const CrawlersComeAgain = "600"
 
 // Crawls reports whether the User-Agent says that it is a crawler or makes previews of links: nobody waits there.
 func Crawls(agent string) bool { return crawlers.MatchString(agent) }
+
+// InAdvance reports whether a program fetches a page in advance, which its user may open later: browsers, older ones too,
+// and programs for mail and chat.
+func InAdvance(h http.Header) bool {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		if said := strings.ToLower(h.Get(name)); strings.Contains(said, "prefetch") || strings.Contains(said, "preview") {
+			return true
+		}
+	}
+	return false
+}

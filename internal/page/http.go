@@ -71,13 +71,12 @@ func (h *HTTP) Get(c echo.Context) error {
 	// A page that a browser fetches in advance must not take a place. Neither must one that another
 	// site loads as an image or in a frame, which nobody sees. cors.Policy.Check does not stop these:
 	// it looks at POST alone.
-	if !opened(c.Request().Header) {
+	// Nobody waits behind a crawler, and a 200 with noindex would take the page that led here out of the index.
+	if crawls := Crawls(c.Request().UserAgent()); crawls || !opened(c.Request().Header) {
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store") // some CDNs serve a 503 from their cache
-		return c.NoContent(http.StatusServiceUnavailable)
-	}
-	if Crawls(c.Request().UserAgent()) { // a 200 with noindex would take the page that led here out of the index
-		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-		c.Response().Header().Set(echo.HeaderRetryAfter, CrawlersComeAgain)
+		if crawls {
+			c.Response().Header().Set(echo.HeaderRetryAfter, CrawlersComeAgain)
+		}
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
@@ -186,7 +185,7 @@ func (e *shownError) HTML() string { return e.html }
 // page for the visitor, the browser says the destination "empty", and yet the mode "navigate".
 func opened(header http.Header) bool {
 	dest := header.Get("Sec-Fetch-Dest")
-	return !strings.Contains(header.Get("Sec-Purpose"), "prefetch") &&
+	return !InAdvance(header) &&
 		(dest == "" || dest == "document" || dest == "empty" && header.Get("Sec-Fetch-Mode") == "navigate")
 }
 

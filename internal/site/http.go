@@ -14,14 +14,19 @@ import (
 // Values of header fields, shared by all answers. Their capacity is their length, so an append by a
 // middleware copies them.
 var (
-	problemType       = []string{ratelimit.ContentType}
-	noStore           = []string{"no-store"}
-	private           = []string{"private, no-store"}
+	problemType = []string{ratelimit.ContentType}
+	noStore     = []string{"no-store"}
+	private     = []string{"private, no-store"}
+	// comeAgain has a browser load the page again, in seconds.
+	comeAgain         = []string{"3"}
 	crawlersComeAgain = []string{page.CrawlersComeAgain}
 	allowed           = []string{"true"}
 	exposed           = []string{SessionHeader}
 	exposedOfRefusals = []string{"Retry-After"}
 )
+
+// refresh is no standard's, but known to all browsers.
+const refresh = "Refresh"
 
 // allow lets the page of an origin that the zone names read a refusal (CORS).
 func (v *verdict) allow(h http.Header) {
@@ -50,6 +55,9 @@ func (s *Service) Ask(c echo.Context) error {
 	header := res.Header()
 	if v.err != nil {
 		v.allow(header)
+		if q.reads() && q.navigates() {
+			header[refresh] = comeAgain
+		}
 		return v.err
 	}
 	// A gateway may cache answers for a time of its own, as nginx does with proxy_cache_valid, and would then let in

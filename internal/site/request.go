@@ -124,17 +124,6 @@ func (q *request) calls(origins []string) bool {
 	}
 }
 
-// prefetches reports whether a program fetches a page in advance, which its user may open later: browsers, older ones too,
-// and programs for mail and chat.
-func (q *request) prefetches() bool {
-	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
-		if said := strings.ToLower(q.header.Get(name)); strings.Contains(said, "prefetch") || strings.Contains(said, "preview") {
-			return true
-		}
-	}
-	return false
-}
-
 // preflight reports whether the request is a CORS preflight, which never has a cookie.
 func (q *request) preflight() bool {
 	return q.method == http.MethodOptions && q.header.Get("Access-Control-Request-Method") != ""

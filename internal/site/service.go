@@ -188,12 +188,12 @@ func (s *Service) judge(ctx context.Context, settings zone.Settings, q *request,
 		return v
 	}
 	switch {
-	case q.prefetches(): // the visitor has not opened the page yet, and must not take a place
+	case page.InAdvance(q.header): // the visitor has not opened the page yet, and must not take a place
 	case q.navigates() && !q.crawls():
 		return s.admit(ctx, settings, q, from.RealIP(), now)
 	case openTo(settings, now):
 		return verdict{outcome: outOpen}
-	case q.navigates(), q.calls(settings.CORSOrigins):
+	case q.navigates(), q.calls(settings.CORSOrigins), q.reads() && q.crawls():
 		browser := s.browser(settings.ZoneID, from.RealIP(), q.header)
 		if v, ok := s.recent.once(browser, now, func() (verdict, bool) { return s.admitNow(ctx, settings, q, browser, from.RealIP(), now) }); ok {
 			return v

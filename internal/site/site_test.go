@@ -525,8 +525,8 @@ func TestCrawlers(t *testing.T) {
 		for _, gateway := range gatewayNames {
 			r := newRoom(t, 10) // one in six seconds
 			agent := with(opens, "User-Agent", agent)
-			for range 3 {
-				if w := r.ask(gateway, "GET", "/sale", agent...); crawls && w.Code != 200 {
+			for _, header := range [][]string{agent, agent[2:], with(agent[2:], "Accept", "*/*")} {
+				if w := r.ask(gateway, "GET", "/sale", header...); crawls && w.Code != 200 {
 					t.Fatalf("%s: %v: room: %d", gateway, agent, w.Code)
 				}
 			}
@@ -760,7 +760,7 @@ func TestTheStoreIsAway(t *testing.T) {
 			t.Errorf("%s: a pass of one who is inside: %d %v", name, w.Code, w.Header())
 		}
 		if w := r.ask("nginx", "GET", "/?waiting_room_pass="+shown, opens...); w.Code != 403 || w.Header().Get(site.StatusHeader) != "503" ||
-			!strings.Contains(w.Header().Get(site.ProblemHeader), `"code":"store_unavailable"`) || w.Header().Get("Retry-After") == "" || w.Body.Len() > 0 {
+			!strings.Contains(w.Header().Get(site.ProblemHeader), `"code":"store_unavailable"`) || w.Header().Get("Retry-After") == "" || w.Header().Get("Refresh") != "3" || w.Body.Len() > 0 {
 			t.Errorf("%s: a pass, to nginx: %d %v", name, w.Code, w.Header())
 		}
 		r.away = nil
