@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -26,14 +27,17 @@ func target(to string, sites []string) string {
 	case strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }):
 	case strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//"):
 		return origin + escape(to)
-	default:
-		for _, site := range sites {
-			if len(to) >= len(site) && strings.EqualFold(to[:len(site)], site) && (len(to) == len(site) || strings.ContainsAny(to[len(site):len(site)+1], "/?#")) {
-				return escape(to)
-			}
-		}
+	case Allows(to, sites):
+		return escape(to)
 	}
 	return origin + "/"
+}
+
+// Allows reports whether an address is of one of the sites.
+func Allows(to string, sites []string) bool {
+	return slices.ContainsFunc(sites, func(site string) bool {
+		return len(to) >= len(site) && strings.EqualFold(to[:len(site)], site) && (len(to) == len(site) || strings.ContainsAny(to[len(site):len(site)+1], "/?#"))
+	})
 }
 
 // escape escapes the bytes outside ASCII.

@@ -17,6 +17,8 @@ const prefix = "/site/"
 type request struct {
 	// nginx says that auth_request must understand the answer.
 	nginx bool
+	// ingress says that the gateway is ingress-nginx, which leads to the waiting page itself, whatever the answer's Location is.
+	ingress bool
 	// below says that the visitor's path follows the zone in the path, as Envoy has it.
 	below bool
 	// method, uri and host are the visitor's; uri is path and query as they were written.
@@ -40,26 +42,33 @@ func field(h http.Header, name string) string {
 func readRequest(r *http.Request) (request, error) {
 	h := r.Header
 	q := request{method: r.Method, host: r.Host, peer: r.RemoteAddr, header: h}
-	original, forwarded := field(h, "X-Original-Uri"), field(h, "X-Forwarded-Uri")
-	proto := "X-Forwarded-Proto"
+	original, whole, forwarded := field(h, "X-Original-Uri"), field(h, "X-Original-Url"), field(h, "X-Forwarded-Uri")
+	scheme := field(h, "X-Forwarded-Proto")
 	rest := strings.TrimPrefix(r.RequestURI, prefix)
 	i := strings.IndexAny(rest, "/?")
 	switch {
 	case i >= 0 && rest[i] == '/':
 		q.below, q.uri = true, rest[i:]
-	case original != "" && forwarded != "":
-		return q, &serve.FieldError{Field: "X-Original-URI and X-Forwarded-Uri", Reason: "are both there: the gateway must remove the one that it does not set"}
+	case original != "" && forwarded != "", whole != "" && original+forwarded != "":
+		return q, &serve.FieldError{Field: "X-Original-URI, X-Original-URL and X-Forwarded-Uri", Reason: "are not there alone: the gateway must remove those that it does not set"}
+	case whole != "": // the parts are taken as they are written
+		q.nginx, q.ingress = true, true
+		var rest string
+		scheme, rest, _ = strings.Cut(whole, "://")
+		i := strings.IndexAny(rest+"/", "/?")
+		q.host, q.uri = rest[:i], rest[i:]
+		q.take(field(h, "X-Original-Method"), "")
 	case original != "":
-		q.nginx, q.uri, proto = true, original, "X-Original-Proto"
+		// Where nginx does not say which, r.Host is what it calls us.
+		q.nginx, q.uri, q.host, scheme = true, original, "", field(h, "X-Original-Proto")
 		q.take(field(h, "X-Original-Method"), field(h, "X-Original-Host"))
 	case forwarded != "":
 		q.uri = forwarded
 		q.take(field(h, "X-Forwarded-Method"), field(h, "X-Forwarded-Host"))
 	default:
-		return q, &serve.FieldError{Field: "X-Original-URI or X-Forwarded-Uri", Reason: "is missing: the gateway must say what the visitor asks for"}
+		return q, &serve.FieldError{Field: "X-Original-URI, X-Original-URL or X-Forwarded-Uri", Reason: "is missing: the gateway must say what the visitor asks for"}
 	}
 	// Traefik says wss for a WebSocket.
-	scheme := field(h, proto)
 	q.secure = scheme == "https" || scheme == "wss"
 	if !strings.HasPrefix(q.uri, "/") {
 		q.uri = "/"
@@ -171,8 +180,9 @@ const maxTarget = 2048
 
 // target returns where the visitor goes after the wait: a whole address if elsewhere, which says that the
 // waiting page is on a site of its own, else a path. A form cannot be sent again after a wait, so its
-// visitor goes back to the page with the form.
-func (q *request) target(elsewhere bool) string {
+// visitor goes back to the page with the form. The page leads a path to the first of the zone's sites: it is for hosts that
+// are none of them, such as that of a service which a gateway asks for.
+func (q *request) target(elsewhere bool, sites []string) string {
 	uri := q.uri
 	if !q.reads() {
 		uri = "/"
@@ -188,14 +198,15 @@ func (q *request) target(elsewhere bool) string {
 	if len(uri) > maxTarget || !page.Leads(uri) {
 		uri = "/"
 	}
-	// A host that is longer than any site's leads to the zone's first site. It would make an answer
-	// that gateways cannot read, and some gateways then let everybody go on.
+	scheme := "http://"
+	if q.secure {
+		scheme = "https://"
+	}
+	// A host that is longer than any site's would make an answer that gateways cannot read, and some gateways then let
+	// everybody go on.
 	const maxHost = 260
-	if !elsewhere || len(q.host) > maxHost {
+	if !elsewhere || q.host == "" || len(q.host) > maxHost || len(sites) > 0 && !page.Allows(scheme+q.host, sites) {
 		return uri
 	}
-	if q.secure {
-		return "https://" + q.host + uri
-	}
-	return "http://" + q.host + uri
+	return scheme + q.host + uri
 }

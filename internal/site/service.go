@@ -270,7 +270,7 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 		return verdict{outcome: outSession, location: q.here()}
 	}
 	// Without a new place, the page would lead here with the same pass again.
-	return verdict{outcome: outPassRefused, location: s.page(settings.ZoneID, q) + "&" + page.AgainParameter + "=1"}
+	return verdict{outcome: outPassRefused, location: s.page(settings, q) + "&" + page.AgainParameter + "=1"}
 }
 
 // app lets an app in that shows a good pass in a header. ok is false for any other request.
@@ -293,7 +293,7 @@ func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdic
 
 // admit lets a browser in if there is room, and else sends it to the waiting page.
 func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request, address string, now time.Time) verdict {
-	toPage := func() verdict { return verdict{outcome: outWait, location: s.page(settings.ZoneID, q)} }
+	toPage := func() verdict { return verdict{outcome: outWait, location: s.page(settings, q)} }
 	open := openTo(settings, now)
 	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" || q.method == http.MethodHead { // HEAD opens no page
 		return toPage()
@@ -344,10 +344,10 @@ func (s *Service) admitNow(ctx context.Context, settings zone.Settings, q *reque
 }
 
 // page returns the address of the waiting page. A ticket in the visitor's query goes along.
-func (s *Service) page(zoneID string, q *request) string {
+func (s *Service) page(settings zone.Settings, q *request) string {
 	const most = 2_048 // bytes of a ticket; see maxTarget
 	ticket := q.takeOut(TicketParameter)
-	address := s.RoomURL + "/wait/" + zoneID + "?to=" + url.QueryEscape(q.target(s.RoomURL != ""))
+	address := s.RoomURL + "/wait/" + settings.ZoneID + "?to=" + url.QueryEscape(q.target(s.RoomURL != "", settings.Sites))
 	if ticket != "" && len(ticket) <= most {
 		address += "&" + page.TicketParameter + "=" + ticket // as it was written
 	}
