@@ -39,7 +39,7 @@ func TestWithoutMemory(t *testing.T) {
 	sc := newFullScene(t)
 	sc.writesNothing(func() {
 		_, err := sc.store.Join(t.Context(), "Z", visitor('x'))
-		sc.fails(err, line.ErrStoreUnavailable)
+		sc.fails(err, line.ErrStoreFull)
 	})
 	sc.polls(sc.places['b'], line.Waiting)
 	sc.polls(sc.places['a'], line.AdmittedBefore)
@@ -88,7 +88,7 @@ func TestACallOfAllKindsWithoutMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range joins {
-		sc.fails(a.err, line.ErrStoreUnavailable)
+		sc.fails(a.err, line.ErrStoreFull)
 	}
 	for _, a := range others {
 		sc.fails(a.err, nil)

@@ -190,6 +190,9 @@ func (s *Store) warm(ctx context.Context) error {
 
 // failed turns an error of the client into the store's.
 func (s *Store) failed(ctx context.Context, call string, err error) error {
+	if redis.HasErrorPrefix(err, "OOM") {
+		return s.failedAs(ctx, line.ErrStoreFull, call, err)
+	}
 	return s.failedAs(ctx, line.ErrStoreUnavailable, call, err)
 }
 

@@ -2,7 +2,10 @@
 // waits, where, and what a store answers. It does no I/O.
 package line
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors of a store. Compare with errors.Is.
 var (
@@ -17,6 +20,9 @@ var (
 	// ErrStoreUnavailable: the store did not answer in time. Nothing is known
 	// of the call's effect; repeating it is safe.
 	ErrStoreUnavailable = errors.New("line: store unavailable")
+	// ErrStoreFull: the store has no memory for another place, and nothing was done. It wraps ErrStoreUnavailable: those
+	// who wait go on, and a newcomer has to come again.
+	ErrStoreFull = fmt.Errorf("%w: no memory for another place", ErrStoreUnavailable)
 	// ErrFormat: a newer version has written the data, in a format that this version does not know. Nothing was changed.
 	ErrFormat = errors.New("line: data of a newer format")
 	// ErrSecrets: servers that use the store have other secrets than this one.

@@ -30,12 +30,12 @@ func TestHoldRefusesAndKeepsThePlace(t *testing.T) {
 		}
 		r.pass(ProbeEvery)
 	}
-	if !s.meter.failing.Load() || !s.Overloaded() {
+	if !s.meter.failing.Load() || len(s.Overloaded()) != 1 {
 		t.Error("the store is not said to fail, or to leave calls unanswered")
 	}
 	r.cut(false)
 	r.poll(s, places[0], "admitted")
-	if s.Overloaded() || s.meter.failing.Load() || s.meter.local.Load() != 0 {
+	if len(s.Overloaded()) > 0 || s.meter.failing.Load() || s.meter.local.Load() != 0 {
 		t.Errorf("failing %t, %d admitted locally", s.meter.failing.Load(), s.meter.local.Load())
 	}
 }
@@ -273,6 +273,13 @@ func TestWhatIsNoFailure(t *testing.T) {
 		if s.meter.failing.Load() || s.phase() != calm {
 			t.Errorf("%v is taken for a failure of the store", err)
 		}
+	}
+	s.wire.fails = fmt.Errorf("store: %w", line.ErrStoreFull)
+	if _, err := s.Join(t.Context(), testZone, r.newID()); !errors.Is(err, line.ErrStoreUnavailable) || s.phase() != calm {
+		t.Errorf("join: %v, want ErrStoreUnavailable, which is an answer", err)
+	}
+	if over := s.Overloaded(); len(over) > 0 {
+		t.Errorf("a full store is taken for an overloaded one: %v", over)
 	}
 	s.wire.fails = context.DeadlineExceeded
 	if _, err := s.Poll(t.Context(), testZone, p); !errors.Is(err, line.ErrStoreUnavailable) || !s.meter.failing.Load() {

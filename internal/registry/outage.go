@@ -61,6 +61,8 @@ type outage struct {
 	share              *rate.Limiter
 	usedMillis         float64
 	turned             turned
+	// answered and unanswered are visitors' calls since Overloaded was last asked.
+	answered, unanswered atomic.Int64
 }
 
 // visitor is the visitor whom a call is about.
@@ -81,13 +83,15 @@ func (r *Registry) visit(ctx context.Context, z *Zone, v visitor, call func(cont
 	a, err := call(r.limits.bound(ctx))
 	switch {
 	case err == nil:
-		r.answered.Add(1)
+		z.outage.answered.Add(1)
 		if !a.Remembered && z.outage.troubled.Load() {
 			r.succeeded(z)
 		}
 		return a, nil
+	case errors.Is(err, line.ErrStoreFull):
+		z.outage.answered.Add(1)
 	case unanswered(ctx, err):
-		r.unanswered.Add(1)
+		z.outage.unanswered.Add(1)
 		if a, handled, err := r.failed(z, v); handled {
 			return a, r.later(z, v, err)
 		}
@@ -229,9 +233,12 @@ func (r *Registry) probe(ctx context.Context, z *Zone) {
 	}
 }
 
-// unanswered reports whether err says that the store did not answer. It is false if the caller, whose context is ctx,
-// gave up.
+// unanswered reports whether err says that the store did not answer. It is false if the store refused a newcomer for want
+// of memory, or if the caller, whose context is ctx, gave up.
 func unanswered(ctx context.Context, err error) bool {
+	if errors.Is(err, line.ErrStoreFull) {
+		return false
+	}
 	return (errors.Is(err, line.ErrStoreUnavailable) || errors.Is(err, context.DeadlineExceeded)) && ctx.Err() == nil
 }
 
@@ -246,11 +253,16 @@ func unavailable(err error) error {
 // mostUnanswered: a store that leaves more than one mostUnanswered-th of the visitors' calls unanswered is overloaded.
 const mostUnanswered = 10
 
-// Overloaded reports whether, since it was last asked, the store left more than a tenth of the visitors' calls
+// Overloaded returns the zones of which the store, since it was last asked, left more than a tenth of the visitors' calls
 // unanswered.
-func (r *Registry) Overloaded() bool {
-	answered, unanswered := r.answered.Swap(0), r.unanswered.Swap(0)
-	return mostUnanswered*unanswered > answered+unanswered
+func (r *Registry) Overloaded() (zones []string) {
+	for id, z := range *r.zones.Load() {
+		answered, unanswered := z.outage.answered.Swap(0), z.outage.unanswered.Swap(0)
+		if mostUnanswered*unanswered > answered+unanswered {
+			zones = append(zones, id)
+		}
+	}
+	return zones
 }
 
 // Admits returns how many zones this server admits to while the store is away.

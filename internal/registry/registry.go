@@ -95,8 +95,6 @@ type Registry struct {
 	zones atomic.Pointer[map[string]*Zone]
 	// generations counts the generations of all zones.
 	generations atomic.Uint32
-	// answered and unanswered are visitors' calls since Overloaded was last asked.
-	answered, unanswered atomic.Int64
 	// turned, guarded by turnedMu, counts the refused in zones that are not known.
 	turnedMu sync.Mutex
 	turned   turned

@@ -26,7 +26,8 @@
 //   - when nobody could poll, because the store was away;
 //   - when a server starts, perhaps after all of them were down;
 //   - when, for a quarter of that time, this server was overloaded (overload.go) or the store left a tenth of the
-//     visitors' calls unanswered: polls may not have got through. No other server sweeps the zone meanwhile.
+//     calls of the zone's visitors unanswered: polls may not have got through. No other server sweeps the zone
+//     meanwhile. That lasts for two idle timeouts at most. A newcomer whom a full store refuses has been answered.
 //
 // # Failures
 //

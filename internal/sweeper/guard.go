@@ -36,6 +36,21 @@ type watch struct {
 	reason string
 	// swept is when this server last began to sweep it.
 	swept time.Time
+	// overloaded is when the present overload was first seen, zero while there is none.
+	overloaded time.Time
+}
+
+// hold takes in whether there is an overload now. It returns for how much longer one keeps the zone from being swept, at
+// most for longest in all; 0 or less if it does not.
+func (w *watch) hold(now time.Time, overloaded bool, longest time.Duration) time.Duration {
+	switch {
+	case !overloaded:
+		w.overloaded = time.Time{}
+		return 0
+	case w.overloaded.IsZero():
+		w.overloaded = now
+	}
+	return longest - now.Sub(w.overloaded)
 }
 
 // sweptLately reports whether the last sweep of the zone began within the span before now. Runs of the schedule may be a

@@ -15,48 +15,61 @@ const (
 	// mostOverloaded: a server may have been overloaded for one mostOverloaded-th of an idle timeout. In the rest of
 	// it, visitors who try get through.
 	mostOverloaded = 4
+	// mostHeld: however long an overload lasts, it keeps a zone from being swept for so many idle timeouts. Who could not
+	// get through in that time has gone, and if nobody is swept the line stalls.
+	mostHeld = 2
 	// longestMemory is the longest idle timeout: what is older does not matter.
 	longestMemory = time.Hour
 )
 
-// overloads are the times at which this server, or the store, could not answer all who asked.
+// overloads are the times at which this server, or the store of a zone, could not answer all who asked.
 type overloads struct {
 	mu    sync.Mutex
 	spans []overload // in their order
 }
 
+// overload is of one zone, or of all: "".
 type overload struct {
+	zone  string
 	ended time.Time
 	took  time.Duration
 }
 
-func (o *overloads) add(ended time.Time, took time.Duration) {
+func (o *overloads) add(ended time.Time, took time.Duration, zones ...string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.spans) > 0 && ended.Sub(o.spans[0].ended) > longestMemory {
 		o.spans = o.spans[1:]
 	}
-	o.spans = append(o.spans, overload{ended, took})
+	for _, zone := range zones {
+		o.spans = append(o.spans, overload{zone, ended, took})
+	}
 }
 
-// within returns for how long the server or the store was overloaded in that much time before now.
-func (o *overloads) within(now time.Time, of time.Duration) (sum time.Duration) {
+// within returns for how long the server or the store of the zone was overloaded in that much time before now.
+func (o *overloads) within(now time.Time, zone string, of time.Duration) (sum time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, s := range o.spans {
-		if now.Sub(s.ended) < of {
+		if now.Sub(s.ended) < of && (s.zone == zone || s.zone == "") {
 			sum += s.took
 		}
 	}
 	return sum
 }
 
-// look notes an overload if the server or the store was overloaded in the time took before now. A process that did not
-// run, because others did, was overloaded all that time.
+// look notes an overload if the server or the store of a zone was overloaded in the time took before now. A process that
+// did not run, because others did, was overloaded all that time.
 func (s *Sweeper) look(now time.Time, took time.Duration) {
-	server, store := s.overloaded(), s.storeOverloaded != nil && s.storeOverloaded()
-	if server || store || took > lookEvery+slow {
-		s.overloads.add(now, took)
+	var zones []string
+	if s.storeOverloaded != nil {
+		zones = s.storeOverloaded()
+	}
+	if s.overloaded() || took > lookEvery+slow {
+		zones = []string{""}
+	}
+	if len(zones) > 0 {
+		s.overloads.add(now, took, zones...)
 	}
 }
 

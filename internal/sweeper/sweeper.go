@@ -39,9 +39,9 @@ type Options struct {
 	// Every is the period, at least MinEvery and in whole seconds: cron rounds
 	// down. DefaultEvery when 0.
 	Every time.Duration
-	// StoreOverloaded, when not nil, reports whether the store could not answer all who
+	// StoreOverloaded, when not nil, returns the zones whose store could not answer all who
 	// asked, since it was last asked.
-	StoreOverloaded func() bool
+	StoreOverloaded func() []string
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 	// Now defaults to time.Now. Its times must have a monotonic reading, or
@@ -62,11 +62,12 @@ type Sweeper struct {
 	// watches are the zones that were seen in the latest run. Runs do not
 	// overlap, so they need no lock.
 	watches map[string]*watch
-	// overloaded and storeOverloaded report whether the server and the store were overloaded since the call before.
-	// overloads are the times at which one of them was.
-	overloaded, storeOverloaded func() bool
-	overloads                   overloads
-	background                  background.Group
+	// overloaded reports whether the server was overloaded since the call before, and storeOverloaded for which zones
+	// the store was. overloads are the times at which one of them was.
+	overloaded      func() bool
+	storeOverloaded func() []string
+	overloads       overloads
+	background      background.Group
 }
 
 // New returns a sweeper that does not run yet.
@@ -182,10 +183,11 @@ func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *wa
 		s.log.WarnContext(ctx, "the store's clock jumped forward: nobody is swept for one idle timeout",
 			"zone", z.ZoneID, "jump", jump, "idleTimeout", z.IdleTimeout())
 	}
-	if idle := z.IdleTimeout(); skip == "" && s.overloads.within(s.now(), idle) > idle/mostOverloaded {
+	idle, now := z.IdleTimeout(), s.now()
+	if held := w.hold(now, s.overloads.within(now, z.ZoneID, idle) > idle/mostOverloaded, mostHeld*idle); skip == "" && held > 0 {
 		skip = skipOverload
 		// Other servers do not know that visitors could not get through to this one.
-		if err := s.lines.HoldSweeps(ctx, z.ZoneID, s.owner, idle+s.every); err != nil {
+		if err := s.lines.HoldSweeps(ctx, z.ZoneID, s.owner, min(held, idle+s.every)); err != nil {
 			s.failed(ctx, r, z.ZoneID, err)
 		}
 	}

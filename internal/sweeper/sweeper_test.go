@@ -541,14 +541,28 @@ func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 	seconds(idle)
 	h.runOnce(t.Context())
 	h.wantAsked(t, "a 0")
-	h.storeOverloaded = func() bool { return true }
+	h.storeOverloaded = func() []string { return []string{"a"} }
 	seconds(idle/mostOverloaded + 1)
-	h.storeOverloaded = func() bool { return false }
 	h.runOnce(t.Context())
 	h.wantAsked(t)
 
+	// That holds for two idle timeouts, and then no more; and for another zone never.
+	for range 3 {
+		seconds(idle / 2)
+		h.runOnce(t.Context())
+		h.wantAsked(t)
+	}
+	seconds(idle / 2)
+	h.runOnce(t.Context())
+	h.wantAsked(t, "a 0")
+	h.storeOverloaded = func() []string { return []string{"b"} }
+	seconds(idle)
+	h.runOnce(t.Context())
+	h.wantAsked(t, "a 0")
+
+	h.storeOverloaded = nil
 	h.clock = h.clock.Add(2 * longestMemory)
-	h.overloads.add(h.clock, time.Second)
+	h.overloads.add(h.clock, time.Second, "a")
 	if n := len(h.overloads.spans); n != 1 {
 		t.Errorf("%d overloads are remembered, want 1", n)
 	}
