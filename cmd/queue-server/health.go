@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,6 +87,7 @@ func healthcheckCommand(t *cli.Terminal) *cobra.Command {
 	var s struct {
 		Config string `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"The server's YAML file."`
 		Addr   string `setting:"QUEUE_ADDR" default:":8080" help:"The server's public listener."`
+		TLS    string `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"The server's certificate, if it has one: whether to ask by TLS."`
 	}
 	var alive bool
 	command := &cobra.Command{
@@ -104,7 +107,16 @@ func healthcheckCommand(t *cli.Terminal) *cobra.Command {
 			if alive {
 				path = "/healthz"
 			}
-			return askHealth(cmd.Context(), s.Addr, path)
+			url := "http://" + serve.LocalAddr(s.Addr) + path
+			var shows *tls.Config
+			if s.TLS != "" {
+				var err error
+				if shows, err = showing(s.TLS); err != nil {
+					return cli.Usage("%s: %w", src.where("tls-cert-file"), err)
+				}
+				url = "https" + strings.TrimPrefix(url, "http")
+			}
+			return askHealth(cmd.Context(), url, shows)
 		},
 	}
 	addFlags(command, &s)
@@ -113,15 +125,15 @@ func healthcheckCommand(t *cli.Terminal) *cobra.Command {
 }
 
 // askHealth asks a server of this machine, and fails unless the answer is 200.
-func askHealth(ctx context.Context, addr, path string) error {
+func askHealth(ctx context.Context, url string, shows *tls.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+serve.LocalAddr(addr)+path, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("healthcheck: %w", err)
 	}
 	// A transport of its own: it must ask this machine, whatever proxy is set.
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: shows}}
 	res, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("healthcheck: %w", err)
@@ -131,7 +143,7 @@ func askHealth(ctx context.Context, addr, path string) error {
 		return fmt.Errorf("healthcheck: %w", err)
 	}
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("healthcheck: %s: %s", path, res.Status)
+		return fmt.Errorf("healthcheck: %s: %s", url, res.Status)
 	}
 	return nil
 }

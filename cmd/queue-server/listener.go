@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,6 +41,7 @@ type listener struct {
 	net.Listener
 	headerBytes int
 	readTimeout time.Duration
+	tls         *tls.Config // nil without TLS
 	server      *http.Server
 	running     sync.WaitGroup
 }
@@ -69,8 +71,13 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		ConnState:         readsNextHeader,
 	}
+	l.server.TLSConfig = l.tls
 	l.running.Go(func() {
-		if err := l.server.Serve(readable{l.Listener}); !errors.Is(err, http.ErrServerClosed) {
+		serve := func() error { return l.server.Serve(readable{l.Listener}) }
+		if l.tls != nil {
+			serve = func() error { return l.server.ServeTLS(l.Listener, "", "") }
+		}
+		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
 			failed <- fmt.Errorf("%s listener: %w", l.name, err)
 		}
 	})

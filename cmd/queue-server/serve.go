@@ -86,6 +86,16 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, operatorListener.close()) }()
+	if s.TLSCert != "" {
+		shown, err := openCertificate(s.TLSCert, s.TLSKey, log)
+		if err != nil {
+			return err
+		}
+		publicListener.tls = shown.config()
+		if !isLoopback(operatorListener.address()) {
+			operatorListener.tls = publicListener.tls
+		}
+	}
 	limitsListener, err := listenLimits(ctx, s, log)
 	if err != nil {
 		return err

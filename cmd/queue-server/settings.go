@@ -50,6 +50,8 @@ type settings struct {
 	Config         string        `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"YAML file: any of these settings by the names of their flags, and under zones those to create when absent."`
 	Addr           string        `setting:"QUEUE_ADDR" default:":8080" help:"Public listener."`
 	AdminAddr      string        `setting:"QUEUE_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Operators' listener: zones, metrics, profiles. Not for the public."`
+	TLSCert        string        `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"PEM file with a certificate and its chain: the public listener speaks TLS, and the operators' where other machines reach it. Read anew when it changes. No TLS when absent."`
+	TLSKey         string        `setting:"QUEUE_TLS_KEY_FILE" placeholder:"FILE" help:"PEM file with the key of that certificate."`
 	Store          string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several."`
 	RedisURL       string        `setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where the redis store is."`
 	RedisCA        string        `setting:"QUEUE_REDIS_CA" placeholder:"FILE" help:"PEM file of the authorities that sign the certificates of rediss://. Those that this machine trusts when absent."`
@@ -127,6 +129,7 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 
 	look("addr", serve.CheckAddr(s.Addr))
 	look("admin-addr", serve.CheckAddr(s.AdminAddr))
+	look("tls-cert-file", checkCertificate(s.TLSCert, s.TLSKey))
 	if s.LimitsAddr != "" {
 		look("limits-addr", serve.CheckAddr(s.LimitsAddr))
 	}

@@ -70,6 +70,7 @@ prometheusRule: {enabled: true}
 dashboard: {enabled: true}
 service: {type: LoadBalancer, annotations: {a: b}}
 priorityClassName: system-cluster-critical
+tlsSecret: shop-tls
 podLabels: {team: sales}
 podAnnotations: {note: x}
 nodeSelector: {kubernetes.io/os: linux}

@@ -1,5 +1,6 @@
 {{- /* The pod of a server: in a Deployment with Redis, in a StatefulSet with the embedded store. */}}
 {{- define "queue-server.pod" -}}
+{{- $tls := ternary ", scheme: HTTPS" "" (ne .Values.tlsSecret "") -}}
 metadata:
   annotations:
     # A change of the settings starts new pods. Zones are not among them: the Job applies those to running servers.
@@ -43,6 +44,10 @@ spec:
         {{- if .Values.gate.enabled }}
         - {name: QUEUE_SITE_ADDR, value: ":8083"}
         {{- end }}
+        {{- if .Values.tlsSecret }}
+        - {name: QUEUE_TLS_CERT_FILE, value: /etc/queue-server/tls/tls.crt}
+        - {name: QUEUE_TLS_KEY_FILE, value: /etc/queue-server/tls/tls.key}
+        {{- end }}
         - {name: QUEUE_SECRET_FILE, value: /etc/queue-server/secrets/secret}
         - {name: QUEUE_ADMIN_TOKEN_FILE, value: /etc/queue-server/secrets/admin-token}
         - {name: QUEUE_METRICS_TOKEN_FILE, value: /etc/queue-server/secrets/metrics-token}
@@ -74,17 +79,17 @@ spec:
         {{- end }}
       # Reading a large journal takes time at a start: five minutes at most.
       startupProbe:
-        httpGet: {path: /healthz, port: http}
+        httpGet: {path: /healthz, port: http{{ $tls }}}
         periodSeconds: 2
         failureThreshold: 150
       # Under a burst a server may be late. To end it then would make a bad minute worse.
       livenessProbe:
-        httpGet: {path: /healthz, port: http}
+        httpGet: {path: /healthz, port: http{{ $tls }}}
         periodSeconds: 10
         timeoutSeconds: 5
         failureThreshold: 6
       readinessProbe:
-        httpGet: {path: /readyz, port: http}
+        httpGet: {path: /readyz, port: http{{ $tls }}}
         periodSeconds: 2
         timeoutSeconds: 2
         failureThreshold: 2
@@ -96,6 +101,9 @@ spec:
         - {name: config, mountPath: /etc/queue-server/config.yaml, subPath: config.yaml, readOnly: true}
         - {name: secrets, mountPath: /etc/queue-server/secrets, readOnly: true}
         - {name: data, mountPath: /var/lib/queue-server}
+        {{- if .Values.tlsSecret }}
+        - {name: tls, mountPath: /etc/queue-server/tls, readOnly: true}
+        {{- end }}
         {{- if and (eq .Values.store "redis") .Values.redis.caSecret }}
         - {name: redis-ca, mountPath: /etc/queue-server/redis, readOnly: true}
         {{- end }}
@@ -107,6 +115,10 @@ spec:
       configMap: {name: {{ include "queue-server.fullname" . }}}
     - name: secrets
       secret: {secretName: {{ include "queue-server.secretName" . }}, defaultMode: 0440}
+    {{- if .Values.tlsSecret }}
+    - name: tls
+      secret: {secretName: {{ .Values.tlsSecret }}, defaultMode: 0440}
+    {{- end }}
     {{- if eq .Values.store "redis" }}
     # What is made at a start and needs no keeping. All that lasts is in Redis.
     - name: data
