@@ -11,7 +11,8 @@
 //	{zone}:line     zset    visitor id (8 bytes) -> arrival or score of a draw, microseconds
 //	{zone}:live     zset    live released id -> arrival
 //	{zone}:due      zset    live released id -> expected poll, ms
-//	{zone}:log      zset    id -> admission, ms; for the life of a pass
+//	{zone}:log      zset    id -> admission, ms, with the pass's life in the fraction (expiry.lua);
+//	                        for the life of a pass
 //	{zone}:departed zset    after a loss: id -> newest arrival not to be put back
 //	{zone}:seen:N   hash    id -> last poll and period (8 bytes), and the arrival (8) of who
 //	                        was drawn; N = 0..16383 by the score in the line
@@ -42,7 +43,7 @@
 // bytes a visitor, and its key, where one large hash takes 64. Newcomers of one call share a few,
 // each of which is one command. Exactly those in the line have a field, in the bucket of their
 // score. Names are made in the scripts, from a prefix among KEYS; see docs/decisions/0003-redis-layout.md
-// and 0039-seen-buckets-by-score.md.
+// and 0039-seen-buckets-by-score.md. Why the log's scores have a fraction is in 0053-a-pass-is-a-past-fact.md.
 //
 // What is kept names its format, a number that rises when an older version must not
 // touch it; see format.go. Of a newer format nothing is read or written.

@@ -119,7 +119,7 @@ func (s *Store) putZone(
 	force, gate := z.InForce(), z.Gate()
 	reply, err := s.run(ctx, putZoneScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
 		s.clock(), how, was, text,
-		force.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTLSeconds*1000,
+		force.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTL().Milliseconds(),
 		z.MaxWaiting, string(force.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by, int64(z.MaxPerSecond),
 		gate.GatherAtMillis, gate.SettlesAtMillis, gate.OpensAtMillis, gate.FromMicros, gate.UptoMicros, gate.BehindMicros)
 	if err != nil {

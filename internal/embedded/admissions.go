@@ -5,14 +5,15 @@ import (
 	"sort"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 )
 
 // admissions is the log of admissions, in order of time. The zone's clock never
 // runs backwards, so this is the order in which they were added.
 type admissions struct {
 	entries []admission
-	// byID is when a visitor was admitted last, in milliseconds.
-	byID map[line.ID]int64
+	// byID is the pass of each visitor's latest admission.
+	byID map[line.ID]pass
 }
 
 type admission struct {
@@ -20,27 +21,26 @@ type admission struct {
 	id       line.ID
 }
 
-func (a *admissions) add(id line.ID, atMillis int64) {
-	a.know(id, atMillis)
-	a.entries = append(a.entries, admission{atMillis, id})
+// pass is when a visitor was admitted and when the pass expires, both in milliseconds. It never changes, whatever the
+// zone's settings become.
+type pass struct{ atMillis, expiresMillis int64 }
+
+func (a *admissions) add(id line.ID, p pass) {
+	a.know(id, p)
+	a.entries = append(a.entries, admission{p.atMillis, id})
 }
 
 // insert adds an admission of the past, at its place in the order.
-func (a *admissions) insert(id line.ID, atMillis int64) {
-	a.know(id, atMillis)
-	a.entries = slices.Insert(a.entries, int(a.from(atMillis+1)), admission{atMillis, id})
+func (a *admissions) insert(id line.ID, p pass) {
+	a.know(id, p)
+	a.entries = slices.Insert(a.entries, int(a.from(p.atMillis+1)), admission{p.atMillis, id})
 }
 
-func (a *admissions) know(id line.ID, atMillis int64) {
+func (a *admissions) know(id line.ID, p pass) {
 	if a.byID == nil {
-		a.byID = make(map[line.ID]int64)
+		a.byID = make(map[line.ID]pass)
 	}
-	a.byID[id] = atMillis
-}
-
-func (a *admissions) find(id line.ID) (atMillis int64, ok bool) {
-	atMillis, ok = a.byID[id]
-	return atMillis, ok
+	a.byID[id] = p
 }
 
 // from returns the index of the first entry at or after the time.
@@ -65,13 +65,19 @@ func (a *admissions) since(millis int64) int64 {
 // under a millisecond: no call's work depends on the length of the log.
 const trimBatch = 5000
 
-// trim forgets entries before the time, at most trimBatch, and reports whether
-// there are more. Their memory is given back when the log grows or is empty.
-func (a *admissions) trim(millis int64) (more bool) {
-	old := a.from(millis)
-	n := min(old, trimBatch)
-	for _, e := range a.entries[:n] {
-		if a.byID[e.id] == e.atMillis {
+// trim forgets the oldest entries up to the first that matters: the limits need the last minute, and a repeated poll
+// a pass that is good. It forgets trimBatch at most, and reports whether there may be more. Their memory is given back
+// when the log grows or is empty.
+func (a *admissions) trim(now int64) (more bool) {
+	n := 0
+	for ; n < min(len(a.entries), trimBatch); n++ {
+		e := a.entries[n]
+		its := a.byID[e.id]
+		latest := its.atMillis == e.atMillis
+		if e.atMillis >= now-window.MinuteMillis || latest && its.expiresMillis > now {
+			break
+		}
+		if latest {
 			delete(a.byID, e.id)
 		}
 	}
@@ -79,5 +85,5 @@ func (a *admissions) trim(millis int64) (more bool) {
 	if len(a.entries) == 0 {
 		a.entries, a.byID = nil, nil
 	}
-	return old > n
+	return n == trimBatch
 }

@@ -245,6 +245,16 @@ func (q *zoneQueue) behind() time.Duration {
 	return time.Duration(max(1, now-q.heal.alive)) * time.Millisecond
 }
 
+// oldestPass is how old the oldest admission is of those that may have a good pass; 0 if there is none.
+func (q *zoneQueue) oldestPass() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.log.entries) == 0 {
+		return 0
+	}
+	return time.Duration(q.clock.NowMicros/1000-q.log.entries[0].atMillis) * time.Millisecond
+}
+
 // take brings in what the files held. The lines come back with the visitors' tokens,
 // except those of visitors who had departed. A window counts as full from now on.
 func (s *Store) take(had contents, departed []entryOf) {

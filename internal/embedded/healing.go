@@ -118,8 +118,7 @@ func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 	} else {
 		q.forget(d.Place)
 	}
-	if known, _ := q.log.find(d.Place.ID); d.AdmittedAtMillis > known && d.AdmittedAtMillis <= t.now &&
-		q.expires(d.AdmittedAtMillis) > t.now {
-		q.log.insert(d.Place.ID, d.AdmittedAtMillis)
+	if at := d.AdmittedAtMillis; at > q.log.byID[d.Place.ID].atMillis && at <= t.now && d.ExpiresAtMillis > t.now {
+		q.log.insert(d.Place.ID, pass{at, d.ExpiresAtMillis})
 	}
 }

@@ -288,19 +288,19 @@ func (j *journal) close() error {
 // to which nobody comes would write to the disk each second.
 const rewrite = time.Minute
 
-// keepFor is how long a departure matters at most, over all zones. After a loss it is
-// longer, by the time in which the line did not stand.
+// keepFor is how long a departure matters at most, over all zones: as long as a token of the place may pass for fresh,
+// and as long as its pass is good. After a loss it is longer, by the time in which the line did not stand.
 func (s *Store) keepFor() (longest time.Duration) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, q := range s.queues {
-		longest = max(longest, window.DepartureMatters(q.read(), q.behind()))
+		longest = max(longest, window.DepartureMatters(q.read(), q.behind()), q.oldestPass())
 	}
 	return longest + rewrite
 }
 
 // entryOf is a record of the departures: a departure from a zone. Its text is zone, id in hexadecimal, newest arrival of the
-// zone in microseconds, epoch, when the visitor was admitted in milliseconds (0: it left).
+// zone in microseconds, epoch, when the visitor was admitted and when the pass expires in milliseconds (0: it left).
 type entryOf struct {
 	zoneID string
 	line.Departure
@@ -308,7 +308,7 @@ type entryOf struct {
 
 func (e entryOf) record() string {
 	p := e.Place
-	return fmt.Sprintf("%s %x %d %d %d", e.zoneID, p.ID, p.ArrivedAtMicros, p.Epoch, e.AdmittedAtMillis)
+	return fmt.Sprintf("%s %x %d %d %d %d", e.zoneID, p.ID, p.ArrivedAtMicros, p.Epoch, e.AdmittedAtMillis, e.ExpiresAtMillis)
 }
 
 // departed returns the departures that records tell of.
@@ -322,7 +322,7 @@ func departed(records []string) (all []entryOf) {
 }
 
 func parseEntry(text string) (e entryOf, ok bool) {
-	const fields = 5
+	const fields = 6
 	f := strings.Split(text, " ")
 	if len(f) != fields {
 		return entryOf{}, false
@@ -331,16 +331,18 @@ func parseEntry(text string) (e entryOf, ok bool) {
 	arrived, err2 := strconv.ParseInt(f[2], 10, 64)
 	epoch, err3 := strconv.ParseUint(f[3], 10, 32)
 	at, err4 := strconv.ParseInt(f[4], 10, 64)
-	if errors.Join(err, err2, err3, err4) != nil || len(id) != len(line.ID{}) {
+	expires, err5 := strconv.ParseInt(f[5], 10, 64)
+	if errors.Join(err, err2, err3, err4, err5) != nil || len(id) != len(line.ID{}) {
 		return entryOf{}, false
 	}
 	p := line.Place{ID: line.ID(id), ArrivedAtMicros: arrived, Epoch: uint32(epoch)}
-	return entryOf{f[0], line.Departure{Place: p, AdmittedAtMillis: at}}, true
+	return entryOf{f[0], line.Departure{Place: p, AdmittedAtMillis: at, ExpiresAtMillis: expires}}, true
 }
 
-// depart writes down that a visitor was admitted or left. The record has the zone's newest
-// arrival, so that no place of that id comes back that was given out so far.
-func (s *Store) depart(zoneID string, id line.ID, state line.State, admittedAtMillis int64) {
-	p := line.Place{ID: id, ArrivedAtMicros: state.LastArrivalMicros, Epoch: state.Epoch}
-	s.journal.add(entryOf{zoneID, line.Departure{Place: p, AdmittedAtMillis: admittedAtMillis}}.record())
+// depart writes down that the visitor of an answer was admitted, or left if the answer has no admission. The record has
+// the zone's newest arrival, so that no place of that id comes back that was given out so far.
+func (s *Store) depart(zoneID string, a *line.Answer) {
+	p := line.Place{ID: a.Place.ID, ArrivedAtMicros: a.State.LastArrivalMicros, Epoch: a.State.Epoch}
+	d := line.Departure{Place: p, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis}
+	s.journal.add(entryOf{zoneID, d}.record())
 }

@@ -103,6 +103,54 @@ func TestTheDeadStayDead(t *testing.T) {
 	}
 }
 
+// TestPassesOutliveARestart: as they were, whatever the time to live became before it.
+func TestPassesOutliveARestart(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		ttl, then int64
+		after     time.Duration
+		want      line.Status
+	}{
+		"raised after the end": {10, 3600, 11 * time.Second, line.Gone},
+		"lowered":              {3600, 10, 3599 * time.Second, line.AdmittedBefore},
+		"lowered, at the end":  {3600, 10, time.Hour, line.Gone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, dir := conformance.NewClock(), t.TempDir()
+			s := reopen(t, dir, clock.Now)
+			z := zone.Defaults("z")
+			z.PassTTLSeconds = test.ttl
+			put(t, s, z)
+			in, err := s.Join(t.Context(), "z", testID(1))
+			if err != nil || in.Status != line.Admitted {
+				t.Fatalf("%+v, %v", in, err)
+			}
+			clock.Add(time.Second)
+			z.PassTTLSeconds = test.then
+			put(t, s, z)
+			for at := time.Second; at < test.after; {
+				step := min(test.after-at, 3*time.Minute)
+				at += step
+				clock.Add(step)
+				if _, err := s.Join(t.Context(), "z", testID(int(at))); err != nil {
+					t.Fatal(err)
+				}
+				s.journal.rotate(s.keepFor())
+				stop(t, s)
+				s = reopen(t, dir, clock.Now)
+			}
+			got, err := s.Poll(t.Context(), "z", in.Place)
+			if err != nil || got.Status != test.want {
+				t.Fatalf("%+v, %v, want %v", got, err, test.want)
+			}
+			if test.want == line.AdmittedBefore && (got.AdmittedAtMillis != in.AdmittedAtMillis || got.ExpiresAtMillis != in.ExpiresAtMillis) {
+				t.Errorf("%+v, want the admission of %+v", got, in)
+			}
+		})
+	}
+}
+
 // TestJournalWithoutAFolder: a folder that cannot be made yet, on a disk that is full or read-only, does not keep a server
 // from starting.
 func TestJournalWithoutAFolder(t *testing.T) {
@@ -123,7 +171,7 @@ func TestJournalIsReadWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []entryOf{
-		{"a", line.Departure{Place: line.Place{ID: testID(1), ArrivedAtMicros: 11, Epoch: 3}, AdmittedAtMillis: 5}},
+		{"a", line.Departure{Place: line.Place{ID: testID(1), ArrivedAtMicros: 11, Epoch: 3}, AdmittedAtMillis: 5, ExpiresAtMillis: 9}},
 		{"a", line.Departure{Place: line.Place{ID: testID(2), ArrivedAtMicros: 12, Epoch: 3}}},
 	}
 	j.add(want[0].record())
@@ -153,7 +201,7 @@ func TestJournalIsReadWhole(t *testing.T) {
 	if got := departed(records); err != nil || !slices.Equal(got, want) {
 		t.Errorf("read %+v, %v, want %+v", got, err, want)
 	}
-	for _, bad := range []string{"", "a 01 1 1 1", "a 0000000000000001 x 1 1", "a 0000000000000001 1 1", strings.Repeat(" ", 4)} {
+	for _, bad := range []string{"", "a 01 1 1 1 1", "a 0000000000000001 x 1 1 1", "a 0000000000000001 1 1 1", strings.Repeat(" ", 5)} {
 		if e, ok := parseEntry(bad); ok {
 			t.Errorf("%q is read as %+v", bad, e)
 		}

@@ -104,7 +104,7 @@ func TestTheClockGoesBackWithAKill(t *testing.T) {
 func TestADamagedJournal(t *testing.T) {
 	t.Parallel()
 	clock, dir := conformance.NewClock(), t.TempDir()
-	const record = "a 0000000000000001 11 3 5 .\n"
+	const record = "a 0000000000000001 11 3 5 9 .\n"
 	text := append([]byte(record), make([]byte, 1<<20)...)
 	text = append(append(text, '\n'), record...)
 	if err := os.WriteFile(filepath.Join(dir, "departures-1.log"), text, 0o600); err != nil {

@@ -198,7 +198,7 @@ func (s *Store) Join(ctx context.Context, zoneID string, id line.ID) (line.Answe
 func (s *Store) JoinDrawn(_ context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error) {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer { return q.join(t, drawn, id) })
 	if err == nil && a.Status == line.Admitted {
-		s.depart(zoneID, a.Place.ID, a.State, a.AdmittedAtMillis)
+		s.depart(zoneID, &a)
 	}
 	return a, err
 }
@@ -213,21 +213,21 @@ func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answe
 		return a
 	})
 	if err == nil && a.Status == line.Admitted {
-		s.depart(zoneID, p.ID, a.State, a.AdmittedAtMillis)
+		s.depart(zoneID, &a)
 	}
 	return a, err
 }
 
 // Leave implements store.Visitors.
 func (s *Store) Leave(_ context.Context, zoneID string, p line.Place) error {
-	a, err := s.transact(zoneID, func(q *zoneQueue, _ *transaction) (none line.Answer) {
+	a, err := s.transact(zoneID, func(q *zoneQueue, _ *transaction) line.Answer {
 		if q.forget(p) {
 			q.totals.Left++
 		}
-		return none
+		return line.Answer{Place: p}
 	})
 	if err == nil {
-		s.depart(zoneID, p.ID, a.State, 0)
+		s.depart(zoneID, &a)
 	}
 	return err
 }
@@ -334,9 +334,7 @@ const afterLine = math.MaxInt64 - 1
 
 // tidy gives back the memory of visitors who have departed, and reports whether there is more.
 func (q *zoneQueue) tidy(now int64) (more bool) {
-	ttl := q.settings.PassTTLSeconds * 1000
-	q.ttls = q.ttls.prune(ttl, now)
-	more = q.log.trim(now - max(window.MinuteMillis, q.ttls.longest(ttl)))
+	more = q.log.trim(now)
 	if now >= q.heal.until {
 		q.heal.gone = nil
 	}

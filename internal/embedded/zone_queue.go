@@ -20,8 +20,6 @@ type zoneQueue struct {
 	mode  zone.Mode
 	rates window.Rates
 	gate  event.Gate
-	// ttls are the passes' times to live that held for earlier admissions.
-	ttls lifetimes
 
 	clock window.Clock
 	epoch uint32
@@ -67,17 +65,8 @@ type transaction struct {
 }
 
 func (q *zoneQueue) set(s zone.Settings) {
-	if s.PassTTLSeconds != q.settings.PassTTLSeconds && q.settings.ZoneID != "" {
-		now := q.clock.NowMicros / 1000
-		q.ttls = q.ttls.replace(q.settings.PassTTLSeconds*1000, s.PassTTLSeconds*1000, now)
-	}
 	force := s.InForce()
 	q.settings, q.mode, q.rates, q.gate = s, force.Mode, window.RatesOf(force), s.Gate()
-}
-
-// expires is when the pass of an admission expires, in Unix milliseconds.
-func (q *zoneQueue) expires(atMillis int64) int64 {
-	return atMillis + q.ttls.of(atMillis, q.settings.PassTTLSeconds*1000)
 }
 
 // look begins a transaction that only reads: it moves the clock on, but not the edge.
@@ -198,7 +187,8 @@ func (q *zoneQueue) deaden(r *record) {
 // admit lets the visitor in, and counts that. p is the place as its token names it.
 func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	q.forget(p)
-	q.log.add(p.ID, t.now)
+	pass := pass{t.now, t.now + q.settings.PassTTL().Milliseconds()}
+	q.log.add(p.ID, pass)
 	q.totals.Admitted++
 	_, inSecond := q.since(t.now - window.SecondMillis)
 	q.peak = q.peak.See(t.now, inSecond)
@@ -208,15 +198,15 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	t.inWindow++
 	t.inMinute++
 	t.room = q.rates.Room(t.inWindow, t.inMinute)
-	return q.admission(line.Admitted, p, t.now)
+	return q.admission(line.Admitted, p, pass)
 }
 
-// admission returns the answer to a visitor who is let in now, or was at the time.
-func (q *zoneQueue) admission(status line.Status, p line.Place, atMillis int64) line.Answer {
+// admission returns the answer to a visitor who is let in now, or was before.
+func (q *zoneQueue) admission(status line.Status, p line.Place, pass pass) line.Answer {
 	p.ScoreMicros = 0
 	return line.Answer{
 		Status: status, Place: p,
-		AdmittedAtMillis: atMillis, ExpiresAtMillis: q.expires(atMillis), AheadMillis: q.clock.AheadMillis(atMillis),
+		AdmittedAtMillis: pass.atMillis, ExpiresAtMillis: pass.expiresMillis, AheadMillis: q.clock.AheadMillis(pass.atMillis),
 	}
 }
 
@@ -241,11 +231,11 @@ func (q *zoneQueue) forget(p line.Place) bool {
 // before returns the answer to a visitor who was admitted before. ok is false if that is not
 // known, or if the pass has expired.
 func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
-	at, ok := q.log.find(p.ID)
-	if !ok || q.expires(at) <= t.now {
+	pass := q.log.byID[p.ID]
+	if pass.expiresMillis <= t.now {
 		return line.Answer{}, false
 	}
-	return q.admission(line.AdmittedBefore, p, at), true
+	return q.admission(line.AdmittedBefore, p, pass), true
 }
 
 func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID) line.Answer {

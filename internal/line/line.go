@@ -64,8 +64,9 @@ func (p Place) StandsAtMicros() int64 {
 // tell them to a store that may have lost them.
 type Departure struct {
 	Place Place
-	// AdmittedAtMillis is when the visitor was admitted; 0 if the visitor left.
-	AdmittedAtMillis int64
+	// AdmittedAtMillis is when the visitor was admitted, and ExpiresAtMillis when that pass expires: see Answer. Both are 0
+	// if the visitor left.
+	AdmittedAtMillis, ExpiresAtMillis int64
 }
 
 // Status is the outcome for one visitor. Scripts reply with these numbers.

@@ -354,14 +354,16 @@ func TestWhoHasNoPlaceGetsNoPass(t *testing.T) {
 		{"let in, the pass has expired", func(r *room, p *line.Place) {
 			r.pass(7 * time.Second)
 			r.poll(r.servers[0], *p, "admitted")
-			r.pass(5 * time.Minute)
+			r.pass(time.Minute)
 		}, "gone locally"},
 		{"in time", func(r *room, p *line.Place) { p.DueMillis = r.clock.now().UnixMilli() - idle + 1000 }, "admitted locally"},
 		{"silent", func(r *room, p *line.Place) { p.DueMillis = r.clock.now().UnixMilli() - idle + 999 }, "held"},
 		{"of other data", func(_ *room, p *line.Place) { p.Epoch++ }, "held"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRoom(t, 1, admitting(60))
+			settings := admitting(60)
+			settings.PassTTLSeconds = 60
+			r := newRoom(t, 1, settings)
 			s := r.servers[0]
 			places := r.join(s, 8)
 			p := places[0]

@@ -35,10 +35,9 @@ type ending struct {
 // departure is a departure that this server saw.
 type departure struct {
 	line.Departure
-	// expiresAtMillis and aheadMillis are set if the visitor was admitted: see line.Answer. local: this server admitted
-	// the visitor by itself.
-	expiresAtMillis, aheadMillis int64
-	local                        bool
+	// aheadMillis is that of the admission: see line.Answer. local: this server admitted the visitor by itself.
+	aheadMillis int64
+	local       bool
 	// atMillis is when that was, on the registry's clock.
 	atMillis int64
 }
@@ -46,7 +45,7 @@ type departure struct {
 // admission returns the answer to a visitor with the place who asks again after an admission; ok is false if the
 // visitor left, or if the pass has expired at nowMillis on the zone's clock.
 func (d *departure) admission(p line.Place, nowMillis int64) (a line.Told, ok bool) {
-	if d.expiresAtMillis <= nowMillis {
+	if d.ExpiresAtMillis <= nowMillis {
 		return line.Told{}, false
 	}
 	if p.ArrivedAtMicros == 0 { // of one who joins again
@@ -54,7 +53,7 @@ func (d *departure) admission(p line.Place, nowMillis int64) (a line.Told, ok bo
 	}
 	p.DueMillis = 0
 	return line.Told{Local: d.local, Answer: line.Answer{
-		Status: line.AdmittedBefore, Place: p, AdmittedAtMillis: d.AdmittedAtMillis, ExpiresAtMillis: d.expiresAtMillis,
+		Status: line.AdmittedBefore, Place: p, AdmittedAtMillis: d.AdmittedAtMillis, ExpiresAtMillis: d.ExpiresAtMillis,
 		AheadMillis: d.aheadMillis,
 	}}, true
 }
@@ -68,7 +67,7 @@ func (ds *departures) add(d departure) {
 		return // asked again
 	}
 	if was.AdmittedAtMillis > d.AdmittedAtMillis {
-		d.AdmittedAtMillis, d.expiresAtMillis, d.aheadMillis, d.local = was.AdmittedAtMillis, was.expiresAtMillis, was.aheadMillis, was.local
+		d.AdmittedAtMillis, d.ExpiresAtMillis, d.aheadMillis, d.local = was.AdmittedAtMillis, was.ExpiresAtMillis, was.aheadMillis, was.local
 	}
 	if ds.byID == nil {
 		ds.byID = make(map[line.ID]departure)
@@ -122,11 +121,17 @@ func (ds *departures) upTo(millis, told int64) (list []line.Departure, more bool
 	return list, more
 }
 
-// prune forgets the departures before a time on the registry's clock.
-func (ds *departures) prune(beforeMillis int64) {
+// prune forgets the oldest departures, up to the first that matters: one that was not before a time on the registry's
+// clock, or whose pass is good at nowMillis on the zone's clock.
+func (ds *departures) prune(beforeMillis, nowMillis int64) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	for len(ds.order) > 0 && ds.order[0].atMillis < beforeMillis {
+	for len(ds.order) > 0 {
+		oldest := ds.order[0]
+		d := ds.byID[oldest.id]
+		if oldest.atMillis >= beforeMillis || d.atMillis == oldest.atMillis && d.ExpiresAtMillis > nowMillis {
+			break
+		}
 		ds.dropOldest()
 	}
 	if len(ds.order) == 0 {
@@ -167,7 +172,7 @@ func (r *Registry) tell(ctx context.Context, z *Zone) error {
 	case upTo == 0:
 		// Nothing is forgotten during an outage. After it, the tokens of visitors who departed just before it pass
 		// for as fresh as the tokens of those who waited.
-		z.departures.prune(z.stoodAt.Load() - window.DepartureMatters(*z.settings.Load(), seenWithin).Milliseconds())
+		z.departures.prune(z.stoodAt.Load()-window.DepartureMatters(*z.settings.Load(), seenWithin).Milliseconds(), now)
 		return nil
 	}
 	before := z.outside.Load()
@@ -236,8 +241,8 @@ func (z *Zone) departed(a *line.Answer, local bool) {
 	p.ArrivedAtMicros = max(p.ArrivedAtMicros, z.lastArrival.Load())
 	p.Epoch, p.DueMillis = z.epoch.Load(), 0
 	z.departures.add(departure{
-		Departure:       line.Departure{Place: p, AdmittedAtMillis: a.AdmittedAtMillis},
-		expiresAtMillis: a.ExpiresAtMillis, aheadMillis: a.AheadMillis, local: local, atMillis: z.registry.Millis(),
+		Departure:   line.Departure{Place: p, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis},
+		aheadMillis: a.AheadMillis, local: local, atMillis: z.registry.Millis(),
 	})
 	if local {
 		z.outside.Add(1)

@@ -183,7 +183,7 @@ func TestDeparturesAreBounded(t *testing.T) {
 	add('a', 0)
 	add('b', 1_000)
 	add('a', 2_000) // joined anew, and left again
-	ds.prune(1_001)
+	ds.prune(1_001, 0)
 	if all, _ := ds.upTo(math.MaxInt64, 0); len(all) != 1 || all[0].Place.ID != idOf('a') {
 		t.Errorf("remembered %+v, want a", all)
 	}
@@ -194,9 +194,24 @@ func TestDeparturesAreBounded(t *testing.T) {
 	if all, _ := ds.upTo(math.MaxInt64, 0); len(all) != maxDepartures {
 		t.Errorf("%d are remembered, at most %d", len(all), maxDepartures)
 	}
-	ds.prune(3_600_000)
+	ds.prune(3_600_000, 0)
 	if ds.byID != nil || ds.order != nil {
 		t.Error("memory is not given back")
+	}
+}
+
+// TestGoodPassesAreRemembered: whatever the zone's time to live has become, and whoever departed since.
+func TestGoodPassesAreRemembered(t *testing.T) {
+	var ds departures
+	p := line.Place{ID: idOf('a'), ArrivedAtMicros: 1}
+	ds.add(departure{Departure: line.Departure{Place: p, AdmittedAtMillis: 1_000, ExpiresAtMillis: 3_601_000}, atMillis: 5})
+	ds.add(departure{Departure: line.Departure{Place: line.Place{ID: idOf('b')}}, atMillis: 6})
+	ds.prune(3_000_000, 3_600_999)
+	if d, ok := ds.find(p); !ok || d.ExpiresAtMillis != 3_601_000 {
+		t.Errorf("%+v is remembered of a good pass", d)
+	}
+	if ds.prune(3_000_000, 3_601_000); len(ds.byID) != 0 {
+		t.Errorf("%d are remembered, whose passes have expired", len(ds.byID))
 	}
 }
 

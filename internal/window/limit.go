@@ -258,10 +258,10 @@ func Silent(dueMillis, stoodMillis int64, s zone.Settings) bool {
 	return dueMillis+s.IdleTimeoutSeconds*1000 < stoodMillis
 }
 
-// DepartureMatters is for how long a departure has to be remembered: as long as the pass is good, and as long as a token
-// of the place may pass for fresh for a server that last heard of the line ago before.
+// DepartureMatters is for how long a departure has to be remembered, whose pass is not good: as long as a token of the
+// place may pass for fresh for a server that last heard of the line ago before.
 func DepartureMatters(s zone.Settings, ago time.Duration) time.Duration {
-	return max(s.IdleTimeout()+MaxPeriodMillis*time.Millisecond+ago, s.PassTTL())
+	return s.IdleTimeout() + MaxPeriodMillis*time.Millisecond + ago
 }
 
 // Epoch is the epoch of a zone's data that begin at nowMicros, in Unix microseconds: the Unix second, at least 1. 32 bits

@@ -86,7 +86,8 @@ var Table = setting.Table[Settings]{
 		Label: "Life of a pass", Hint: "Seconds in which one who was admitted may enter the service, 10 to 86400.",
 		Means:  func(s Settings) string { return "how long a pass is good for: " + setting.Span(s.PassTTL()) },
 		Column: "PASS",
-		Choose: "from being let in to the first request to the service; the log of admissions is kept as long. 10-86400",
+		Choose: "from being let in to the first request to the service; the log of admissions is kept as long. A change concerns only " +
+			"those who are let in from then on. Above 2700 it is rounded up to whole minutes. 10-86400",
 	},
 	{
 		Name: "maxWaiting", At: func(s *Settings) any { return &s.MaxWaiting },

@@ -115,7 +115,7 @@ type Settings struct {
 	Burst int64
 	// IdleTimeoutSeconds is how long a visitor may be silent, 5-3600 s.
 	IdleTimeoutSeconds int64
-	// PassTTLSeconds is how long a pass is good for, 10-86400 s.
+	// PassTTLSeconds is how long a pass is good for, 10-86400 s. See PassTTL.
 	PassTTLSeconds int64
 	// MaxWaiting refuses newcomers at this many waiting. 0 sets no bound.
 	MaxWaiting int64
@@ -181,8 +181,17 @@ func (s Settings) IdleTimeout() time.Duration {
 	return time.Duration(s.IdleTimeoutSeconds) * time.Second
 }
 
-// PassTTL is how long a pass is good for.
-func (s Settings) PassTTL() time.Duration { return time.Duration(s.PassTTLSeconds) * time.Second }
+// passTTLExact is up to which time to live a store keeps a pass's to the second; see lua/line/include/expiry.lua.
+const passTTLExact = 45 * time.Minute
+
+// PassTTL is how long a pass is good for: what PassTTLSeconds says, above 45 minutes rounded up to whole minutes.
+func (s Settings) PassTTL() time.Duration {
+	ttl := time.Duration(s.PassTTLSeconds) * time.Second
+	if ttl > passTTLExact {
+		ttl = (ttl + time.Minute - 1).Truncate(time.Minute)
+	}
+	return ttl
+}
 
 // Session is how long a session at the gate lasts.
 func (s Settings) Session() time.Duration { return time.Duration(s.SessionSeconds) * time.Second }

@@ -38,7 +38,7 @@ local settings = redis.call('HGET', ZONE, 'json')
 -- What is left, for a zone of that name that is made within the minute: where its
 -- clock and its arrivals go on, and window.Rates.Remains.
 local newest = redis.call('ZREVRANGE', LOG, 0, 0, 'WITHSCORES')
-newest = max(z.lost_at, tonumber(newest[2] or 0))
+newest = max(z.lost_at, floor(newest[2] or 0))
 local minute = tick(z, ARGV[1]) - MINUTE
 local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
 local lost_window, logged_window = since(z, max(newest - z.window, minute))

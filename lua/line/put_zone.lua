@@ -24,7 +24,6 @@
 --          4 the zone's data is of a newer format
 
 --@include zone
---@include lifetime
 --@include loss
 --@include record
 
@@ -44,7 +43,7 @@ if ARGV[3] ~= '' and before ~= ARGV[3] then
   return 3
 end
 if created then
-  z = { was = {}, ttls = '', peak = '' }
+  z = { was = {}, peak = '' }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = 0
   end
@@ -58,10 +57,7 @@ if missing == 2 then
   redis.call('HDEL', ZONE, 'deleted')
 elseif not created or ARGV[2] == 'restore' then
   -- A new zone's clock begins with its first visitor.
-  local now = tick(z, ARGV[1])
-  if not created and z.ttl ~= tonumber(ARGV[9]) then
-    replace_ttl(z, tonumber(ARGV[9]), now)
-  end
+  tick(z, ARGV[1])
 end
 if created and missing ~= 2 then
   z.epoch = epoch_of(time(ARGV[1]))

@@ -3,9 +3,9 @@
 --
 -- KEYS[1..9]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
--- ARGV[2..]   four for each departure, at most 1,000 of them: the id (8 bytes), the
+-- ARGV[2..]   five for each departure, at most 1,000 of them: the id (8 bytes), the
 --             arrival in decimal microseconds, the epoch, and when the visitor was
---             admitted, in ms; 0 if it left
+--             admitted and the pass expires, in ms; both 0 if it left
 --
 -- Returns  0 done, 1 zone unknown, 2 zone deleted, 4 its data is of a newer format
 --
@@ -13,7 +13,7 @@
 -- good; of several of one visitor, the latest. O(log n) a departure. Run twice, the second changes nothing.
 
 --@include zone
---@include lifetime
+--@include expiry
 --@include begin
 
 local z, missing = load_zone(ZONE)
@@ -22,8 +22,8 @@ if not z then
 end
 local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
 local t = begin(z, r, ARGV[1])
-for i = 2, #ARGV, 4 do
-  local id, arrived, at = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
+for i = 2, #ARGV, 5 do
+  local id, arrived, at, expires = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4])
   if same_data(z, t, tonumber(ARGV[i + 2])) then
     local stands = redis.call('ZSCORE', LINE, id)
     if stands and joined_at(id, stands) > arrived then
@@ -32,10 +32,9 @@ for i = 2, #ARGV, 4 do
       local rank = stands and redis.call('ZRANK', LINE, id)
       forget(z, t, id, arrived, rank and rank < t.released)
     end
-    local known = tonumber(redis.call('ZSCORE', LOG, id) or 0)
-    if at > known and at <= t.now and expires(z, at) > t.now then
+    if at > admission(redis.call('ZSCORE', LOG, id)) and at <= t.now and expires > t.now then
       keep_earlier(t, id)
-      redis.call('ZADD', LOG, string.format('%.0f', at), id)
+      redis.call('ZADD', LOG, log_score(at, expires - at), id)
       z.has_log = 1
     end
   end

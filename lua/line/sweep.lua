@@ -90,11 +90,10 @@ end
 z.swept_to = at < BUCKETS and at or 0
 
 local old = trim(z, t)
-if further == 0 and old > TRIM then
+if further == 0 and old == TRIM then
   further = BUCKETS + 1 + t.waiting -- nobody is there: once more, while there is more of the log to forget
 end
 z.swept = z.swept + removed
-prune_ttls(z, t.now)
 z.has_log, z.has_marks = redis.call('EXISTS', LOG), redis.call('EXISTS', MARKS)
 save(z, r, t)
 return { 0, further, examined, removed }

@@ -40,7 +40,7 @@ func (m *model) clone() *model {
 	for i, v := range m.waiting {
 		c.waiting[i] = new(*v)
 	}
-	c.log, c.waits, c.gone, c.ttls = slices.Clone(m.log), slices.Clone(m.waits), slices.Clone(m.gone), slices.Clone(m.ttls)
+	c.log, c.waits, c.gone = slices.Clone(m.log), slices.Clone(m.waits), slices.Clone(m.gone)
 	return &c
 }
 

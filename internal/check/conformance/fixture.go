@@ -88,7 +88,7 @@ func (w *fixture) told(call string, want line.Answer, ask func(store.Store) (lin
 func (w *fixture) saw(a line.Answer) {
 	switch a.Status {
 	case line.Admitted, line.AdmittedBefore:
-		w.sawDepart(a.Place.ID, a.AdmittedAtMillis)
+		w.sawDepart(a)
 	case line.Waiting:
 		for i, d := range w.departed {
 			if d.Place.ID == a.Place.ID {
@@ -107,16 +107,16 @@ func (w *fixture) hasDeparted(p line.Place) bool {
 
 // sawDepart: as a server notes it, which knows the newest arrival but not whether the
 // token that it was shown is the visitor's newest.
-func (w *fixture) sawDepart(id line.ID, admittedAt int64) {
-	p := line.Place{ID: id, ArrivedAtMicros: w.model.last, Epoch: w.model.epoch}
-	w.departed = append(w.departed, line.Departure{Place: p, AdmittedAtMillis: admittedAt})
+func (w *fixture) sawDepart(a line.Answer) {
+	p := line.Place{ID: a.Place.ID, ArrivedAtMicros: w.model.last, Epoch: w.model.epoch}
+	w.departed = append(w.departed, line.Departure{Place: p, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis})
 }
 
 func (w *fixture) leave(p line.Place) {
 	w.t.Helper()
 	w.model.begin(w.raw())
 	w.model.leave(p)
-	w.sawDepart(p.ID, 0)
+	w.sawDepart(line.Answer{Place: p})
 	w.all("leave", func(s store.Store) error { return s.Leave(w.t.Context(), w.zoneID, p) })
 }
 

@@ -47,14 +47,7 @@ type model struct {
 	healed      bool
 	// failedOver: the store has begun to run on another node, and has not noticed yet.
 	failedOver bool
-
-	// ttls are those that were changed, the oldest first: a pass lives as long as was
-	// set when its millisecond began.
-	ttls []lifetime
 }
-
-// lifetime: who was admitted before the time has a pass for so long. Milliseconds.
-type lifetime struct{ before, ttl int64 }
 
 type visitor struct {
 	line.Place       // with a score if it was drawn
@@ -120,9 +113,6 @@ func (m *model) tick(rawMicros int64) {
 // change is an operator's.
 func (m *model) change(s zone.Settings, rawMicros int64) {
 	m.tick(rawMicros)
-	if s.PassTTLSeconds != m.settings.PassTTLSeconds {
-		m.ttls = append(m.ttls, lifetime{m.now + 1, m.settings.PassTTLSeconds * 1000})
-	}
 	force := s.InForce()
 	m.settings, m.mode, m.rates = s, force.Mode, window.RatesOf(force)
 }
@@ -301,7 +291,7 @@ func (m *model) recall(d line.Departure) {
 	} else {
 		m.gone = append(m.gone, d.Place)
 	}
-	e := admission{d.Place.ID, d.AdmittedAtMillis, m.expires(d.AdmittedAtMillis)}
+	e := admission{d.Place.ID, d.AdmittedAtMillis, d.ExpiresAtMillis}
 	known := slices.ContainsFunc(m.log, func(e admission) bool { return e.id == d.Place.ID && e.at >= d.AdmittedAtMillis })
 	if d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= m.now && e.expires > m.now && !known {
 		m.log = append(m.log, e)
@@ -331,7 +321,7 @@ func (m *model) wait(v *visitor, token line.Place) line.Answer {
 
 func (m *model) admit(token line.Place) line.Answer {
 	m.forget(token)
-	expires := m.expires(m.now)
+	expires := m.now + m.settings.PassTTL().Milliseconds()
 	m.log = append(m.log, admission{token.ID, m.now, expires})
 	m.totals.Admitted++
 	_, inSecond := m.lostAndLogged(window.SecondMillis)
@@ -345,15 +335,6 @@ func (m *model) admit(token line.Place) line.Answer {
 	m.waits = append(m.waits, make([]int64, max(0, bucket+1-len(m.waits)))...)
 	m.waits[bucket]++
 	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: expires, AheadMillis: m.clock.AheadMillis(m.now)}
-}
-
-func (m *model) expires(at int64) int64 {
-	for _, was := range m.ttls {
-		if at < was.before {
-			return at + was.ttl
-		}
-	}
-	return at + m.settings.PassTTLSeconds*1000
 }
 
 func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {

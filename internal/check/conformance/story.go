@@ -145,7 +145,7 @@ func (r reply) enters() {
 	now := r.State.NowMillis
 	r.is(line.Answer{
 		Status: line.Admitted, Restored: r.Restored,
-		AdmittedAtMillis: now, ExpiresAtMillis: now + r.s.model.settings.PassTTLSeconds*1000,
+		AdmittedAtMillis: now, ExpiresAtMillis: now + r.s.model.settings.PassTTL().Milliseconds(),
 	})
 }
 

@@ -161,7 +161,7 @@ func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
 		}
 	}
 	if now.PassTTLSeconds != was.PassTTLSeconds {
-		s.Add("Passes of those who are let in from now on are good for %s.", seconds(now.PassTTLSeconds))
+		s.Add("Passes of those who are let in from now on are good for %s.", seconds(int64(now.PassTTL()/time.Second)))
 	}
 	if now.OnStoreFailure != was.OnStoreFailure {
 		if now.OnStoreFailure == zone.FailureAdmit {

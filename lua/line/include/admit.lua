@@ -1,15 +1,15 @@
 -- admit: letting in, and knowing who was let in and when the next slot opens.
---@include lifetime
+--@include expiry
 --@include begin
 
 -- Outcomes, as line.Status has them.
 local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL, UNDRAWN = 0, 1, 2, 3, 4, 5, 6
 
--- admitted_at: when a visitor was let in, if its pass is still good.
-local function admitted_at(z, t, id)
-  local at = tonumber(redis.call('ZSCORE', LOG, id) or 0)
-  if at > 0 and expires(z, at) > t.now then
-    return at
+-- good_pass: when a visitor was let in and when its pass expires, if that is good.
+local function good_pass(t, id)
+  local at, expires = admission(redis.call('ZSCORE', LOG, id))
+  if expires > t.now then
+    return at, expires
   end
 end
 
@@ -29,7 +29,7 @@ local function admit(z, r, t, id, arrived, released)
   forget(z, t, id, arrived, released)
   keep_earlier(t, id)
   count_second(z, t)
-  redis.call('ZADD', LOG, t.now, id)
+  redis.call('ZADD', LOG, log_score(t.now, z.ttl), id)
   t.logged_second = t.logged_second + 1
   z.admitted, z.has_log = z.admitted + 1, 1
   local came = floor(arrived / 1000)
@@ -37,7 +37,7 @@ local function admit(z, r, t, id, arrived, released)
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
   t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
-  return ADMITTED, t.now, expires(z, t.now), 0
+  return ADMITTED, t.now, t.now + z.ttl, 0
 end
 
 -- slot: when the slot of a visitor with so many ahead opens, by the limit of one span.
@@ -56,7 +56,7 @@ local function slot(z, t, ahead, span, limit, lost, logged)
   j = j - lost
   if j < logged then
     local i = j - logged -- from the end of the log
-    return tonumber(redis.call('ZRANGE', LOG, i, i, 'WITHSCORES')[2]) + span + 1
+    return admission(redis.call('ZRANGE', LOG, i, i, 'WITHSCORES')[2]) + span + 1
   end
   return t.now + span + 1 + floor((j - logged) * span / max(1, limit))
 end

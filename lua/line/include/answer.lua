@@ -10,9 +10,9 @@
 local function answer(z, r, t, id, arrived, score, rank, due, epoch)
   local restored = 0
   if not rank then
-    local at = admitted_at(z, t, id)
+    local at, expires = good_pass(t, id)
     if at then
-      return BEFORE, at, expires(z, at), 0
+      return BEFORE, at, expires, 0
     end
     if not heals(z, r, t, id, arrived, due, epoch) then
       return NOBODY, 0, 0, 0

@@ -1,5 +1,5 @@
 -- idle: what a sweep does beside looking at the seen buckets.
---@include lifetime
+--@include trim
 --@include presence
 --@include place
 
@@ -28,7 +28,7 @@ local function seek_unseen(t, rank)
   return #some / 2
 end
 
--- trim forgets marks and admissions that nobody needs. It returns how many such admissions there were.
+-- trim forgets marks and admissions that nobody needs. It returns how many admissions, at most TRIM.
 local function trim(z, t)
   -- An empty line has no marks. Those who are released need none; but from the last
   -- of theirs on, the first of the others are counted.
@@ -38,12 +38,5 @@ local function trim(z, t)
     before = '(' .. (redis.call('ZREVRANGEBYSCORE', MARKS, edge, '-inf', 'LIMIT', 0, 1)[1] or 0)
   end
   redis.call('ZREMRANGEBYSCORE', MARKS, '-inf', before)
-
-  -- The minute's limit needs a minute of the log, repeated polls a pass's life.
-  local keep = max(MINUTE, longest_ttl(z))
-  local old = redis.call('ZCOUNT', LOG, '-inf', '(' .. string.format('%.0f', t.now - keep))
-  if old > 0 then
-    redis.call('ZREMRANGEBYRANK', LOG, 0, min(old, TRIM) - 1)
-  end
-  return old
+  return trim_log(t.now, TRIM)
 end

@@ -50,14 +50,14 @@ end
 local function join(z, r, t, score, ids, i, answers)
   local n, id = #answers, ids[i]
   local rank = redis.call('ZRANK', LINE, id)
-  local at = not rank and admitted_at(z, t, id)
+  local at, expires = good_pass(t, id)
   if rank then
     local stands = tonumber(redis.call('ZSCORE', LINE, id))
     local arrived = joined_at(id, stands)
     answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = answer(z, r, t, id, arrived, stands, rank)
     answers[n + 5] = arrived
   elseif at then
-    answers[n + 1], answers[n + 2], answers[n + 3] = BEFORE, at, expires(z, at)
+    answers[n + 1], answers[n + 2], answers[n + 3] = BEFORE, at, expires
     answers[n + 4], answers[n + 5] = 0, min(at * 1000, z.last_micros)
   else
     newcomer(z, r, t, ids, i, score, answers)

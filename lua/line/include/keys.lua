@@ -3,7 +3,7 @@
 --   KEYS[2]  zset  line   visitor id -> score, in microseconds: the arrival, or what a draw gave
 --   KEYS[3]  zset  live   live released visitor id -> score in the line
 --   KEYS[4]  zset  due    live released visitor id -> when expected, ms
---   KEYS[5]  zset  log    visitor id -> when admitted, ms
+--   KEYS[5]  zset  log    visitor id -> when admitted, ms, and for how long: see expiry.lua
 --   KEYS[6]  zset  departed  after a loss: visitor id -> newest arrival of a place that
 --                         must not be put back
 --   KEYS[7]  the common beginning of the keys of the buckets:

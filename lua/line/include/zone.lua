@@ -27,7 +27,7 @@ for _, total in ipairs(TOTALS) do
   FIELDS[#FIELDS + 1] = total
 end
 local NUMBERS = #FIELDS
-local WORDS, AT = { 'mode', 'run_id', 'deleted', 'ttls', 'format', 'peak' }, {}
+local WORDS, AT = { 'mode', 'run_id', 'deleted', 'format', 'peak' }, {}
 for i, word in ipairs(WORDS) do
   FIELDS[NUMBERS + i], AT[word] = word, NUMBERS + i
 end
@@ -46,7 +46,7 @@ local function load_zone(key)
   for i = 1, NUMBERS do
     z[FIELDS[i]] = tonumber(values[i] or 0)
   end
-  z.mode, z.run_id, z.ttls = values[AT.mode], values[AT.run_id], values[AT.ttls] or ''
+  z.mode, z.run_id = values[AT.mode], values[AT.run_id]
   z.peak = values[AT.peak] or ''
   if values[AT.deleted] then
     return nil, 2, z
@@ -63,7 +63,7 @@ local function save_zone(key, z)
       out[#out + 1], out[#out + 2] = FIELDS[i], string.format('%.0f', v)
     end
   end
-  local words = { run_id = z.run_id or '', ttls = z.ttls, format = tostring(FORMAT), peak = z.peak }
+  local words = { run_id = z.run_id or '', format = tostring(FORMAT), peak = z.peak }
   for _, word in ipairs(WORDS) do
     if words[word] and words[word] ~= (z.was[AT[word]] or '') then
       out[#out + 1], out[#out + 2] = word, words[word]
