@@ -28,7 +28,7 @@
 //	{:limits}:book  hash    the policies of limits: their version, all as JSON
 //	{:limits}:audit list    changes of the policies as JSON, the newest first, 200
 //
-//	{spent:key}     string  when and by whom a pass or a ticket was used; see line/spend.lua
+//	{spent:key}     string  until when and by whom a pass or a ticket is spent; see line/spend.lua
 //
 // What a client has taken of a limit, each with a time to live of its own:
 //

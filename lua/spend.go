@@ -21,7 +21,7 @@ func (s *Store) Spend(ctx context.Context, key, by string, life time.Duration) (
 	defer cancel()
 	who := store.SpendIDOf(by)
 	reply, err := s.run(ctx, spendScript, []string{s.spentKey(key)}, s.clock(), string(who[:]), min(life, store.MaxSpendLife).Milliseconds(),
-		store.SpendRepeatable.Milliseconds(), store.SpendRepeats, (store.SpendSetBack + s.linger).Milliseconds())
+		(store.SpendSetBack + s.linger).Milliseconds())
 	if err != nil {
 		return false, err
 	}

@@ -175,7 +175,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	polling := entry.New(visited, issuer, metrics).WithTickets(tickets)
-	pages, err := page.New(waiting, polling, visited)
+	pages, err := page.New(waiting, polling, visited, site.Inside(keys.tokens, time.Now))
 	if err != nil {
 		return err
 	}

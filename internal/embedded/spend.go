@@ -18,15 +18,14 @@ type spends struct {
 	ends map[int64][]store.SpendID
 	// tidied is the minute in which keys were last forgotten.
 	tidied int64
-	// journal has a record of each key that was spent: key and spender in hexadecimal, when it was spent and when its
-	// life ends, both in milliseconds. Nil without a directory.
+	// journal has a record of each key that was spent: key and spender in hexadecimal, and when its life ends, in
+	// milliseconds. Nil without a directory.
 	journal *journal
 }
 
 type spent struct {
-	by                    store.SpendID
-	atMillis, untilMillis int64
-	repeats               int
+	by          store.SpendID
+	untilMillis int64
 }
 
 const minuteMillis = 60_000
@@ -52,15 +51,11 @@ func (s *spends) decide(now int64, key, by store.SpendID, life time.Duration) (f
 	is, known := s.all[key]
 	switch {
 	case known && now < is.untilMillis:
-		if life <= 0 || is.by != by || now-is.atMillis >= store.SpendRepeatable.Milliseconds() || is.repeats == store.SpendRepeats {
-			return false, ""
-		}
-		is.repeats++
-		s.all[key] = is
+		return life > 0 && is.by == by, ""
 	case life > 0:
-		is = spent{by: by, atMillis: now, untilMillis: now + life.Milliseconds()}
+		is = spent{by: by, untilMillis: now + life.Milliseconds()}
 		s.keep(key, is)
-		record = fmt.Sprintf("%x %x %d %d", key, by, is.atMillis, is.untilMillis)
+		record = fmt.Sprintf("%x %x %d", key, by, is.untilMillis)
 	}
 	return true, record
 }
@@ -111,7 +106,7 @@ func (s *spends) take(records []string) {
 	for _, record := range records {
 		var key, by []byte
 		var is spent
-		_, err := fmt.Sscanf(record, "%x %x %d %d", &key, &by, &is.atMillis, &is.untilMillis)
+		_, err := fmt.Sscanf(record, "%x %x %d", &key, &by, &is.untilMillis)
 		if err == nil && len(key) == len(is.by) && len(by) == len(is.by) {
 			is.by = store.SpendID(by)
 			s.keep(store.SpendID(key), is)

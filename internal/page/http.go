@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	_ "embed" // the page's files
 	"encoding/hex"
 	"errors"
@@ -39,6 +40,7 @@ type HTTP struct {
 	wait    *wait.Service
 	entry   *entry.Service
 	zones   Zones
+	inside  func(zoneID string, header http.Header) bool
 	locales *locales
 	page    *template.Template
 }
@@ -52,9 +54,9 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-// New returns the page, which joins by w and polls by e. An error means that the program's own
-// texts or template are broken.
-func New(w *wait.Service, e *entry.Service, zones Zones) (*HTTP, error) {
+// New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
+// error means that the program's own texts or template are broken.
+func New(w *wait.Service, e *entry.Service, zones Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
 	l, err := readLocales(localeFiles)
 	if err != nil {
 		return nil, err
@@ -63,7 +65,7 @@ func New(w *wait.Service, e *entry.Service, zones Zones) (*HTTP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	return &HTTP{wait: w, entry: e, zones: zones, locales: l, page: t}, nil
+	return &HTTP{wait: w, entry: e, zones: zones, inside: inside, locales: l, page: t}, nil
 }
 
 // Get answers GET /wait/:zoneId. It polls the place in the cookie, or joins if there is none.
@@ -80,7 +82,7 @@ func (h *HTTP) Get(c echo.Context) error {
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
-	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TokenParameter) || q.Has(TicketParameter) {
+	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TicketParameter) {
 		return h.reseat(c, zoneID, q)
 	}
 	settings, err := h.zones.Zone(ctx, zoneID)
@@ -88,7 +90,18 @@ func (h *HTTP) Get(c echo.Context) error {
 		return h.show(c, h.view(c, zone.Settings{ZoneID: zoneID}, nil, err, ""))
 	}
 	seat := readCookie(c, zoneID)
-	cookieless := seat.client == "" && c.QueryParam(reloadedParameter) != ""
+	switch {
+	case c.QueryParam(CookielessParameter) != "":
+		return h.show(c, h.without(c, settings, target(c.QueryParam("to"), settings.Sites)))
+	case h.inside(zoneID, c.Request().Header):
+		return lead(c, target(c.QueryParam("to"), settings.Sites))
+	case seat.client == "":
+		writeKey(c)
+		if c.QueryParam(reloadedParameter) == "" {
+			return lead(c, with(c, reloadedParameter))
+		}
+		return h.show(c, h.without(c, settings, ""))
+	}
 	a, err := h.ask(ctx, c, settings, &seat)
 	v := h.view(c, settings, &a, err, "")
 	if err == nil {
@@ -96,13 +109,33 @@ func (h *HTTP) Get(c echo.Context) error {
 	}
 	seat.write(c, zoneID)
 	if v.Go != "" {
-		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-		return c.Redirect(http.StatusSeeOther, string(v.Go))
+		return lead(c, string(v.Go))
 	}
-	if v.Reloaded = with(c, reloadedParameter); cookieless {
-		v.Keep = v.text("cookies")
-	}
+	v.Reloaded = with(c, reloadedParameter)
 	return h.show(c, v)
+}
+
+// lead leads the browser to an address.
+func lead(c echo.Context, to string) error {
+	header := c.Response().Header()
+	header.Set(echo.HeaderCacheControl, "no-store")
+	header.Set("Referrer-Policy", "no-referrer")
+	return c.Redirect(http.StatusSeeOther, to)
+}
+
+// without returns what a browser sees that keeps no cookies. It has no place: each time that it loads the page it would have
+// another. Its script takes one, and gives it up with the page. If enter is not "", it has been let in already, and needs nothing but cookies.
+func (h *HTTP) without(c echo.Context, settings zone.Settings, enter string) *view {
+	accept := accepted(c.Request())
+	v := &view{
+		locale: h.locales.choose(accept), settings: settings, State: cookieless, status: http.StatusForbidden,
+		Go: template.URL(enter), Again: with(c, AgainParameter), // target has checked it
+	}
+	if enter == "" {
+		v.status, v.RefreshSeconds, v.Reloaded, v.Data.PollAfter = http.StatusOK, cookielessSeconds, with(c, reloadedParameter), 1
+	}
+	v.finish(accept)
+	return v
 }
 
 // view returns what the page shows after a join or a poll, which was answered with a or err. shown is the range that the
@@ -117,7 +150,7 @@ func (h *HTTP) view(c echo.Context, settings zone.Settings, a *answer.Answer, er
 		}
 	case a.CanEnter():
 		v.State, v.Text = turn, v.text("turnText", "duration", v.duration(settings.PassTTL()))
-		v.Go = template.URL(withPass(target(c.QueryParam("to"), settings.Sites), a.Pass)) // target has checked it
+		v.Go = template.URL(WithPass(target(c.QueryParam("to"), settings.Sites), a.Pass)) // target has checked it
 	default:
 		v.waiting(a, shown, accept)
 	}
@@ -236,10 +269,7 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, 
 			return a, err
 		}
 		// The token is another installation's, or signed with an old secret; or its admission has expired.
-		s.token, s.used = "", false
-	}
-	if s.client == "" {
-		*s = newSeat()
+		*s = s.next()
 	}
 	return h.join(ctx, c, settings, wait.Newcomer{
 		ZoneID: settings.ZoneID, ClientID: s.client, ClientAgent: clientAgent, Ticket: readTicket(c, settings.ZoneID),
@@ -344,20 +374,42 @@ func (s *seat) waits() bool { return s.token != "" && !s.used }
 // The query parameters of links to the page, besides `to`. The page acts on the first three
 // once, and then redirects to its address without them.
 const (
-	// AgainParameter asks for a new place. It replaces the one in the cookie, unless that may still be in the line.
+	// AgainParameter asks for a new place. It replaces the one in the cookie, unless that may still be in the line, or has a
+	// pass that is good.
 	AgainParameter = "again"
-	// TokenParameter hands over a place that was taken for the visitor: a token of the zone. A
-	// visitor who has a place already keeps that one, since it is older.
-	TokenParameter = "token"
+	// RefusedParameter goes with AgainParameter: what Refused returns for a pass that the gate did not take.
+	RefusedParameter = "refused"
 	// TicketParameter hands over a ticket, which is then kept in a cookie of its own: see package ticket.
 	TicketParameter = "ticket"
 	// reloadedParameter is in the address at which a browser without scripts loads the page again. A browser that
 	// then comes without the cookie keeps no cookies.
 	reloadedParameter = "reloaded"
-	// handover is how old a place may be that is handed over: enough for a redirect on a slow network,
-	// with clocks that differ, and too short for others to use the place of a visitor who posts the link.
-	handover = time.Minute
+	// CookielessParameter says that the gate gave the browser a cookie, which did not come back. The address in `to` has the
+	// pass, which was not used.
+	CookielessParameter = "cookieless"
 )
+
+// cookielessSeconds is after how long a browser without scripts tries again whether it keeps cookies.
+const cookielessSeconds = 30
+
+// Refused returns what the page is told of a pass that the gate did not take, by which it knows the pass and nobody gets it.
+func Refused(pass string) string {
+	sum := sha256.Sum256([]byte(pass))
+	return hex.EncodeToString(sum[:8])
+}
+
+// keyPrefix begins the name of a cookie of a minute, by which a browser gets its clientId before it joins. The clientId follows in
+// the name. So tabs that are opened together get cookies that do not replace one another, and all of them use the first one:
+// browsers send cookies in the order in which they got them.
+const keyPrefix = "waitingroom_client-"
+
+// writeKey gives a browser a new clientId.
+func writeKey(c echo.Context) {
+	c.SetCookie(&http.Cookie{
+		Name: keyPrefix + randomHex(), Value: "1", Path: c.Request().URL.Path, MaxAge: 60,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",
+	})
+}
 
 // ticketPrefix begins the name of the ticket's cookie; the zone follows. It differs from cookiePrefix
 // in a character before the zone, so no zone's name makes the two names equal.
@@ -372,8 +424,11 @@ func readTicket(c echo.Context, zoneID string) string {
 	return cookie.Value
 }
 
-// newSeat returns the seat of a browser that has no cookie: a new clientId, and no token.
-func newSeat() seat { return seat{client: randomHex()} }
+// next returns the seat after s: a clientId that follows from s, so that tabs get the same one, and no token.
+func (s *seat) next() seat {
+	sum := sha256.Sum256([]byte(s.client + "." + s.token))
+	return seat{client: hex.EncodeToString(sum[:clientBytes])}
+}
 
 // randomHex returns clientBytes random bytes.
 func randomHex() string {
@@ -382,17 +437,14 @@ func randomHex() string {
 	return hex.EncodeToString(id)
 }
 
-// reseat does what AgainParameter, TokenParameter and TicketParameter ask for. Anybody can post a link
-// with these, so none of them takes away a place that waits.
+// reseat does what AgainParameter and TicketParameter ask for. Anybody can post a link with these, so none of them takes away a
+// place that waits or a pass that is good.
 func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	s := readCookie(c, zoneID)
-	if s.client == "" || q.Has(AgainParameter) && !h.waits(c.Request().Context(), zoneID, s) {
-		s = newSeat()
+	if s.token != "" && q.Has(AgainParameter) && !h.keeps(c.Request().Context(), zoneID, s, q.Get(RefusedParameter)) {
+		s = s.next()
+		s.write(c, zoneID)
 	}
-	if tok := q.Get(TokenParameter); !s.waits() && h.wait.TakenWithin(zoneID, tok, handover) {
-		s.token, s.used = tok, false
-	}
-	s.write(c, zoneID)
 	shown := q.Get(TicketParameter)
 	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(c.Request().Context(), zoneID, shown, readTicket(c, zoneID)) {
 		c.SetCookie(&http.Cookie{
@@ -402,38 +454,35 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	}
 	q.Del(TicketParameter)
 	q.Del(AgainParameter)
-	q.Del(TokenParameter)
-	header := c.Response().Header()
-	header.Set(echo.HeaderCacheControl, "no-store")
-	header.Set("Referrer-Policy", "no-referrer")
-	return c.Redirect(http.StatusSeeOther, "?"+q.Encode())
+	q.Del(RefusedParameter)
+	return lead(c, "?"+q.Encode())
 }
 
-// waits reports whether the visitor of the seat may still be in the line. It says so, too, if the store cannot be asked.
-func (h *HTTP) waits(ctx context.Context, zoneID string, s seat) bool {
-	if !s.waits() {
-		return false
-	}
+// keeps reports whether the seat may still be of use: in the line, or for a pass that is not the refused one. It says so, too, if the
+// store cannot be asked.
+func (h *HTTP) keeps(ctx context.Context, zoneID string, s seat, refused string) bool {
 	a, err := h.entry.Poll(ctx, zoneID, s.token)
 	if err == nil {
-		return !a.CanEnter()
+		return !a.CanEnter() || Refused(a.Pass) != refused
 	}
 	return !errors.Is(err, entry.ErrGone) && !errors.Is(err, token.ErrInvalid)
 }
 
-// readCookie reads the place's cookie. A cookie that has another form than write gives it counts
+// readCookie reads the place's cookie, or else the first one of writeKey. A cookie that has another form than write gives it counts
 // as none.
 func readCookie(c echo.Context, zoneID string) (s seat) {
-	cookie, err := c.Cookie(cookiePrefix + zoneID)
-	if err != nil {
-		return seat{}
+	if cookie, err := c.Cookie(cookiePrefix + zoneID); err == nil {
+		if client, token, ok := strings.Cut(cookie.Value, "."); ok && len(client) == 2*clientBytes {
+			token, _, used := strings.Cut(token, ".")
+			return seat{client: client, token: token, used: used}
+		}
 	}
-	client, token, ok := strings.Cut(cookie.Value, ".")
-	if !ok || len(client) != 2*clientBytes {
-		return seat{}
+	for _, cookie := range c.Cookies() {
+		if client, ok := strings.CutPrefix(cookie.Name, keyPrefix); ok && len(client) == 2*clientBytes {
+			return seat{client: client}
+		}
 	}
-	token, _, used := strings.Cut(token, ".")
-	return seat{client: client, token: token, used: used}
+	return seat{}
 }
 
 // write sets the cookie, on the page's own path. page.js writes it in the same form.

@@ -33,7 +33,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-const zoneID = "SALE"
+const (
+	zoneID     = "SALE"
+	cookieName = "waitingroom-" + zoneID
+)
 
 // room is a page over real services on the embedded store, whose clock the test moves.
 type room struct {
@@ -41,6 +44,8 @@ type room struct {
 	t    testing.TB
 	now  time.Time
 	away error // what the store answers polls and joins instead
+	// inside is the zone in which each browser is inside.
+	inside string
 	// told adds to an answer what a registry adds.
 	told  func(*line.Told)
 	wait  *wait.Service
@@ -63,7 +68,7 @@ func newRoom(t testing.TB, perMinute int64) *room {
 	issuer := answer.NewIssuer(tokens, passes).WithZones(r.settings)
 	r.wait = wait.New(r, nil, tokens, issuer, unmetered{}, func() time.Time { return r.now })
 	r.entry = entry.New(r, issuer, unmetered{})
-	h, err := page.New(r.wait, r.entry, r)
+	h, err := page.New(r.wait, r.entry, r, r.isInside)
 	must(t, err)
 	r.echo = echo.New()
 	r.echo.GET("/wait/:zoneId", h.Get)
@@ -80,6 +85,8 @@ func (r *room) settings(id string) *zone.Settings {
 	}
 	return &s
 }
+
+func (r *room) isInside(zoneID string, _ http.Header) bool { return zoneID == r.inside }
 
 func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
 	if r.away != nil {
@@ -193,9 +200,14 @@ func (b *browser) ask(method, path string) *httptest.ResponseRecorder {
 	return w
 }
 
+// get opens the page. A browser without a cookie is led to it with one.
 func (b *browser) get(query string) *httptest.ResponseRecorder {
 	b.room.t.Helper()
-	return b.ask(http.MethodGet, "/wait/"+zoneID+query)
+	w := b.ask(http.MethodGet, "/wait/"+zoneID+query)
+	if to := w.Header().Get("Location"); strings.HasPrefix(to, "?") && strings.Contains(to, "reloaded=1") {
+		return b.ask(http.MethodGet, "/wait/"+zoneID+to)
+	}
+	return w
 }
 
 // shows checks the status, and that the page has these texts.
@@ -214,29 +226,85 @@ func shows(t *testing.T, w *httptest.ResponseRecorder, status int, texts ...stri
 // refresh returns in how many seconds a browser without the script loads the page again.
 const refresh = `<noscript><meta http-equiv="refresh" content="`
 
-// TestWithoutCookies: a browser that keeps no cookies keeps no place, and the page says so.
+// TestWithoutCookies: a browser that keeps no cookies is told so, and takes no place that it would lose.
 func TestWithoutCookies(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
-	const says, promise = "This browser keeps no cookies", "your place is still yours"
 	at := regexp.MustCompile(`; url=([^"]+)"></noscript>`)
-	keeps, forgets := r.browser(), r.browser()
-	for _, b := range []*browser{keeps, forgets} {
-		w := b.get("?to=/x%3Fa=1%26b")
-		shows(t, w, http.StatusOK, promise)
-		clear(forgets.cookies)
-		for range 2 {
-			reload := at.FindStringSubmatch(w.Body.String())
-			if reload == nil {
-				t.Fatalf("the page is not loaded again:\n%s", w.Body)
+	for name, says := range map[string]string{"keeps": "The line is paused", "forgets": "This browser keeps no cookies"} {
+		b := r.browser()
+		w, address := b.ask(http.MethodGet, "/wait/"+zoneID+"?to=/x%3Fa=1%26b"), ""
+		for range 3 {
+			if name == "forgets" {
+				clear(b.cookies)
 			}
-			w = b.get(html.UnescapeString(reload[1]))
-			clear(forgets.cookies)
-			shows(t, w, http.StatusOK, map[bool]string{true: promise, false: says}[b == keeps])
-			if text := w.Body.String(); strings.Contains(text, `id="keep">`+says) == (b == keeps) {
-				t.Errorf("with cookies %t the page says:\n%s", b == keeps, text)
+			if reload := at.FindStringSubmatch(w.Body.String()); reload != nil {
+				address = html.UnescapeString(reload[1])
+			} else if address = w.Header().Get("Location"); w.Code != http.StatusSeeOther {
+				t.Fatalf("%s: the page is not loaded again: %d\n%s", name, w.Code, w.Body)
+			}
+			w = b.ask(http.MethodGet, "/wait/"+zoneID+address)
+			shows(t, w, http.StatusOK, "<h1 id=\"heading\" tabindex=\"-1\">"+says, "<script")
+		}
+	}
+	if n := r.waits(); n != 1 {
+		t.Errorf("%d wait", n)
+	}
+	// What the gate says of a browser that has been let in.
+	b := r.browser()
+	shows(t, b.get("?cookieless=1&to=/x%3Fwaiting_room_pass=a.b.c"), http.StatusForbidden, "This browser keeps no cookies", `href="/x?waiting_room_pass=a.b.c"`)
+	if w := b.get("?cookieless=1&to=/x"); strings.Contains(w.Body.String(), "<script") || r.waits() != 1 {
+		t.Errorf("it joins: %d wait", r.waits())
+	}
+}
+
+// TestTabsAtOnce: tabs that a browser opens together take one place, whatever answer comes first.
+func TestTabsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	const tabs = 10
+	for _, together := range []string{"first all are led", "each goes on by itself"} {
+		b := r.browser()
+		var got []*http.Cookie // as a browser sends them: those it has longest first
+		open := func(to string, kept []*http.Cookie) string {
+			clear(b.cookies)
+			req := httptest.NewRequest(http.MethodGet, "/wait/"+zoneID+to, nil)
+			for _, c := range kept {
+				req.AddCookie(c)
+			}
+			w := httptest.NewRecorder()
+			r.echo.ServeHTTP(w, req)
+			got = append(got, w.Result().Cookies()...)
+			return w.Header().Get("Location")
+		}
+		to := make([]string, tabs)
+		if together == "first all are led" {
+			for i := range tabs {
+				to[i] = open("?to=/x", nil)
+			}
+			for i := range tabs {
+				open(to[i], got[:tabs])
+			}
+		} else {
+			var led string
+			for range tabs { // all requests are sent before the first answer is here
+				led = open("?to=/x", nil)
+				open(led, got)
 			}
 		}
+	}
+	if n := r.waits(); n != 2 {
+		t.Errorf("%d places for two browsers", n)
+	}
+}
+
+// TestWhoIsInside: a visitor who is inside is led on, and takes no place.
+func TestWhoIsInside(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	r.inside = zoneID
+	if w := r.browser().get("?to=/cart"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/cart" || r.waits() != 0 {
+		t.Errorf("%d to %q, %d wait", w.Code, w.Header().Get("Location"), r.waits())
 	}
 }
 
@@ -392,17 +460,33 @@ func TestWhoComesBackAnotherDay(t *testing.T) {
 	shows(t, b.get("?to=/cart"), http.StatusOK, "You are in line", `<dd id="place">1</dd>`)
 }
 
-// TestAgainAfterThePassWasUsed: the place of the cookie would only give the same pass.
+// TestAgainAfterThePassWasUsed: the place of the cookie would only give the same pass. No link takes away a pass that is good.
 func TestAgainAfterThePassWasUsed(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 20)
 	b := r.browser()
-	first, same := b.get("?to=/cart"), b.get("?to=/cart")
-	b.get("?again=1&to=/cart")
-	other := b.get("?to=/cart")
-	if at := first.Header().Get("Location"); at == "" || same.Header().Get("Location") != at ||
-		other.Code != http.StatusSeeOther || other.Header().Get("Location") == at {
-		t.Errorf("first to %q, then to %q, then %d to %q", at, same.Header().Get("Location"), other.Code, other.Header().Get("Location"))
+	at := b.get("?to=/cart").Header().Get("Location")
+	_, given, _ := strings.Cut(at, page.PassParameter+"=")
+	for _, link := range []string{"?to=/cart", "?again=1&to=/cart", "?again=1&to=/cart&refused=" + page.Refused("another"), "?to=/cart&token=" + given} {
+		if w := b.get(link); w.Header().Get("Location") != at { // a link of somebody else
+			b.get(link)
+		}
+		if w := b.get("?to=/cart"); given == "" || w.Header().Get("Location") != at {
+			t.Errorf("%s: first to %q, then %d to %q", link, at, w.Code, w.Header().Get("Location"))
+		}
+	}
+	tab := &browser{room: r, cookies: map[string]*http.Cookie{cookieName: b.cookies[cookieName]}, header: b.header}
+	places := map[string]bool{}
+	for _, one := range []*browser{b, tab} { // two tabs are refused at once
+		one.get("?again=1&to=/cart&refused=" + page.Refused(given))
+		other := one.get("?to=/cart")
+		places[other.Header().Get("Location")] = true
+		if other.Code != http.StatusSeeOther || places[at] {
+			t.Errorf("first to %q, then %d to %q", at, other.Code, other.Header().Get("Location"))
+		}
+	}
+	if len(places) != 1 {
+		t.Errorf("two tabs took %d places", len(places))
 	}
 }
 
@@ -468,7 +552,7 @@ func (withoutSettings) Zone(context.Context, string) (zone.Settings, error) {
 func TestALinkWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	h, err := page.New(r.wait, r.entry, withoutSettings{})
+	h, err := page.New(r.wait, r.entry, withoutSettings{}, r.isInside)
 	must(t, err)
 	r.echo = echo.New()
 	r.echo.GET("/wait/:zoneId", h.Get)
@@ -479,53 +563,30 @@ func TestALinkWhileTheStoreIsAway(t *testing.T) {
 	shows(t, b.get("?to=/x"), http.StatusServiceUnavailable, "One moment, please", `"ticket":"alice"`)
 }
 
-// TestAPlaceHandedOver: the page goes on with the place that was taken for its visitor,
-// unless the visitor has an older one.
-func TestAPlaceHandedOver(t *testing.T) {
+// TestNoPlaceIsHandedOver: no address gives a visitor a place that somebody else can give up.
+func TestNoPlaceIsHandedOver(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
 	r.browser().get("")
-	join := func() string {
-		a, err := r.wait.Join(t.Context(), wait.Newcomer{ZoneID: zoneID})
-		must(t, err)
-		return a.Token
-	}
-	first, second := join(), join()
-	b := r.browser()
-	if w := b.get("?to=/cart&token=" + first); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "?to=%2Fcart" {
-		t.Fatalf("%d %v", w.Code, w.Header())
-	}
-	shows(t, b.get("?to=/cart"), http.StatusOK, `<dd id="place">1</dd>`)
-	b.get("?token=" + second)
-	shows(t, b.get(""), http.StatusOK, `<dd id="place">1</dd>`)
-	other := r.browser()
-	other.get("?token=made-up")
-	other.get("?token=%ff")
-	shows(t, other.get(""), http.StatusOK, `<dd id="place">3</dd>`)
-	r.set(func(s *zone.Settings) { s.PerMinute = 0 })
-	r.now = r.now.Add(time.Minute + time.Second)
-	late := r.browser()
-	late.get("?token=" + second) // a link that somebody has posted
-	shows(t, late.get(""), http.StatusOK, `<dd id="place">4</dd>`)
-}
-
-// TestATurnThatWasHandedOver: a visitor who closes the browser on the way to the shop, and comes back, still has the turn.
-func TestATurnThatWasHandedOver(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, 10)
-	r.browser().get("")
-	a, err := r.wait.Join(t.Context(), wait.Newcomer{ZoneID: zoneID})
+	planted, err := r.wait.Join(t.Context(), wait.Newcomer{ZoneID: zoneID})
 	must(t, err)
 	b := r.browser()
-	b.get("?to=/cart&token=" + a.Token)
+	b.get("?token=" + planted.Token + "&to=/cart")
+	must(t, r.wait.Leave(t.Context(), zoneID, planted.Token))
+	shows(t, b.get("?to=/cart"), http.StatusOK, "You are in line", `<dd id="place">1</dd>`)
+}
+
+// TestATurnComesBack: a visitor who closes the browser on the way to the shop, and comes back, still has the turn.
+func TestATurnComesBack(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 10)
+	r.browser().get("")
+	b := r.browser()
+	b.get("?to=/cart")
 	r.now = r.now.Add(7 * time.Second)
 	first, again := b.get("?to=/cart"), b.get("?to=/cart")
 	if at := first.Header().Get("Location"); at == "" || again.Header().Get("Location") != at {
 		t.Errorf("led to %q, then %d to %q", at, again.Code, again.Header().Get("Location"))
-	}
-	b.get("?to=/cart&again=1") // the gate does not take that pass: a new place is what helps
-	if w := b.get("?to=/cart"); strings.Contains(w.Header().Get("Location"), page.PassParameter) {
-		t.Errorf("again led to %s", w.Header().Get("Location"))
 	}
 }
 
@@ -730,7 +791,7 @@ func TestLook(t *testing.T) {
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	h, err := page.New(r.wait, r.entry, r)
+	h, err := page.New(r.wait, r.entry, r, r.isInside)
 	must(t, err)
 	w := httptest.NewRecorder()
 	s := zone.Defaults(zoneID)

@@ -118,7 +118,14 @@ function speak({ position, estimatedWait: wait, estimatedWaitRange: range }) {
 // Whether the last answer says what to show.
 let answered = true;
 
+// The place of a browser that keeps no cookies, which is gone with this page: it is given up, lest the next page take another beside it.
+let unkept = '';
+window.addEventListener('pagehide', () => {
+  if (unkept) navigator.sendBeacon('/traffic/leave', new Blob([JSON.stringify({ zoneId: data.zone, token: unkept })], { type: 'application/json' }));
+});
+
 function update(u) {
+  unkept = kept()[0] ? '' : u.token;
   if (u.state === 'waiting') speak(u);
   else if (!answered) local(navigator.onLine === false ? 'offline' : 'away');
 }
@@ -222,6 +229,7 @@ function use() {
 
 // enter leads on. A page that nobody looks at keeps the turn for its visitor instead.
 function enter({ admittedAt, expiresAt }) {
+  unkept = '';
   if (!$('go').hidden) {
     const link = $('enter');
     link.hash ||= location.hash;
@@ -323,5 +331,11 @@ if (data.commitment && JSON.parse(storage.getItem()).draw?.arrived !== data.arri
   storage.setItem('', JSON.stringify({ ...JSON.parse(storage.getItem()), draw: { event: data.event, arrived: data.arrived, commitment: data.commitment } }));
 }
 beside();
+// Whoever copies the address does not say that this browser was here.
+const address = new URL(location);
+if (address.searchParams.has('reloaded')) {
+  address.searchParams.delete('reloaded');
+  history.replaceState(history.state, '', address);
+}
 begin(data.pollAfter);
 clearTimeout(reload); // see page.html

@@ -56,8 +56,8 @@ func escape(uri string) string {
 // Leads reports whether the page, without sites, would lead to the path on its own origin.
 func Leads(path string) bool { return target(path, nil) == escape(path) }
 
-// withPass adds the pass to the target's query. Everything else stays as it is written.
-func withPass(target, pass string) string {
+// WithPass adds the pass to the target's query. Everything else stays as it is written.
+func WithPass(target, pass string) string {
 	address, fragment, has := strings.Cut(target, "#")
 	separator := "?"
 	if strings.Contains(address, "?") {

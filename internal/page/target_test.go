@@ -91,8 +91,8 @@ func TestWithPass(t *testing.T) {
 		"https://s.example/?q=1#there": "https://s.example/?q=1&waiting_room_pass=a.b#there",
 		"/50%-off":                     "/50%-off?waiting_room_pass=a.b",
 	} {
-		if got := withPass(target, "a.b"); got != want {
-			t.Errorf("withPass(%q) = %q, want %q", target, got, want)
+		if got := WithPass(target, "a.b"); got != want {
+			t.Errorf("WithPass(%q) = %q, want %q", target, got, want)
 		}
 	}
 }

@@ -32,6 +32,8 @@ const (
 	left    state = "left"
 	invited state = "invited"
 	soldOut state = "soldOut"
+	// cookieless: the browser keeps no cookies.
+	cookieless state = "cookieless"
 
 	announced state = "announced"
 	gathering state = "gathering"

@@ -62,22 +62,17 @@ func (s *Service) Ask(c echo.Context) error {
 	}
 	// A gateway may cache answers for a time of its own, as nginx does with proxy_cache_valid, and would then let in
 	// everybody who asks for the same page. Envoy caches nothing, but adds the header to the shop's answer. No cache before
-	// Envoy may keep one with a session, whatever the shop says to CDNs. One without a session stays without the header, as
+	// Envoy may keep one with a session or a key, whatever the shop says to CDNs. One without stays without the header, as
 	// caches may keep what the shop allows.
 	switch {
-	case v.session != "":
+	case v.keep != keep{}:
 		header[echo.HeaderCacheControl], header["Cdn-Cache-Control"], header["Surrogate-Control"] = private, noStore, noStore
+		v.keep.set(header, zoneID, &q)
 	case !q.below || v.location != "" || v.refused != 0:
 		header[echo.HeaderCacheControl] = noStore
 	}
-	switch {
-	case v.session != "" && v.app:
-		header.Set(SessionHeader, v.session)
-		if v.origin != "" { // all else that CORS needs is in the shop's own answer
-			header[echo.HeaderAccessControlExposeHeaders] = exposed
-		}
-	case v.session != "":
-		setSession(header, zoneID, q.secure, v.session, v.length)
+	if v.keep.names == nil && v.keep.text != "" && v.origin != "" { // all else that CORS needs is in the shop's own answer
+		header[echo.HeaderAccessControlExposeHeaders] = exposed
 	}
 	switch {
 	case v.location != "" && q.nginx:

@@ -3,7 +3,9 @@ package site_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -236,8 +238,23 @@ func with(header []string, more ...string) []string {
 	return append(append([]string{}, header...), more...)
 }
 
-// cookie returns the cookie that a browser sends after this answer.
-func cookie(w *httptest.ResponseRecorder) string {
+// cookie returns the session that a browser keeps after this answer, and key the gate's key; "" for none.
+func cookie(w *httptest.ResponseRecorder) string { return kept(w, false) }
+func key(w *httptest.ResponseRecorder) string    { return kept(w, true) }
+
+func kept(w *httptest.ResponseRecorder, key bool) string {
 	set, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
+	if strings.Contains(set, "_key-") != key {
+		return ""
+	}
 	return set
 }
+
+// shows has a browser that the gate sent to wait open an address with the pass.
+func (r *room) shows(pass string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	return r.ask("caddy", "GET", "/?waiting_room_pass="+pass, with(opens, "Cookie", newKey())...)
+}
+
+// newKey returns the cookie with the key of a browser.
+func newKey() string { return fmt.Sprintf("__Host-waitingroom_key-%s=%032x", zoneID, rand.Uint64()) }

@@ -3,7 +3,6 @@ package site
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,8 +27,12 @@ import (
 // TicketParameter is the query parameter of a ticket in links to the site: see package ticket.
 const TicketParameter = "waiting_room_ticket"
 
-// AppHeader is the header of a pass, for apps that need Authorization for another service.
-const AppHeader = "X-Waiting-Room-Pass"
+// AppHeader is the header of a pass, for apps that need Authorization for another service. TokenHeader is that of the token which
+// came with the pass: an app that sends both can repeat a request whose answer got lost.
+const (
+	AppHeader   = "X-Waiting-Room-Pass"
+	TokenHeader = "X-Waiting-Room-Token"
+)
 
 // warnEvery is the least time between two warnings of a zone that does not exist.
 const warnEvery = 10 * time.Minute
@@ -48,6 +52,8 @@ type Meter interface {
 const (
 	outSession     = "session"      // has a session
 	outRenewed     = "renewed"      // has a session, and got a renewed one
+	outAsked       = "asked_again"  // has a pass, and got a key to show with it: whether it keeps cookies is known then
+	outCookieless  = "cookieless"   // has a pass, and keeps no cookies
 	outExchanged   = "exchanged"    // got a session for a pass
 	outPass        = "pass"         // an app showed a pass
 	outAdmitted    = "admitted"     // joined, and was admitted with the same answer
@@ -63,7 +69,7 @@ const (
 
 // Outcomes are all outcomes of a request.
 var Outcomes = []string{
-	outSession, outRenewed, outExchanged, outPass, outAdmitted, outOpen, outBypassed, outZoneUnknown, outWait, outPassRefused, outRefused,
+	outSession, outRenewed, outAsked, outCookieless, outExchanged, outPass, outAdmitted, outOpen, outBypassed, outZoneUnknown, outWait, outPassRefused, outRefused,
 	outUnreadable, outUnknown,
 }
 
@@ -73,7 +79,7 @@ type Dependencies struct {
 	Zones  Zones
 	Keys   *token.Keys
 	Passes *pass.Signer
-	// Spends makes each pass in a link good once, on all servers.
+	// Spends makes each pass good for one session, on all servers.
 	Spends store.Spender
 	Meter  Meter
 	// RoomURL is where visitors reach the public listener: https://queue.shop.example. It is empty
@@ -92,6 +98,8 @@ type Service struct {
 	Dependencies
 	warned atomic.Int64 // Unix seconds
 	recent recent
+	// lined is when a newcomer last had to line up, by the zone's name.
+	lined sync.Map
 }
 
 // New returns the gate.
@@ -115,11 +123,7 @@ type verdict struct {
 	refused int
 	// origin is the one whose page sent the request, if the zone names it; "" otherwise.
 	origin string
-	// session is the session to hand out, "" for none. length is how long it is good. app says that
-	// it goes into a header, not into a cookie.
-	session string
-	length  time.Duration
-	app     bool
+	keep   keep
 }
 
 // origin finds the address that a visitor comes from. A request that goes on by its session is spared that.
@@ -132,20 +136,20 @@ const within = 400 * time.Millisecond
 // ask decides about a request, and counts its outcome. The zone's name must be well-formed.
 func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
 	now := s.Now()
-	held, inside := s.find(zoneID, q, now)
+	h := find(s.Keys, zoneID, q.header, now)
 	shown := ""
 	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
 		shown = q.takeOut(page.PassParameter)
 	}
 	v := verdict{outcome: outSession}
-	if shown != "" || !inside || held.HalfOver(now) {
+	if shown != "" || !h.inside || h.session.HalfOver(now) || h.key != "" && q.navigates() {
 		// Most requests do not come here, and so do without the timer.
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
-		if inside && shown == "" {
-			v = s.renew(ctx, zoneID, q, held, now)
+		if h.inside && shown == "" {
+			v = s.renew(ctx, zoneID, q, h, now)
 		} else {
-			v = s.decide(ctx, zoneID, q, from, shown, inside, now)
+			v = s.decide(ctx, zoneID, q, from, shown, h, now)
 		}
 	}
 	s.Meter.Site(zoneID, v.outcome)
@@ -153,7 +157,7 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origi
 }
 
 // decide decides about a request that shows a pass or has no session.
-func (s *Service) decide(ctx context.Context, zoneID string, q *request, from origin, shown string, inside bool, now time.Time) verdict {
+func (s *Service) decide(ctx context.Context, zoneID string, q *request, from origin, shown string, h held, now time.Time) verdict {
 	settings, err := s.Zones.Zone(ctx, zoneID)
 	switch {
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
@@ -163,7 +167,7 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 		settings = zone.Defaults(zoneID) // the store is away, and this server has not seen the zone
 	}
 	settings = settings.InForce()
-	v := s.judge(ctx, settings, q, from, shown, inside, now)
+	v := s.judge(ctx, settings, q, from, shown, h, now)
 	v.origin = named(settings, q)
 	return v
 }
@@ -177,20 +181,20 @@ func named(settings zone.Settings, q *request) string {
 }
 
 // judge decides by the settings in force.
-func (s *Service) judge(ctx context.Context, settings zone.Settings, q *request, from origin, shown string, inside bool, now time.Time) verdict {
+func (s *Service) judge(ctx context.Context, settings zone.Settings, q *request, from origin, shown string, h held, now time.Time) verdict {
 	switch {
 	case shown != "":
-		return s.exchange(ctx, settings, q, shown, from.RealIP(), inside, now)
+		return s.exchange(ctx, settings, q, shown, h, now)
 	case bypasses(settings, q), q.preflight(), s.fromNetwork(settings, q, from):
 		return verdict{outcome: outBypassed}
 	}
-	if v, ok := s.app(settings, q, now); ok {
+	if v, ok := s.app(ctx, settings, q, now); ok {
 		return v
 	}
 	switch {
 	case page.InAdvance(q.header): // the visitor has not opened the page yet, and must not take a place
 	case q.navigates() && !q.crawls():
-		return s.admit(ctx, settings, q, from.RealIP(), now)
+		return s.admit(ctx, settings, q, from.RealIP(), h, now)
 	case openTo(settings, now):
 		return verdict{outcome: outOpen}
 	case q.navigates(), q.calls(settings.CORSOrigins), q.reads() && q.crawls():
@@ -220,25 +224,36 @@ func openTo(settings zone.Settings, now time.Time) bool {
 // quiet day does not last until next week's sale.
 const maxSession = 12 * time.Hour
 
-// renew lets a visitor in whose session is half over, and renews the session if the zone's settings say so.
-func (s *Service) renew(ctx context.Context, zoneID string, q *request, held token.Session, now time.Time) verdict {
+// renew lets a visitor in who is inside. It renews the session if half of it is over and the zone's settings say so, or else
+// takes the browser's key away: it has waited.
+func (s *Service) renew(ctx context.Context, zoneID string, q *request, h held, now time.Time) verdict {
 	settings, err := s.Zones.Zone(ctx, zoneID)
-	left := held.Begun.Add(maxSession).Sub(now)
-	// Caches may keep what is never queued, and must not keep a session with it.
-	if err != nil || settings.SessionRenewal != zone.RenewalUse || left < time.Second || bypasses(settings, q) {
-		return verdict{outcome: outSession}
+	left := h.session.Begun.Add(maxSession).Sub(now)
+	switch {
+	case err != nil, bypasses(settings, q): // caches may keep what is never queued, and must not keep a session with it
+	case h.session.HalfOver(now) && settings.SessionRenewal == zone.RenewalUse && left >= time.Second:
+		renewed := h.session
+		renewed.Issued, renewed.Length = now, min(settings.Session(), left.Truncate(time.Second))
+		return verdict{outcome: outRenewed, keep: s.session(settings, renewed, q.header.Get(SessionHeader) != ""), origin: named(settings, q)}
+	case h.key != "" && q.navigates():
+		return verdict{outcome: outSession, keep: keep{names: &keyNames, domain: settings.CookieDomain}}
 	}
-	held.Issued, held.Length = now, min(settings.Session(), left.Truncate(time.Second))
-	return verdict{
-		outcome: outRenewed, session: s.Keys.SignSession(zoneID, held), length: held.Length, app: q.header.Get(SessionHeader) != "",
-		origin: named(settings, q),
+	return verdict{outcome: outSession}
+}
+
+// session returns what a visitor keeps as a session: a cookie, or a header of an app.
+func (s *Service) session(settings zone.Settings, is token.Session, app bool) keep {
+	k := keep{names: &sessionNames, text: s.Keys.SignSession(settings.ZoneID, is), length: is.Length, domain: settings.CookieDomain}
+	if app {
+		k.names = nil
 	}
+	return k
 }
 
 // begin lets a visitor in with a new session for an admission.
-func (s *Service) begin(outcome string, settings zone.Settings, g pass.Grant, now time.Time) verdict {
+func (s *Service) begin(outcome string, settings zone.Settings, g pass.Grant, app bool, now time.Time) verdict {
 	begun := token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: settings.Session()}
-	return verdict{outcome: outcome, session: s.Keys.SignSession(settings.ZoneID, begun), length: begun.Length}
+	return verdict{outcome: outcome, keep: s.session(settings, begun, app)}
 }
 
 // grant returns what a pass grants, and whether it is a good pass of the zone.
@@ -250,31 +265,73 @@ func (s *Service) grant(zoneID, shown string, now time.Time) (pass.Grant, bool) 
 // clocksApart is how much longer a pass is remembered than it is good: our clock may be behind the store's.
 const clocksApart = time.Minute
 
-// exchange gives a session for a pass, and leads to the same address without it. If the store does not say whether the pass
-// was used before, the browser is told to come again: the pass is not good twice, and not lost either.
-func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *request, shown, address string, inside bool, now time.Time) verdict {
-	browser := sha256.Sum256([]byte(address + "\n" + q.header.Get("User-Agent")))
-	if g, ok := s.grant(settings.ZoneID, shown, now); ok {
-		left := time.UnixMilli(g.ExpiresAtMillis).Sub(now) + clocksApart
-		first, err := s.Spends.Spend(ctx, "pass:"+g.Admission.String(), string(browser[:]), left)
+// What is spent of a pass: the pass itself, and that it is good in a header.
+const (
+	spentPass   = "pass:"
+	spentHeader = "header:"
+)
+
+// spend reports whether something of a pass is spent for the first time, or again by the same one, whom nobody else can pretend to
+// be. With "" for by it says whether it could be spent.
+func (s *Service) spend(ctx context.Context, what string, g pass.Grant, by string, now time.Time) (bool, error) {
+	left := time.UnixMilli(g.ExpiresAtMillis).Sub(now) + clocksApart
+	if by == "" {
+		left = 0
+	}
+	first, err := s.Spends.Spend(ctx, what+g.Admission.String(), by, left)
+	if err != nil {
+		return false, fmt.Errorf("site: exchange: %w: %w", line.ErrStoreUnavailable, err)
+	}
+	return first, nil
+}
+
+// asked stands before the pass in an address to which the gate led a browser with a new key.
+const asked = "."
+
+// exchange gives a session for a pass, and leads to the same address without it. The pass is good for one browser, which
+// shows the key that it got when it was sent to wait. One that has none, as it came to the waiting page by another way, gets one
+// now: it comes back with it at once, or keeps no cookies, and would only go through the line again and again. If the store does
+// not say whether the pass was used before, the browser is told to come again: the pass is not good twice, and not lost either.
+func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *request, shown string, h held, now time.Time) verdict {
+	shown, again := strings.CutPrefix(shown, asked)
+	by := h.key
+	if by == "" && h.inside {
+		by = string(h.session.Admission[:])
+	}
+	g, good := s.grant(settings.ZoneID, shown, now)
+	switch {
+	case good && by == "" && again:
+		q.uri = page.WithPass(q.uri, shown)
+		return verdict{outcome: outCookieless, location: s.page(settings, q) + "&" + page.CookielessParameter + "=1"}
+	case good:
+		first, err := s.spend(ctx, spentPass, g, by, now)
+		if first && by == "" {
+			// From now on the pass is good in links alone: more people read addresses than headers.
+			_, err = s.spend(ctx, spentHeader, g, "link", now)
+		}
 		switch {
-		case first && err == nil:
-			v := s.begin(outExchanged, settings, g, now)
+		case err != nil && !h.inside:
+			return verdict{outcome: outUnknown, err: err}
+		case err == nil && first && by == "":
+			return verdict{outcome: outAsked, location: page.WithPass(q.here(), asked+shown), keep: key(settings)}
+		case err == nil && first:
+			v := s.begin(outExchanged, settings, g, false, now)
 			v.location = q.here()
 			return v
-		case err != nil && !inside:
-			return verdict{outcome: outUnknown, err: fmt.Errorf("site: exchange: %w: %w", line.ErrStoreUnavailable, err)}
 		}
 	}
-	if inside { // a visitor with a session came back to the address with the pass
+	if h.inside { // a visitor with a session came back to the address with the pass
 		return verdict{outcome: outSession, location: q.here()}
 	}
 	// Without a new place, the page would lead here with the same pass again.
-	return verdict{outcome: outPassRefused, location: s.page(settings, q) + "&" + page.AgainParameter + "=1"}
+	v := s.toPage(outPassRefused, settings, q, h)
+	v.location += "&" + page.RefusedParameter + "=" + page.Refused(shown) + "&" + page.AgainParameter + "=1"
+	return v
 }
 
-// app lets an app in that shows a good pass in a header. ok is false for any other request.
-func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdict, bool) {
+// app lets an app in that shows a good pass in a header for the first time. With the token of its place, which nobody else has,
+// it may repeat that. ok is false for any other request.
+func (s *Service) app(ctx context.Context, settings zone.Settings, q *request, now time.Time) (v verdict, ok bool) {
 	shown := q.header.Get(AppHeader)
 	if scheme, bearer, _ := strings.Cut(q.header.Get("Authorization"), " "); shown == "" && strings.EqualFold(scheme, "Bearer") {
 		shown = bearer
@@ -286,61 +343,92 @@ func (s *Service) app(settings zone.Settings, q *request, now time.Time) (verdic
 	if !ok {
 		return verdict{}, false
 	}
-	v := s.begin(outPass, settings, g, now)
-	v.app = true
-	return v, true
+	by := newKey()
+	if place, err := s.Keys.Verify(settings.ZoneID, q.header.Get(TokenHeader)); err == nil && place.ID == g.ID {
+		by = "token:" + string(place.ID[:])
+	}
+	first, err := s.spend(ctx, spentHeader, g, by, now)
+	if first && err == nil {
+		first, err = s.spend(ctx, spentPass, g, by, now)
+	}
+	if err != nil {
+		return verdict{outcome: outUnknown, err: err}, true
+	}
+	return s.begin(outPass, settings, g, true, now), first
 }
 
-// admit lets a browser in if there is room, and else sends it to the waiting page.
-func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request, address string, now time.Time) verdict {
-	toPage := func() verdict { return verdict{outcome: outWait, location: s.page(settings, q)} }
+// key returns a new key for a browser.
+func key(settings zone.Settings) keep {
+	return keep{names: &keyNames, text: newKey(), length: keyLife, domain: settings.CookieDomain}
+}
+
+// toPage sends a browser to the waiting page, with a key, unless it has one: it shows that with the pass, so that nobody else can.
+func (s *Service) toPage(outcome string, settings zone.Settings, q *request, h held) verdict {
+	v := verdict{outcome: outcome, location: s.page(settings, q)}
+	if h.key == "" {
+		v.keep = key(settings)
+	}
+	return v
+}
+
+// admit lets a browser in if there is room, and else sends it to the waiting page. A browser with a key was sent there before: the
+// page knows whether it has a place, or an admission, and here it would get another.
+func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request, address string, h held, now time.Time) verdict {
 	open := openTo(settings, now)
-	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" || q.method == http.MethodHead { // HEAD opens no page
-		return toPage()
+	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" || q.method == http.MethodHead || // HEAD opens no page
+		!open && (h.key != "" || s.lines(ctx, settings, now)) {
+		return s.toPage(outWait, settings, q, h)
 	}
-	// The state is at most a second old, and saves the store the joins of a crowd. Those counted as waiting may have left
-	// without a word. If the estimate says that a newcomer need not wait, they are in nobody's way.
-	if state, err := s.Room.State(ctx, settings.ZoneID); err == nil && state.Waiting > 0 && state.EstimatedWait > 0 && !open {
-		return toPage()
-	}
-	a, err := s.Room.Join(ctx, wait.Newcomer{ZoneID: settings.ZoneID, ClientAgent: "SITE"}.From(address, q.header))
-	if err == nil && a.CanEnter() {
-		if g, ok := s.grant(settings.ZoneID, a.Pass, now); ok {
-			return s.begin(outAdmitted, settings, g, now)
-		}
-	}
+	v, ok := s.join(ctx, settings, wait.Newcomer{}.From(address, q.header), now)
 	switch {
+	case ok:
+		return v
 	case open:
 		return verdict{outcome: outOpen}
-	case err == nil && !a.CanEnter():
-		v := toPage()
-		v.location += "&" + page.TokenParameter + "=" + a.Token // needs no escaping
-		return v
 	}
-	return toPage() // the page says why: the line is full, the store is away, or too many join from this address
+	return s.toPage(outWait, settings, q, h) // if the join failed, the page says why: the line is full, the store is away, or too many join from this address
 }
 
-// admitNow lets a request in that cannot be led to the waiting page, if there is room now. It keeps no place.
-func (s *Service) admitNow(ctx context.Context, settings zone.Settings, q *request, browser, address string, now time.Time) (verdict, bool) {
-	if settings.Mode == zone.ModeClosed || settings.PerMinute == 0 || settings.InvitationAt(now) != "" {
-		return verdict{}, false
-	}
-	if state, err := s.Room.State(ctx, settings.ZoneID); err == nil && state.EstimatedWait > 0 {
-		return verdict{}, false
-	}
-	n := wait.Newcomer{ZoneID: settings.ZoneID, ClientAgent: "SITE", ClientID: browser + now.Truncate(sameJoin).String()}
-	a, err := s.Room.Join(ctx, n.From(address, q.header))
+// join lets a newcomer in if there is room, and keeps no place: a browser takes its place on the page. In the address of that, a
+// place would be good for whoever sees it.
+func (s *Service) join(ctx context.Context, settings zone.Settings, n wait.Newcomer, now time.Time) (verdict, bool) {
+	n.ZoneID, n.ClientAgent = settings.ZoneID, "SITE"
+	a, err := s.Room.Join(ctx, n)
 	if err != nil {
 		return verdict{}, false
 	}
 	if !a.CanEnter() { // others were faster
+		s.lined.Store(settings.ZoneID, now)
 		if err := s.Room.Leave(ctx, settings.ZoneID, a.Token); err != nil {
 			s.Logger.Debug("a place was not given up, and is swept later", "zone", settings.ZoneID, "error", err)
 		}
 		return verdict{}, false
 	}
 	g, ok := s.grant(settings.ZoneID, a.Pass, now)
-	return s.begin(outAdmitted, settings, g, now), ok
+	return s.begin(outAdmitted, settings, g, false, now), ok
+}
+
+// lines reports whether a newcomer would have to line up, as far as is known without the store.
+func (s *Service) lines(ctx context.Context, settings zone.Settings, now time.Time) bool {
+	if settings.PerMinute == 0 || settings.Gate().Holds(now.UnixMilli()) {
+		return true
+	}
+	if at, ok := s.lined.Load(settings.ZoneID); ok && now.Sub(at.(time.Time)) < wait.StateMaxAge {
+		return true
+	}
+	// The state is at most a second old, and saves the store the joins of a crowd. Those counted as waiting may have left
+	// without a word. If the estimate says that a newcomer need not wait, they are in nobody's way.
+	state, err := s.Room.State(ctx, settings.ZoneID)
+	return err == nil && state.Waiting > 0 && state.EstimatedWait > 0
+}
+
+// admitNow lets a request in that cannot be led to the waiting page, if there is room now. It keeps no place.
+func (s *Service) admitNow(ctx context.Context, settings zone.Settings, q *request, browser, address string, now time.Time) (verdict, bool) {
+	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" || s.lines(ctx, settings, now) {
+		return verdict{}, false
+	}
+	n := wait.Newcomer{ClientID: browser + now.Truncate(sameJoin).String()}
+	return s.join(ctx, settings, n.From(address, q.header), now)
 }
 
 // page returns the address of the waiting page. A ticket in the visitor's query goes along.

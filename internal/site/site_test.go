@@ -17,6 +17,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -70,18 +71,17 @@ func TestALine(t *testing.T) {
 		if w := r.ask(gateway, "GET", "/", opens...); w.Code != 200 {
 			t.Fatalf("%s: the first: %d", gateway, w.Code)
 		}
-		// The second joins, lands in line, and takes the place along.
+		// The second joins, lands in line, and is led to the page, where it takes a place that no address has.
 		to, err := url.Parse(led(t, gateway, r.ask(gateway, "GET", "/cart?item=7&n=a%20b", opens...)))
 		must(t, err)
 		q := to.Query()
 		if got := "https://" + to.Host + to.Path; got != roomURL+"/wait/SHOP" || q.Get("to") != "https://shop.example/cart?item=7&n=a%20b" {
 			t.Errorf("%s: led to %s", gateway, to)
 		}
-		if _, err := r.keys.Verify(zoneID, q.Get(page.TokenParameter)); err != nil {
-			t.Errorf("%s: the place is lost: %s", gateway, to)
+		if s, err := r.Stats(t.Context(), zoneID); err != nil || len(q) != 1 || s.State.Waiting != 0 {
+			t.Errorf("%s: led to %s, %d wait, %v", gateway, to, s.State.Waiting, err)
 		}
-		// Once the line is seen, nobody else asks the store.
-		r.forward(2 * time.Second)
+		// Nobody else asks the store for a second.
 		joins := r.joins
 		third := led(t, gateway, r.ask(gateway, "GET", "/", "Accept", "text/html,*/*;q=0.8"))
 		if want := roomURL + "/wait/SHOP?to=https%3A%2F%2Fshop.example%2F"; third != want || r.joins != joins {
@@ -128,119 +128,6 @@ func TestWhoHasGoneIsInNobodysWay(t *testing.T) {
 	}
 }
 
-// TestExchange: a pass in the URL is exchanged for a session, once, and taken out of the URL.
-func TestExchange(t *testing.T) {
-	t.Parallel()
-	for _, gateway := range gatewayNames {
-		r := newRoom(t, 0)
-		for _, tt := range []struct{ with, without string }{
-			{"/cart?waiting_room_pass=PASS", "/cart"},
-			{"/cart?item=7&n=a%20b+c&waiting_room_pass=PASS", "/cart?item=7&n=a%20b+c"},
-			{"/cart?a&waiting_room_pass=PASS&b=", "/cart?a&b="},
-			{"//evil.example/?waiting_room_pass=PASS", "/.//evil.example/"},
-		} {
-			shown := r.pass(zoneID, 5*time.Minute)
-			uri := strings.Replace(tt.with, "PASS", shown, 1)
-			first := r.ask(gateway, "GET", uri, opens...)
-			if got := led(t, gateway, first); got != tt.without || cookie(first) == "" {
-				t.Errorf("%s: %s: led to %q with %v", gateway, tt.with, got, first.Header())
-			}
-			if w := r.ask(gateway, "GET", "/", "Cookie", cookie(first)); w.Code != 200 {
-				t.Errorf("%s: the session of a pass: %d", gateway, w.Code)
-			}
-			// The reply may have been lost.
-			if again := r.ask(gateway, "GET", uri, opens...); cookie(again) == "" {
-				t.Errorf("%s: the same browser, at once: %d", gateway, again.Code)
-			}
-			// Back to the address with the pass, with the session.
-			back := r.ask(gateway, "GET", uri, with(opens, "Cookie", cookie(first), "User-Agent", "x")...)
-			if led(t, gateway, back) != tt.without || cookie(back) != "" {
-				t.Errorf("%s: back: %d %v", gateway, back.Code, back.Header())
-			}
-			for name, h := range map[string]http.Handler{"here": r.bare, "on another server": r.server(roomURL)} {
-				w := r.askAt(h, gateway, "GET", uri, with(opens, "User-Agent", "another")...)
-				if to := led(t, gateway, w); !strings.HasPrefix(to, roomURL+"/wait/SHOP?to=") || !strings.HasSuffix(to, "&again=1") ||
-					strings.Contains(to, shown) || cookie(w) != "" {
-					t.Errorf("%s: used twice, %s: %d to %q", gateway, name, w.Code, to)
-				}
-			}
-			r.forward(time.Minute)
-			if w := r.ask(gateway, "GET", uri, opens...); cookie(w) != "" {
-				t.Errorf("%s: the same browser, a minute later: %v", gateway, w.Header())
-			}
-		}
-	}
-}
-
-// TestPassesOfAnyLifeAreExchangedOnce: a pass that is good for a day is remembered for a day.
-func TestPassesOfAnyLifeAreExchangedOnce(t *testing.T) {
-	t.Parallel()
-	for _, life := range []time.Duration{10 * time.Second, 9 * time.Minute, 10 * time.Minute, 59 * time.Minute, time.Hour, 24*time.Hour - time.Second} {
-		r := newRoom(t, 0)
-		uri := "/?waiting_room_pass=" + r.pass(zoneID, life)
-		if w := r.ask("caddy", "GET", uri, opens...); cookie(w) == "" {
-			t.Fatalf("%v: %d", life, w.Code)
-		}
-		r.forward(life - 2*time.Second)
-		if w := r.ask("caddy", "GET", uri, with(opens, "User-Agent", "another")...); cookie(w) != "" {
-			t.Errorf("%v: exchanged again just before it ends", life)
-		}
-	}
-}
-
-// TestPassesThatAreNoGood: a pass that is not good leads to the waiting page, and no further.
-func TestPassesThatAreNoGood(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, 0)
-	short := r.pass(zoneID, time.Minute)
-	r.forward(2 * time.Minute)
-	for name, shown := range map[string]string{
-		"another zone's": r.pass("OTHER", time.Minute), "expired": short, "made up": "a.b.c", "changed": r.pass(zoneID, time.Minute) + "A",
-	} {
-		w := r.ask("traefik", "GET", "/?waiting_room_pass="+shown, opens...)
-		if to := led(t, "traefik", w); !strings.HasSuffix(to, "&again=1") || cookie(w) != "" {
-			t.Errorf("%s: %d to %q", name, w.Code, to)
-		}
-		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}} {
-			if w := r.ask("traefik", "GET", "/", header...); w.Code != 429 {
-				t.Errorf("%s, in a header: %d", name, w.Code)
-			}
-		}
-	}
-	if r.counted("pass_refused") != 4 || r.counted("exchanged")+r.counted("admitted") != 0 {
-		t.Errorf("%v", r.counts)
-	}
-}
-
-// TestAnApp: an app shows its pass in a header, and then the session that it got for it.
-func TestAnApp(t *testing.T) {
-	t.Parallel()
-	for _, gateway := range gatewayNames {
-		r := newRoom(t, 0)
-		shown := r.pass(zoneID, time.Minute)
-		var session string
-		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}, {"Authorization", "bearer " + shown}} {
-			w := r.ask(gateway, "GET", "/api", header...)
-			session = w.Header().Get(site.SessionHeader)
-			if w.Code != 200 || session == "" || w.Header().Get("Set-Cookie") != "" {
-				t.Errorf("%s: %d %v", gateway, w.Code, w.Header())
-			}
-		}
-		r.forward(5 * time.Minute)
-		if w := r.ask(gateway, "GET", "/api", site.AppHeader, shown); w.Code == 200 {
-			t.Errorf("%s: a pass that has expired: %d", gateway, w.Code)
-		}
-		if w := r.ask(gateway, "GET", "/api", site.SessionHeader, session); w.Code != 200 || w.Header().Get(site.SessionHeader) != "" {
-			t.Errorf("%s: the session: %d %v", gateway, w.Code, w.Header())
-		}
-		r.forward(15 * time.Minute)
-		w := r.ask(gateway, "GET", "/api", site.SessionHeader, session)
-		if renewed := w.Header().Get(site.SessionHeader); w.Code != 200 || renewed == "" || renewed == session {
-			t.Errorf("%s: renewed: %d %v", gateway, w.Code, w.Header())
-		}
-	}
-}
-
 // TestRenewal: a visitor who comes when half of the session is over gets a new cookie for the same
 // admission, if the zone's settings say so. If not, the session ends.
 func TestRenewal(t *testing.T) {
@@ -248,8 +135,7 @@ func TestRenewal(t *testing.T) {
 	for _, renewal := range []zone.Renewal{zone.RenewalUse, zone.RenewalOff} {
 		r := newRoom(t, 0)
 		r.set(func(s *zone.Settings) { s.SessionSeconds, s.SessionRenewal = 600, renewal })
-		uri := "/?waiting_room_pass=" + r.pass(zoneID, time.Minute)
-		held := cookie(r.ask("caddy", "GET", uri, opens...))
+		held := cookie(r.shows(r.pass(zoneID, time.Minute)))
 		began, err := r.keys.VerifySession(zoneID, held[strings.IndexByte(held, '=')+1:])
 		must(t, err)
 		r.forward(298 * time.Second)
@@ -282,7 +168,7 @@ func TestRenewalEnds(t *testing.T) {
 	r.set(func(s *zone.Settings) {
 		s.SessionSeconds, s.SessionRenewal, s.BypassPaths = 3600, zone.RenewalUse, []string{"/assets/*"}
 	})
-	held := cookie(r.ask("caddy", "GET", "/?waiting_room_pass="+r.pass(zoneID, time.Minute), opens...))
+	held := cookie(r.shows(r.pass(zoneID, time.Minute)))
 	hours := 0
 	for ; hours < 48; hours++ {
 		r.forward(59 * time.Minute)
@@ -349,7 +235,7 @@ func TestALongHost(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 0)
 	to := led(t, "nginx", r.askAt(r.bare, "nginx", "GET", "/cart", with(opens, "X-Original-Host", strings.Repeat("!", 8000))...))
-	if !strings.HasPrefix(to, roomURL+"/wait/SHOP?to=%2Fcart&token=") || len(to) > 200 {
+	if !strings.HasPrefix(to, roomURL+"/wait/SHOP?to=%2Fcart") || len(to) > 200 {
 		t.Errorf("led to %d bytes: %.100s", len(to), to)
 	}
 }
@@ -397,7 +283,9 @@ func TestNoOtherCookie(t *testing.T) {
 	}{
 		"good":                {"__Host-waitingroom-SHOP=" + good, true},
 		"after a bad one":     {"__Host-waitingroom-SHOP=x; __Host-waitingroom-SHOP=" + good, true},
-		"without TLS":         {"waitingroom_session-SHOP=" + good, false},
+		"set without TLS":     {"waitingroom_session-SHOP=" + good, true},
+		"of several hosts":    {"__Secure-waitingroom-SHOP=" + good, true},
+		"a key":               {newKey(), false},
 		"another name":        {"__Host-waitingroom-SHOP2=" + good, false},
 		"another zone's name": {"__Host-waitingroom-OTHER=" + good, false},
 		"another zone's":      {"__Host-waitingroom-SHOP=" + r.session("OTHER", time.Minute), false},
@@ -621,8 +509,9 @@ func TestCallsOfPages(t *testing.T) {
 			// In a line.
 			r.forward(time.Minute)
 			r.set(func(s *zone.Settings) { s.PerMinute = 10 })
-			for i := range 4 {
-				r.ask(gateway, "GET", "/", with(opens, "User-Agent", fmt.Sprint(i))...)
+			for range 4 {
+				_, err := r.wait.Join(t.Context(), wait.Newcomer{ZoneID: zoneID})
+				must(t, err)
 			}
 			w := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "late")...)
 			r.forward(2 * time.Second)
@@ -643,7 +532,6 @@ func TestOtherOrigins(t *testing.T) {
 	for _, gateway := range gatewayNames {
 		r := newRoom(t, 0)
 		r.set(func(s *zone.Settings) { s.CORSOrigins = []string{named, "capacitor://localhost"} })
-		shown := r.pass(zoneID, 5*time.Minute)
 		for origin, want := range map[string]string{
 			named: named, "capacitor://localhost": "capacitor://localhost", "https://evil.example": "", "http://www.shop.example": "", "null": "", "": "",
 		} {
@@ -653,7 +541,7 @@ func TestOtherOrigins(t *testing.T) {
 			if h.Get("Access-Control-Allow-Origin") != want || (h.Get("Access-Control-Allow-Credentials") == "true") != (want != "") || (expose(refused) == "Retry-After") != (want != "") {
 				t.Errorf("%s: from %q: refused %d %v", gateway, origin, refused.Code, h)
 			}
-			in := r.ask(gateway, "GET", "/api", "Origin", origin, site.AppHeader, shown)
+			in := r.ask(gateway, "GET", "/api", "Origin", origin, site.AppHeader, r.pass(zoneID, 5*time.Minute))
 			if in.Code != 200 || in.Header().Get("Access-Control-Allow-Origin") != "" || (expose(in) == site.SessionHeader) != (want != "") {
 				t.Errorf("%s: from %q: in %d %v", gateway, origin, in.Code, in.Header())
 			}
@@ -753,7 +641,7 @@ func TestTheStoreIsAway(t *testing.T) {
 		if w := r.ask("caddy", "POST", "/api"); w.Code != 429 {
 			t.Errorf("%s: %d", name, w.Code)
 		}
-		if w := r.ask("caddy", "GET", "/?waiting_room_pass="+shown, opens...); w.Code != http.StatusServiceUnavailable || cookie(w) != "" || w.Header().Get("Retry-After") == "" {
+		if w := r.shows(shown); w.Code != http.StatusServiceUnavailable || cookie(w) != "" || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: a pass: %d %v", name, w.Code, w.Header())
 		}
 		if w := r.ask("caddy", "GET", "/?waiting_room_pass="+shown, with(opens, "Cookie", "__Host-waitingroom-SHOP="+r.session(zoneID, time.Hour))...); led(t, "caddy", w) != "/" {
@@ -764,7 +652,7 @@ func TestTheStoreIsAway(t *testing.T) {
 			t.Errorf("%s: a pass, to nginx: %d %v", name, w.Code, w.Header())
 		}
 		r.away = nil
-		if w := r.ask("caddy", "GET", "/?waiting_room_pass="+shown, opens...); cookie(w) == "" || led(t, "caddy", w) != "/" {
+		if w := r.shows(shown); cookie(w) == "" || led(t, "caddy", w) != "/" {
 			t.Errorf("%s: a pass, later: %d %v", name, w.Code, w.Header())
 		}
 	}

@@ -10,7 +10,7 @@ import (
 type Spender interface {
 	// Spend reports whether a key is used for the first time. From then on the key is spent for life: 0 to
 	// MaxSpendLife, a longer one counts as MaxSpendLife. Meanwhile first is false for everybody but the spender by, who
-	// may repeat the call SpendRepeats times within SpendRepeatable, since the answer may have been lost.
+	// may repeat the call, since the answer may have been lost: so by is something that nobody else knows.
 	// A life of 0 spends nothing: first then says whether the key could be spent.
 	//
 	// No operator can make a key good again. A key is forgotten when its life has been over for SpendSetBack: a clock
@@ -24,12 +24,6 @@ type Spender interface {
 const (
 	// MaxSpendLife is an hour more than the longest life of a pass: clocks of servers differ.
 	MaxSpendLife = 25 * time.Hour
-	// SpendRepeatable is for how long a spender can repeat a call: several times the 5 s after which
-	// deploy/site/nginx.conf makes a browser come again.
-	SpendRepeatable = 30 * time.Second
-	// SpendRepeats is how often: more often than a gateway and a browser do in that time. Without a bound, one link would
-	// let in all browsers behind one address that are of the same kind, which look like one spender.
-	SpendRepeats = 10
 	// SpendSetBack is by how much a store's clock can be set back: far more than time servers correct at once.
 	SpendSetBack = time.Minute
 )

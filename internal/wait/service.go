@@ -262,10 +262,3 @@ func (s *Service) Leave(ctx context.Context, zoneID, tok string) error {
 	}
 	return nil
 }
-
-// TakenWithin reports whether the token is genuine for the zone, and its place was taken less than span ago by this
-// server's clock. The store is not asked.
-func (s *Service) TakenWithin(zoneID, tok string, span time.Duration) bool {
-	p, err := s.issuer.Place(zoneID, tok)
-	return err == nil && s.states.now().Sub(time.UnixMicro(p.ArrivedAtMicros)).Abs() <= span
-}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/net/publicsuffix"
+
 	"github.com/openqueue/waitingroom/internal/setting"
 )
 
@@ -31,6 +33,8 @@ const (
 var (
 	origin = regexp.MustCompile(`^https?://([a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$`)
 	colour = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
+	// hostname is in small letters, of two labels at least.
+	hostname = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?$`)
 	// logo has the types of image that a browser runs no script of as an <img>.
 	logo = regexp.MustCompile(`^data:(image/(?:png|jpeg|webp|svg\+xml));base64,([A-Za-z0-9+/]+={0,2})$`)
 )
@@ -74,6 +78,17 @@ func (s Settings) siteFault() string {
 		if !origin.MatchString(site) {
 			return fmt.Sprintf("%q must be an origin in small letters without a path, such as https://shop.example", site)
 		}
+	}
+	return ""
+}
+
+// cookieDomainFault refuses what is no domain of one owner: browsers drop cookies for others, and a session would be everybody's.
+func (s Settings) cookieDomainFault() string {
+	if s.CookieDomain == "" {
+		return ""
+	}
+	if _, err := publicsuffix.EffectiveTLDPlusOne(s.CookieDomain); err != nil || !hostname.MatchString(s.CookieDomain) {
+		return fmt.Sprintf("%q must be a domain of one owner in small letters, such as shop.example: no address, and no public suffix such as co.uk", s.CookieDomain)
 	}
 	return ""
 }

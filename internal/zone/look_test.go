@@ -28,6 +28,7 @@ func TestLook(t *testing.T) {
 	}{
 		{"", func(s *zone.Settings) {
 			s.Sites = []string{"https://shop.example", "http://localhost:3000", "https://[::1]:8443"}
+			s.CookieDomain = "shop.co.uk"
 		}},
 		{"sites", func(s *zone.Settings) { s.Sites = []string{"https://shop.example/"} }},
 		{"sites", func(s *zone.Settings) { s.Sites = []string{"https://Shop.example"} }},
@@ -37,6 +38,14 @@ func TestLook(t *testing.T) {
 		{"sites", func(s *zone.Settings) { s.Sites = []string{"https://shop.example\\.evil.example"} }},
 		{"sites", func(s *zone.Settings) { s.Sites = []string{"https://*.example"} }},
 		{"sites", func(s *zone.Settings) { s.Sites = make([]string, zone.MaxSites+1) }},
+		{"cookieDomain", func(s *zone.Settings) { s.CookieDomain = "example" }},
+		{"cookieDomain", func(s *zone.Settings) { s.CookieDomain = "co.uk" }},
+		{"cookieDomain", func(s *zone.Settings) { s.CookieDomain = "github.io" }},
+		{"cookieDomain", func(s *zone.Settings) { s.CookieDomain = ".shop.example" }},
+		{"cookieDomain", func(s *zone.Settings) { s.CookieDomain = "Shop.example" }},
+		{"cookieDomain", func(s *zone.Settings) { s.CookieDomain = "192.0.2.1" }},
+		{"cookieDomain", func(s *zone.Settings) { s.CookieDomain = "shop.example; Path=/x" }},
+		{"cookieDomain", func(s *zone.Settings) { s.CookieDomain = "localhost" }},
 		{"", func(s *zone.Settings) { s.PageColor = "#0fA0b0" }},
 		{"pageColor", func(s *zone.Settings) { s.PageColor = "red" }},
 		{"pageColor", func(s *zone.Settings) { s.PageColor = "#fff}*{" }},

@@ -194,6 +194,13 @@ var Table = setting.Table[Settings]{
 		Choose: "`use`: active visitors stay in; `off`: everybody queues again when the session is over",
 	},
 	{
+		Name: "cookieDomain", At: func(s *Settings) any { return &s.CookieDomain },
+		Default: "", MaxLength: MaxSiteLength, None: "each host has its own", Fault: Settings.cookieDomainFault,
+		Label: "Domain of sessions", Hint: "Such as shop.example: who was let in at shop.example is in at www.shop.example, too.",
+		Choose: "`shop.example`, where one site has several hosts, such as `www.shop.example`, or leads from one to the other: they then " +
+			"share the sessions. Programs of all these hosts see the cookies. See [Several hosts](site.md#several-hosts)",
+	},
+	{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.pathFault,
 		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback, /?wc-api=*. A * is any text.",

@@ -141,6 +141,8 @@ type Settings struct {
 	SessionSeconds int64
 	// SessionRenewal is use or off.
 	SessionRenewal Renewal
+	// CookieDomain is the domain whose hosts share the gate's cookies; "" for none: each host has its own.
+	CookieDomain string
 	// BypassPaths are patterns of paths, and of parameters behind a ?, that the gate never queues; a * is any text.
 	BypassPaths []string
 	// BypassCommon is on or off.

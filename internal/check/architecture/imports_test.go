@@ -33,8 +33,8 @@ var layers = []layer{
 		"times and draws",
 	},
 	{
-		"words", []string{"internal/zone", "internal/line"}, []string{"kinds", "events"}, true,
-		"zone and line are what everything else is made of",
+		"words", []string{"internal/zone", "internal/line"}, []string{"kinds", "events"}, false,
+		"zone and line are what everything else is made of; of libraries, zone needs the list of public suffixes",
 	},
 	{
 		"contract", []string{"internal/store"}, []string{"events", "words"}, true,
