@@ -91,7 +91,7 @@ func (s *Store) shareVisitorKey(ctx context.Context) error {
 // keepAnnouncing announces the server until Close.
 func (s *Store) keepAnnouncing() {
 	ctx, failing := context.Background(), false
-	for {
+	for round := 1; ; round++ {
 		wait := announceEvery
 		if s.SecretsDiffer() != nil {
 			wait = strangerEvery
@@ -104,7 +104,9 @@ func (s *Store) keepAnnouncing() {
 			if err != nil && !failing {
 				s.logger.Warn("cannot tell other servers of this Redis which secrets are in use", "err", err)
 			}
-			failing = err != nil
+			if failing = err != nil; round%inspectRounds == 0 {
+				_ = s.inspect(ctx) // it logs what it finds
+			}
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/redis/go-redis/v9"
 )
 
 // metrics of the Redis store.
@@ -19,7 +18,15 @@ type metrics struct {
 	touches   prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, client redis.UniversalClient, secretsDiffer func() error) (*metrics, error) {
+// is a gauge's value for what holds or not.
+func is(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
+func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	var all []prometheus.Collector
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -65,17 +72,15 @@ func newMetrics(reg prometheus.Registerer, client redis.UniversalClient, secrets
 		m.seconds.WithLabelValues(sc.name)
 	}
 	gauge("queue_redis_connections", "Open connections.",
-		func() float64 { return float64(client.PoolStats().TotalConns) })
+		func() float64 { return float64(s.client.PoolStats().TotalConns) })
 	gauge("queue_redis_connections_idle", "Open connections that are idle.",
-		func() float64 { return float64(client.PoolStats().IdleConns) })
+		func() float64 { return float64(s.client.PoolStats().IdleConns) })
 	gauge("queue_secrets_differ",
 		"1 while servers that use the same Redis have other secrets than this one, which therefore does not serve; else 0.",
-		func() float64 {
-			if secretsDiffer() != nil {
-				return 1
-			}
-			return 0
-		})
+		func() float64 { return is(s.SecretsDiffer() != nil) })
+	gauge("queue_redis_evicts",
+		"1 while a master of Redis has a maxmemory-policy by which it may remove keys of zones, unless QUEUE_REDIS_EVICTION allows that; else 0.",
+		func() float64 { return is(s.evicts.Load()) })
 	if reg == nil {
 		return m, nil
 	}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,6 +38,9 @@ type Options struct {
 	Secrets []string
 	// Visitors, where Secrets are set, have the key that all servers share: see announce. Nil: it is not shared.
 	Visitors VisitorKey
+	// NoEviction has Open return ErrEviction if Redis is there and may evict keys. If that is found later, the log and a
+	// metric say so. It is looked at only with Secrets.
+	NoEviction bool
 	// Logger gets what goes wrong in the background. Nil: slog.Default().
 	Logger *slog.Logger
 	// Registerer gets the store's metrics. Nil: they are not exported.
@@ -110,6 +115,11 @@ type Store struct {
 	unready   unready
 	visitors  VisitorKey
 
+	// failsOver: Redis is a cluster or has Sentinel, so that each master needs a replica. warned is what was warned of.
+	failsOver, noEviction bool
+	evicts                atomic.Bool
+	warned                sync.Map
+
 	reload sync.Mutex
 	last   time.Time
 }
@@ -131,6 +141,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if len(o.Secrets) > 0 {
 		s.announced = newAnnouncement(o.Secrets)
 		_ = s.announce(ctx) // what warm says of Redis, this would, too
+		if err := s.inspect(ctx); o.NoEviction && errors.Is(err, ErrEviction) {
+			return nil, errors.Join(err, client.Close())
+		}
 		s.work.Go(s.keepAnnouncing)
 	}
 	return s, nil
@@ -142,13 +155,15 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 		client: client, prefix: o.Prefix, visitors: o.Visitors, now: o.Now, logger: o.Logger,
 		timeouts: timeouts{callTimeout, changeTimeout},
 		linger:   lingerFor, noteAfter: noteAfter, closing: make(chan struct{}),
-		batches: make(map[string]*zoneBatch),
+		batches: make(map[string]*zoneBatch), noEviction: o.NoEviction,
 	}
+	_, isCluster := client.(*redis.ClusterClient)
+	s.failsOver = isCluster || strings.Contains(o.URL, "+sentinel://")
 	if s.logger == nil {
 		s.logger = slog.Default()
 	}
 	quiet.Do(func() { redis.SetLogger(clientLog{s.logger}) })
-	if s.metrics, err = newMetrics(o.Registerer, client, s.SecretsDiffer); err != nil {
+	if s.metrics, err = newMetrics(o.Registerer, s); err != nil {
 		return nil, err
 	}
 	s.openPartitions()
@@ -170,21 +185,25 @@ func (s *Store) Close() error {
 func (s *Store) warm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	on := func(ctx context.Context, c *redis.Client) error {
+	return s.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
 		for _, sc := range scripts {
 			if err := c.ScriptLoad(ctx, sc.text).Err(); err != nil {
 				return fmt.Errorf("lua: loading %s: %w", sc.name, err)
 			}
 		}
 		return nil
-	}
+	})
+}
+
+// eachMaster does something on every master, and returns the first error.
+func (s *Store) eachMaster(ctx context.Context, on func(ctx context.Context, c *redis.Client) error) error {
 	switch c := s.client.(type) {
 	case *redis.ClusterClient:
 		return c.ForEachMaster(ctx, on)
 	case *redis.Client:
 		return on(ctx, c)
 	default:
-		return fmt.Errorf("lua: no way to load scripts through a %T", c)
+		return fmt.Errorf("lua: no way to reach the masters through a %T", c)
 	}
 }
 

@@ -32,6 +32,12 @@ const (
 	guardOff = "off"
 )
 
+// What if Redis may evict keys.
+const (
+	evictionRefuse = "refuse"
+	evictionAllow  = "allow"
+)
+
 // Bounds of settings.
 const (
 	// maxSweepEvery is an hour, the longest idle timeout: with a longer period
@@ -55,6 +61,7 @@ type settings struct {
 	Store          string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several."`
 	RedisURL       string        `setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where the redis store is."`
 	RedisCA        string        `setting:"QUEUE_REDIS_CA" placeholder:"FILE" help:"PEM file of the authorities that sign the certificates of rediss://. Those that this machine trusts when absent."`
+	RedisEviction  string        `setting:"QUEUE_REDIS_EVICTION" default:"refuse" help:"What if Redis may evict keys: its maxmemory-policy is not noeviction. refuse: the server does not start, or an alert says so; allow: it goes on, and each key that is lost is healed as a loss of data."`
 	Servers        int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the redis store at a time. While it is away each admits that part of the limit, in zones with onStoreFailure: admit."`
 	Secret         string        `setting:"QUEUE_SECRET" hidden:"" flag:"never"`
 	SecretFile     string        `setting:"QUEUE_SECRET_FILE" placeholder:"FILE" credential:"queue-server.secret" help:"File with what signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Or QUEUE_SECRET, which has it itself. Made at the first start when absent, and kept in the data folder."`
@@ -148,6 +155,7 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
 	if s.Store == storeRedis {
 		look("redis-url", lua.CheckURL(s.RedisURL))
+		oneOf("redis-eviction", s.RedisEviction, evictionRefuse, evictionAllow)
 		if s.RedisCA != "" {
 			var err error
 			if c.redisRoots, err = lua.ReadRoots(s.RedisCA); err != nil {
