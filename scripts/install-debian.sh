@@ -3,7 +3,7 @@
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
 # prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss,
-# node, php, javac, python3-cryptography, etcd)
+# node, php, php-fpm, javac, python3-cryptography, etcd)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -14,6 +14,7 @@ PATH=$PATH:/usr/sbin
 missing=()
 for program in "$@"; do
 	case $program in
+	php-fpm) compgen -c php-fpm >/dev/null && continue ;; # its name has its version
 	python3-cryptography) /usr/bin/python3 -c 'import cryptography' 2>/dev/null && continue ;; # a library
 	*) command -v "$program" >/dev/null && continue ;;
 	esac
@@ -34,6 +35,7 @@ for program in "$@"; do
 	node) missing+=(nodejs) ;; # for the tests of clients/js and docs/pass.md
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
+	php-fpm) missing+=(php-fpm) ;; # for the test of deploy/site/nginx-php.conf
 	etcd) missing+=(etcd-server) ;; # for the test of deploy/helm
 	debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;
 	*)

@@ -21,24 +21,29 @@ import (
 
 // gateways are those whose examples run here.
 var gateways = map[string]struct {
-	starts func(t *testing.T, gate, public, shop string) (addr string)
+	// starts starts one, with the shop in its example.
+	starts func(t *testing.T, gate, public string, shop room.Others) (addr string)
 	// withoutServer is what visitors get while queue-server is away.
 	withoutServer int
 }{
-	"nginx": {func(t *testing.T, gate, public, shop string) string {
+	"nginx": {func(t *testing.T, gate, public string, shop room.Others) string {
 		t.Helper()
-		return room.StartNginx(t, "site/nginx.conf", room.Others{
-			"server 127.0.0.1:8083;": "server " + gate + ";", "server 127.0.0.1:8080;": "server " + public + ";",
-			"server 127.0.0.1:8000;": "server " + shop + ";",
-		}, "")
+		shop["server 127.0.0.1:8083;"], shop["server 127.0.0.1:8080;"] = "server "+gate+";", "server "+public+";"
+		return room.StartNginx(t, "site/nginx.conf", shop, "")
 	}, http.StatusOK},
-	"Caddy": {func(t *testing.T, gate, public, shop string) string {
+	"Caddy": {func(t *testing.T, gate, public string, shop room.Others) string {
 		t.Helper()
-		return room.StartCaddy(t, "site/Caddyfile", room.Others{
-			"reverse_proxy 127.0.0.1:8083 ": "reverse_proxy " + gate + " ", "reverse_proxy 127.0.0.1:8080": "reverse_proxy " + public,
-			"reverse_proxy 127.0.0.1:8000": "reverse_proxy " + shop,
-		})
+		shop["reverse_proxy 127.0.0.1:8083 "], shop["reverse_proxy 127.0.0.1:8080"] = "reverse_proxy "+gate+" ", "reverse_proxy "+public
+		return room.StartCaddy(t, "site/Caddyfile", shop)
 	}, http.StatusBadGateway},
+}
+
+// shopAt puts a shop that listens in the place of the example's. Uploads to it may be large, as operators say in nginx.
+func shopAt(gateway, addr string) room.Others {
+	if gateway == "Caddy" {
+		return room.Others{"reverse_proxy 127.0.0.1:8000": "reverse_proxy " + addr}
+	}
+	return room.Others{"server 127.0.0.1:8000;": "server " + addr + ";", "recursive_error_pages on;": "recursive_error_pages on; client_max_body_size 20m;"}
 }
 
 // shopfront is a small shop, with a gateway and the gate before it.
@@ -50,12 +55,20 @@ type shopfront struct {
 	passes atomic.Int64 // of these, those that had a pass in the URL
 }
 
-func startShopfront(t *testing.T, gateway string) *shopfront {
+// startShopfrontOf starts a gateway with the shop in its example, and the gate.
+func startShopfrontOf(t *testing.T, gateway string, shop room.Others) *shopfront {
 	t.Helper()
 	f := &shopfront{redis: room.StartRedis(t)}
 	f.server = room.Start(t, map[string]string{
 		"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": f.redis.URL(), "QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off",
 	})
+	f.addr = gateways[gateway].starts(t, at(f.server.Site), at(f.server.Public), shop)
+	return f
+}
+
+func startShopfront(t *testing.T, gateway string) *shopfront {
+	t.Helper()
+	var f *shopfront
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.asked.Add(1)
 		if strings.Contains(r.URL.RawQuery, "waiting_room_pass") {
@@ -74,7 +87,7 @@ func startShopfront(t *testing.T, gateway string) *shopfront {
 		_, _ = fmt.Fprintf(w, "the shop: %s %s", r.Method, r.URL)
 	}))
 	t.Cleanup(shop.Close)
-	f.addr = gateways[gateway].starts(t, at(f.server.Site), at(f.server.Public), shop.Listener.Addr().String())
+	f = startShopfrontOf(t, gateway, shopAt(gateway, shop.Listener.Addr().String()))
 	return f
 }
 
