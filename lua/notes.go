@@ -105,6 +105,7 @@ func (s *Store) pollFar(b *zoneBatch, p line.Place) (line.Answer, bool) {
 	if !ok {
 		return line.Answer{}, false
 	}
+	b.ranks.vouch(p, &a)
 	return a, b.note(p, uint64(a.State.NowMillis)<<16|uint64(a.PeriodMillis))
 }
 
@@ -149,7 +150,7 @@ func (s *Store) flush(b *zoneBatch) {
 	defer b.notes.sending.Unlock()
 	all, epoch := b.notes.take()
 	now := s.wall()
-	marks, old := b.ranks.due(now, now.Sub(b.notes.marked))
+	marks, old := b.ranks.dueMarks(now, now.Sub(b.notes.marked))
 	b.notes.marked = now
 	// Notes of one seen bucket lie together then, and notes of one visitor lie in the order of time.
 	slices.SortFunc(all, func(a, b note) int {

@@ -33,8 +33,17 @@ func BenchmarkFarPolls(b *testing.B) {
 		}
 		latest[i] = a.Place
 	}
-	for _, atOnce := range []int{16, 256} {
-		b.Run(fmt.Sprint(atOnce), func(b *testing.B) {
+	for _, kept := range []bool{false, true} { // clients keep their first token
+		const atOnce = 256
+		b.Run(fmt.Sprintf("kept=%v", kept), func(b *testing.B) {
+			first := latest
+			poll := func(i int) {
+				if kept {
+					latest[i] = first[i]
+					latest[i].DueMillis = 1
+				}
+				poll(i)
+			}
 			inTurn(atOnce, polling, poll) // by which the tokens are fresh
 			noted := testutil.ToFloat64(s.metrics.touches)
 			began, before, n := time.Now(), redisCPU(b, s), 0

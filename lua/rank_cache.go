@@ -26,6 +26,8 @@ const (
 	// minTouchPeriodMillis is the shortest period that is told without asking Redis. It is longer than noteLife, and
 	// than spanAge.
 	minTouchPeriodMillis = 5_000
+	// maxVouched is how many visitors with old tokens are remembered, some 48 bytes each.
+	maxVouched = 1 << 20
 	// maxDoubted is how many visitors are remembered for whom Redis has to be asked. While there are as many, Redis
 	// is asked for everybody.
 	maxDoubted = 50_000
@@ -70,10 +72,16 @@ type rankCache struct {
 	wait bool
 	// doubted has the visitors for whom Redis has to be asked, and since when.
 	doubted map[line.ID]time.Time
+	// vouched has the visitors whose tokens are old, as of clients that keep their first one, and what this server told
+	// them last. It stands for a newer token.
+	vouched map[line.ID]vouched
 	// spans lie in the order of arrivals, and do not overlap.
 	spans  []span
 	pruned time.Time
 }
+
+// vouched is where a visitor stands, and when the visitor is to come again, in milliseconds of the zone's clock.
+type vouched struct{ arrivedAtMicros, dueMillis int64 }
 
 // span is the part of the line between two marks. Visitors who arrived after the one, and not after the other, are told
 // the position.
@@ -96,6 +104,7 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	if _, doubted := v.doubted[p.ID]; doubted {
 		return line.Answer{}, false
 	}
+	p.DueMillis = max(p.DueMillis, v.due(p))
 	if p.DueMillis < nowMillis-v.rates.PeriodCapMillis*3/4 {
 		return line.Answer{}, false // the token may be of an earlier place, or the visitor was swept: Redis knows
 	}
@@ -121,6 +130,29 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	period := v.rates.FarPeriod(far, estimate, nowMillis-p.ArrivedAtMicros/1000, window.Jitter(p.ID[len(p.ID)-1], nowMillis))
 	a, ok := v.said(p, nowMillis, s.position, estimate, period)
 	return a, ok && v.fresh(far, now.Sub(s.at), time.Duration(period/2+nowMillis-p.DueMillis)*time.Millisecond)
+}
+
+// due is when a visitor with an old token was told to come again; 0 if that is not known. The caller holds mu.
+func (v *rankCache) due(p line.Place) int64 {
+	if is := v.vouched[p.ID]; is.arrivedAtMicros == p.ArrivedAtMicros {
+		return is.dueMillis
+	}
+	return 0
+}
+
+// vouch remembers what a visitor was told who polled with p, if that token is old.
+func (v *rankCache) vouch(p line.Place, a *line.Answer) {
+	if a.Status != line.Waiting || p.DueMillis >= a.State.NowMillis-window.GraceMillis || a.Place.ArrivedAtMicros != p.ArrivedAtMicros {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.vouched == nil {
+		v.vouched = make(map[line.ID]vouched)
+	}
+	if _, known := v.vouched[p.ID]; known || len(v.vouched) < maxVouched {
+		v.vouched[p.ID] = vouched{p.ArrivedAtMicros, a.Place.DueMillis}
+	}
 }
 
 // millis is what the zone's clock says. The caller holds mu.
@@ -168,9 +200,9 @@ func (v *rankCache) tried(now time.Time, p line.Place) (told uint64, ok bool) {
 	return uint64(v.millis(now))<<16 | minTouchPeriodMillis, p.Epoch == v.state.Epoch && v.rates.PeriodCapMillis >= minTouchPeriodMillis
 }
 
-// due returns how many marks to look up when so much time has passed since the last call, so that all are looked up
+// dueMarks returns how many marks to look up when so much time has passed since the last call, so that all are looked up
 // within spanRefresh. Notes of polls up to old, in milliseconds of the zone's clock, are too old to be sent.
-func (v *rankCache) due(now time.Time, passed time.Duration) (marks int, old int64) {
+func (v *rankCache) dueMarks(now time.Time, passed time.Duration) (marks int, old int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	marks = int(float64(v.state.Waiting/markEvery) * min(1, passed.Seconds()/spanRefresh.Seconds()))
@@ -197,6 +229,7 @@ func (v *rankCache) doubt(now time.Time, ids []line.ID) {
 	}
 	for _, id := range ids {
 		v.doubted[id] = now
+		delete(v.vouched, id)
 	}
 }
 
@@ -223,6 +256,7 @@ func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int6
 	if sent.Sub(v.pruned) > spanLife {
 		v.pruned = sent
 		v.spans = slices.DeleteFunc(v.spans, func(s span) bool { return sent.Sub(s.at) > spanLife })
+		maps.DeleteFunc(v.vouched, func(_ line.ID, is vouched) bool { return is.dueMillis < state.NowMillis-now.PeriodCapMillis })
 		maps.DeleteFunc(v.doubted, func(_ line.ID, since time.Time) bool { return sent.Sub(since) > spanLife })
 	}
 	return errors.Join(marks.end("poll", "marks"), rates.end("poll", "the pace"))

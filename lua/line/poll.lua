@@ -23,8 +23,8 @@
 --            j, d: the same, then arrival.
 --            s: TOTALS of include/zone.lua, estimate, most in a second (include/peak.lua)
 --   rounded  for whose position lies between two marks: both, and the position
---   moved    of those who poll with a token that is late: which, from 1, and where
---            it stands: the arrival
+--   moved    of those who poll with a token that is late and does not name where they
+--            stand: which, from 1, and the arrival
 --   waits    if there is an s: bucket, how many, ...; else empty
 --
 -- O(log n) a visitor, and at most 100 more tokens a call for the edge. Run twice,

@@ -31,7 +31,8 @@ end
 
 -- answer_all answers the visitors who poll, for each of whom args has a string: see poll.lua.
 -- It returns the answers, and moved: the numbers and arrivals of visitors whose token is
--- late. A late token may be of an earlier place; the answer's token is of the present one.
+-- late and does not name where they stand. A late token may be of an earlier place; the answer's
+-- token is of the present one.
 --
 -- Nearly all of a crowd is far from the front, and what they cost is what a
 -- million of them cost: so their answer is made here, with answer's arithmetic
@@ -52,7 +53,7 @@ local function answer_all(z, r, t, args, first, last)
     -- Whoever is twice in the call may have been put back meanwhile, or have gone.
     local score = stand[nth] or tonumber(call('ZSCORE', LINE, id) or '')
     local rank = score and not t.gathers and call('ZRANK', LINE, id)
-    if (rank or score and t.gathers) and due < late then
+    if (rank or score and t.gathers) and due < late and arrived ~= score then
       arrived = joined_at(id, score)
       moved[#moved + 1], moved[#moved + 2] = nth, arrived
     end
