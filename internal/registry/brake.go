@@ -42,12 +42,26 @@ func (b *brake) holds(now time.Time) bool {
 	return b.why.Load() != nil || now.Sub(b.since) >= brakeAfter
 }
 
-// over returns what is to be in force, where the store has settings s now. If other servers have changed them meanwhile,
-// their settings hold, but for what the brake tightens: of two limits the lower one is taken, of two modes the tighter.
+// over returns what is to be in force, where the store has settings s now. What other servers have changed meanwhile
+// holds, but for what the brake tightens: of two limits the lower one is taken, of two modes the tighter. The list of events
+// and how far they are belong together: where either is another, both are theirs.
 func (b *brake) over(s zone.Settings) zone.Settings {
 	if s.Equal(b.was) {
 		return b.now
 	}
+	next, _ := zone.Table.Merge(s, b.was, b.now)
+	of := b.was
+	if of.Events, of.EventState = s.Events, s.EventState; !of.Equal(b.was) {
+		next.Events, next.EventState = s.Events, s.EventState
+	}
+	if next = b.tighten(next); next.Validate() != nil { // the two changes do not go together
+		return b.tighten(s)
+	}
+	return next
+}
+
+// tighten is s with what the brake tightens.
+func (b *brake) tighten(s zone.Settings) zone.Settings {
 	if b.now.PerMinute != b.was.PerMinute {
 		s.PerMinute = min(s.PerMinute, b.now.PerMinute)
 	}
@@ -148,7 +162,7 @@ func (r *Registry) release(z *Zone, b *brake) {
 
 // send has the store take a brake, over what others have changed meanwhile. It can be repeated.
 func (r *Registry) send(ctx context.Context, z *Zone, b *brake) error {
-	return r.share(ctx, &b.sending, func(ctx context.Context) error {
+	return r.share(ctx, &b.sending, "", func(ctx context.Context) error {
 		is, err := r.present(ctx, z)
 		if next := b.over(is); err == nil && !next.Equal(is) {
 			_, err = r.write(ctx, next, &is, b.by)

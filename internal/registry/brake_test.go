@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -119,7 +120,7 @@ func TestABrakeCanBeTakenBack(t *testing.T) {
 }
 
 // TestABrakeAndOthersChanges: of two limits the lower one stays, of two modes the
-// tighter, and of all else what others have set.
+// tighter, and of all else what others have set, or else what came with the brake.
 func TestABrakeAndOthersChanges(t *testing.T) {
 	was := settings("a", 600)
 	with := func(change func(*zone.Settings)) zone.Settings {
@@ -141,7 +142,14 @@ func TestABrakeAndOthersChanges(t *testing.T) {
 		"others open": {
 			func(s *zone.Settings) { s.Mode, s.Burst = zone.ModeClosed, 5 },
 			func(s *zone.Settings) { s.Mode, s.WindowSeconds = zone.ModeOpen, 9 },
-			func(s *zone.Settings) { s.Mode, s.WindowSeconds = zone.ModeClosed, 9 },
+			func(s *zone.Settings) { s.Mode, s.Burst, s.WindowSeconds = zone.ModeClosed, 5, 9 },
+		},
+		"others list an event": {
+			func(s *zone.Settings) { s.PerMinute, s.PageTitle, s.Events = 0, "Back soon", nil },
+			func(s *zone.Settings) { s.Events = []event.Event{{Name: "noon", OpensAt: "2027-01-01T12:00:00Z"}} },
+			func(s *zone.Settings) {
+				s.PerMinute, s.PageTitle, s.Events = 0, "Back soon", []event.Event{{Name: "noon", OpensAt: "2027-01-01T12:00:00Z"}}
+			},
 		},
 		"all else": {
 			limited(0),

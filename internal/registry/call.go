@@ -229,10 +229,10 @@ func ask[T any](ctx context.Context, z *Zone, call store.Call, do func() (T, err
 	return answer, err
 }
 
-// share has all callers that want the same thing at the same time share one call. A caller whose ctx ends before the
+// share has all callers that want the same thing, which key names, at the same time share one call. A caller whose ctx ends before the
 // call does gets an error that wraps line.ErrStoreUnavailable.
-func (r *Registry) share(ctx context.Context, s *background.Shared, call func(context.Context) error) error {
-	err := s.Do(ctx, &r.background, "", sharedTimeout, call)
+func (r *Registry) share(ctx context.Context, s *background.Shared, key string, call func(context.Context) error) error {
+	err := s.Do(ctx, &r.background, key, sharedTimeout, call)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("registry: %w: %w", line.ErrStoreUnavailable, err)
 	}
@@ -257,7 +257,7 @@ func (r *Registry) restore(ctx context.Context, s zone.Settings, m line.Memory) 
 // heal puts a zone back of which the store has said that it does not know it. All who want that at the same time share
 // one call. before is z.heals as it was before the store was asked.
 func (r *Registry) heal(ctx context.Context, z *Zone, before uint64) error {
-	return r.share(ctx, &z.shared, func(ctx context.Context) error {
+	return r.share(ctx, &z.shared, "", func(ctx context.Context) error {
 		if z.heals.Load() != before {
 			return nil // another caller put it back after this one had asked the store
 		}

@@ -34,7 +34,7 @@ func (r *Registry) readAndLog(ctx context.Context) { _ = r.read(ctx) }
 // read takes in the store's zones, or shares the reading that is under way. It logs the first of several failures, and
 // the first success after them.
 func (r *Registry) read(ctx context.Context) error {
-	return r.share(ctx, &r.reading, func(ctx context.Context) error {
+	return r.share(ctx, &r.reading, "", func(ctx context.Context) error {
 		began := r.now()
 		err := r.readOnce(ctx)
 

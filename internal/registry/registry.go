@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
@@ -23,8 +25,12 @@ const (
 	// interval is how often the settings are read anew: twice in the second within which a change must be in
 	// force everywhere.
 	interval = 500 * time.Millisecond
-	// freshFor is how old the list of zones may be: a zone that is not in a fresh list does not exist.
+	// freshFor is how old the list of zones may be.
 	freshFor = time.Second
+	// seeksPerSecond is how often the store is asked for a zone that is not in a fresh list: another server may have
+	// made it a moment ago. Requests for invented zones beyond that cost nothing, and a new zone is then unknown until
+	// the list is read again.
+	seeksPerSecond = 100
 	// minGap is the shortest time between two readings of the list for requests that name an unknown zone. While the
 	// store is away the list cannot become fresh, and each such request would read it.
 	minGap = 100 * time.Millisecond
@@ -109,7 +115,8 @@ type Registry struct {
 	listedAt, triedAt time.Time
 	listErr           error
 
-	reading background.Shared
+	reading, seeking background.Shared
+	seeks            *rate.Limiter
 
 	background background.Group
 }
@@ -121,6 +128,7 @@ func New(o Options) *Registry {
 		store: o.Store, seedFresh: o.SeedFresh, drawSeeds: o.DrawSeeds,
 		meter: o.Meter, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
 		servers: max(1, o.Servers), limits: deadlines{within: o.Within}, touched: make(map[string]struct{}),
+		seeks: rate.NewLimiter(seeksPerSecond, seeksPerSecond),
 	}
 	if r.meter == nil {
 		r.meter = noMeter{}
@@ -189,13 +197,19 @@ func (r *Registry) Find(ctx context.Context, zoneID string) (*Zone, error) {
 	return z, err
 }
 
-// find returns a zone that is remembered or that the store lists. It asks the store only if the zone is not remembered
-// and the list is no longer fresh. All who ask at the same time share one reading.
+// find returns a zone that is remembered or that the store has. It asks the store only if the zone is not remembered:
+// for the list, if that is no longer fresh, and then for the zone, within seeksPerSecond. All who ask at the same time
+// share one reading.
 func (r *Registry) find(ctx context.Context, zoneID string) (*Zone, error) {
 	if z := r.lookup(zoneID); z != nil {
 		return z, nil
 	}
 	err := r.freshen(ctx)
+	for range 2 { // the first may share a reading that began before the zone was made
+		if r.lookup(zoneID) == nil && err == nil {
+			err = r.seek(ctx, zoneID)
+		}
+	}
 	if z := r.lookup(zoneID); z != nil {
 		return z, nil
 	}
@@ -203,6 +217,23 @@ func (r *Registry) find(ctx context.Context, zoneID string) (*Zone, error) {
 		return nil, err
 	}
 	return nil, fmt.Errorf("registry: %w: %q", line.ErrZoneUnknown, zoneID)
+}
+
+// seek takes in a zone that is not remembered, if the store has it. The error is one of a store that does not answer.
+func (r *Registry) seek(ctx context.Context, zoneID string) error {
+	return r.share(ctx, &r.seeking, zoneID, func(ctx context.Context) error {
+		if !r.seeks.AllowN(r.now(), 1) {
+			return nil
+		}
+		s, err := r.readZone(ctx, zoneID)
+		switch {
+		case err == nil:
+			r.remember(s, false)
+		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+			return nil
+		}
+		return err
+	})
 }
 
 // Zones returns the settings of all zones that this server knows, ordered by id. It asks the store only if no list was

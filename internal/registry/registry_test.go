@@ -35,7 +35,48 @@ func newTest(t *testing.T, f *fakeStore, o Options) (*Registry, *testClock) {
 	return r, clock
 }
 
-func TestUnknownZoneCostsNothingWhileTheListIsFresh(t *testing.T) {
+// TestAZoneIsKnownOnceItWasMade: on every server, whatever was asked for before.
+func TestAZoneIsKnownOnceItWasMade(t *testing.T) {
+	f := newFakeStore(settings("a", 1))
+	r, _ := newTest(t, f, Options{})
+	if _, err := r.Zone(t.Context(), "b"); !errors.Is(err, line.ErrZoneUnknown) {
+		t.Fatal(err)
+	}
+	f.do(func() { f.zones["b"] = settings("b", 7) }) // by another server
+	f.counted()
+	var asking sync.WaitGroup
+	for range 900 {
+		asking.Go(func() {
+			if s, err := r.Zone(t.Context(), "b"); err != nil || s.PerMinute != 7 {
+				t.Errorf("Zone = %+v, %v", s, err)
+			}
+		})
+	}
+	asking.Wait()
+	// A reading that began before the zone was made does not count.
+	reads := make(chan struct{})
+	f.do(func() {
+		f.before = func(call, id string) {
+			if call == "Zone" && id == "c" {
+				f.before = nil
+				close(reads)
+			}
+		}
+	})
+	asking.Go(func() { _, _ = r.Zone(t.Context(), "c") })
+	<-reads
+	f.do(func() { f.zones["c"] = settings("c", 8) })
+	if _, err := r.Zone(t.Context(), "c"); err != nil {
+		t.Error(err)
+	}
+	asking.Wait()
+	f.do(func() { f.deleted["d"] = true })
+	if _, err := r.Zone(t.Context(), "d"); !errors.Is(err, line.ErrZoneUnknown) {
+		t.Errorf("deleted: %v", err)
+	}
+}
+
+func TestUnknownZoneCostsLittleWhileTheListIsFresh(t *testing.T) {
 	f := newFakeStore(settings("a", 1))
 	r, clock := newTest(t, f, Options{})
 
@@ -45,7 +86,7 @@ func TestUnknownZoneCostsNothingWhileTheListIsFresh(t *testing.T) {
 			t.Fatalf("Poll = %v, want ErrZoneUnknown", err)
 		}
 	}
-	f.wantCalls(t, map[string]int{})
+	f.wantCalls(t, map[string]int{"Zone": seeksPerSecond})
 	if n := len(*r.zones.Load()); n != 1 {
 		t.Errorf("%d zones remembered, want 1", n)
 	}
@@ -57,7 +98,7 @@ func TestUnknownZoneCostsNothingWhileTheListIsFresh(t *testing.T) {
 			t.Fatalf("Zone = %v, want ErrZoneUnknown", err)
 		}
 	}
-	f.wantCalls(t, map[string]int{"Zones": 1})
+	f.wantCalls(t, map[string]int{"Zones": 1, "Zone": seeksPerSecond})
 }
 
 func TestUnknownZoneWhileTheStoreIsAway(t *testing.T) {
@@ -215,7 +256,7 @@ func TestDeletedZoneIsForgotten(t *testing.T) {
 	if _, err := r.Poll(t.Context(), "a", line.Place{}); !errors.Is(err, line.ErrZoneUnknown) {
 		t.Errorf("second Poll = %v, want ErrZoneUnknown", err)
 	}
-	f.wantCalls(t, map[string]int{})
+	f.wantCalls(t, map[string]int{"Zone": 2}) // another server may have made it anew
 	if got := w.list(); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("the meter knows %v", got)
 	}
