@@ -65,7 +65,7 @@ func TestEvents(t *testing.T) {
 		{[]string{"move", "TICKETS", "noon", "opens", at(90 * time.Minute)}, cli.ExitOK, "noon"},
 		{[]string{"move", "TICKETS", "noon", "opens", at(-time.Minute)}, cli.ExitUsage, "in the past"},
 		{[]string{"move", "TICKETS", "noon", "opens", at(4 * time.Hour)}, cli.ExitUsage, "ends would not be after opens"},
-		{[]string{"move", "TICKETS", "noon", "opens", "noon"}, cli.ExitUsage, "is no time"},
+		{[]string{"move", "TICKETS", "noon", "opens", "noon"}, cli.ExitUsage, "must be a time"},
 		{[]string{"open", "TICKETS", "noon"}, cli.ExitUsage, "nobody has gathered for the draw yet"},
 		{[]string{"hold", "TICKETS", "noon", "closes"}, cli.ExitUsage, "has no step closes"},
 		{[]string{"hold", "TICKETS", "dawn", "opens"}, cli.ExitUsage, `there is no event "dawn"; listed are noon, dusk`},

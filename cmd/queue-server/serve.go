@@ -181,7 +181,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	consoles, err := console.New(console.Parts{
 		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
-		NotKept: notKept, Draws: events, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets, Meter: metrics, Logger: log,
+		NotKept: notKept, Draws: events, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
+		Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
 	if err != nil {
 		return err

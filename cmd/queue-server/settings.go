@@ -13,6 +13,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/identity"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
@@ -68,7 +69,7 @@ type settings struct {
 	PassIssuer     string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"What iss of a pass says, the same on all servers: a name or the URL of this installation, which gateways compare."`
 	AdminToken     string        `setting:"QUEUE_ADMIN_TOKEN" hidden:"" flag:"never"`
 	AdminTokenFile string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.admin-token" help:"File with what operators show. Or QUEUE_ADMIN_TOKEN, which has it itself. Made at the first start when absent, printed once, and kept in the data folder."`
-	AdminHosts     []string      `setting:"QUEUE_ADMIN_HOSTS" placeholder:"NAME,..." help:"Names under which the operators' listener is asked, without ports: of proxies in front. On this machine's own address it answers as localhost and 127.0.0.1, and to these; on another as any when absent."`
+	AdminHosts     []string      `setting:"QUEUE_ADMIN_HOSTS" placeholder:"NAME,..." help:"Names under which the operators' listener is asked, without ports: of proxies in front, with TLS, or without as http://NAME. On this machine's own address it answers as localhost and 127.0.0.1, and to these; on another as any when absent."`
 	MetricsAccess  string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Who may read /metrics. open: whoever reaches the operators' listener; token: who shows the metrics' token, or the operators'; auto: open if only this machine reaches that listener and there is no metrics' token, else token."`
 	MetricsToken   string        `setting:"QUEUE_METRICS_TOKEN" hidden:"" flag:"never"`
 	MetricsFile    string        `setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.metrics-token" help:"File with a token that opens /metrics and nothing else, for Prometheus. Or QUEUE_METRICS_TOKEN, which has it itself. None when absent."`
@@ -228,7 +229,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 
 // checkHost refuses what cannot be a host's name in a request, or has its port.
 func checkHost(name string) error {
-	if name == "" || strings.ContainsAny(name, "/:@[]*? ") {
+	if name = strings.TrimPrefix(name, operator.PlainPrefix); name == "" || strings.ContainsAny(name, "/:@[]*? ") {
 		return fmt.Errorf("%q is no name of a host; write it without a port, such as queue.example", name)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -53,10 +54,13 @@ type Parts struct {
 	// what it opens.
 	Token  string
 	Access *operator.Access
-	// Secrets sign the sessions, newest first.
+	// Secrets sign the sessions, newest first. Spends keeps which were logged out.
 	Secrets [][]byte
-	Meter   problem.Meter
-	Logger  *slog.Logger
+	Spends  store.Spender
+	// Secure reports whether the browser that sends a request came over TLS.
+	Secure func(*http.Request) bool
+	Meter  problem.Meter
+	Logger *slog.Logger
 	// Now defaults to time.Now.
 	Now func() time.Time
 }
@@ -88,7 +92,7 @@ func New(p Parts) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{
-		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Now), assets: a, pages: loadPages(a),
+		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Spends, p.Now), assets: a, pages: loadPages(a),
 		streams: make(chan struct{}, maxStreams),
 	}
 	c.zoneEditor, c.limitEditor = newZoneEditor(c), newLimitEditor(c)

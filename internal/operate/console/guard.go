@@ -78,8 +78,8 @@ func (c *Console) protect(next http.Handler) http.Handler {
 func (c *Console) open(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var s session
-		if sent, err := r.Cookie(cookieName); err == nil {
-			s, _ = c.sessions.open(sent.Value)
+		if sent, err := r.Cookie(cookie(c.Secure(r), "", 0).Name); err == nil {
+			s, _ = c.sessions.open(r.Context(), sent.Value)
 		}
 		err := readForm(r)
 		if err == nil {
@@ -150,7 +150,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 		return c.render(w, p.Status, "login", session{}, "Log in", form)
 	}
 	s := c.sessions.begin(who)
-	http.SetCookie(w, cookie(r, c.sessions.seal(s), sessionAge))
+	http.SetCookie(w, cookie(c.Secure(r), c.sessions.seal(s), sessionAge))
 	c.Logger.InfoContext(r.Context(), "console log in", "who", who, "from", c.Access.From(r))
 	http.Redirect(w, r, form.Next, http.StatusSeeOther)
 	return nil
@@ -174,8 +174,10 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) e
 
 // logout is POST /console/logout.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) error {
-	c.sessions.end(s)
-	http.SetCookie(w, cookie(r, "", -time.Second))
+	if err := c.sessions.end(r.Context(), s); err != nil {
+		c.Logger.ErrorContext(r.Context(), "a log out is known to this server alone: the store does not take it", "who", s.who, "error", err)
+	}
+	http.SetCookie(w, cookie(c.Secure(r), "", -time.Second))
 	http.Redirect(w, r, root+"login", http.StatusSeeOther)
 	return nil
 }

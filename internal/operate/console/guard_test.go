@@ -170,7 +170,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 func TestLogIn(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	p := &person{room: r, cookies: map[string]string{}}
+	p := &person{room: r, cookies: map[string]string{}, host: "queue.example"}
 	w := p.post("login", url.Values{"who": {`<script>alert("x")</script>`}, "token": {"wrong-" + token}})
 	shows(t, w, "That is not the operators' token.")
 	if w.Code != http.StatusUnauthorized || len(w.Result().Cookies()) > 0 {
@@ -186,7 +186,7 @@ func TestLogIn(t *testing.T) {
 		t.Errorf("log in: %d %q", w.Code, w.Header().Get("Location"))
 	}
 	set := w.Header().Get("Set-Cookie")
-	for _, want := range []string{"HttpOnly", "SameSite=Strict", "Secure", "Path=/console/", "Max-Age=43200"} {
+	for _, want := range []string{"__Host-queue_console=", "HttpOnly", "SameSite=Strict", "Secure", "Path=/;", "Max-Age=43200"} {
 		if !strings.Contains(set, want) {
 			t.Errorf("the cookie is not %s: %s", want, set)
 		}
@@ -197,9 +197,9 @@ func TestLogIn(t *testing.T) {
 	if w := p.get("login?next=/console/changes"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/console/changes" {
 		t.Errorf("the log in, logged in: %d %q", w.Code, w.Header().Get("Location"))
 	}
-	stolen := p.cookies["queue_console"]
+	stolen := p.cookies["__Host-queue_console"]
 	p.post("logout", nil)
-	p.cookies["queue_console"] = stolen
+	p.cookies["__Host-queue_console"] = stolen
 	if w := p.get(""); w.Code != http.StatusSeeOther {
 		t.Errorf("the cookie is good after the log out: %d", w.Code)
 	}

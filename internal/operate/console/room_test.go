@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -69,6 +70,7 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	c, err := console.New(console.Parts{
 		Access: access, Zones: r.desk, Watch: r.seen, Draws: r.draws, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Spends: r.store, Secure: operator.Hosts{Names: []string{"queue.example"}}.Secure,
 		Preview: func(w http.ResponseWriter, r *http.Request, s zone.Settings) error {
 			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message[zone.DefaultText]+"|"+r.Header.Get("Accept-Language"))
 			return err
@@ -122,6 +124,8 @@ func (r *room) zone(zoneID string) zone.Settings {
 type person struct {
 	*room
 	cookies map[string]string
+	// host is the name that the browser asks for; another when it is "".
+	host string
 }
 
 // enter logs somebody in.
@@ -136,6 +140,7 @@ func (r *room) enter(who string) *person {
 
 func (p *person) send(req *http.Request, header ...string) *httptest.ResponseRecorder {
 	req.Header.Set("Accept", "text/html,*/*;q=0.8")
+	req.Host = cmp.Or(p.host, req.Host)
 	for name, value := range p.cookies {
 		req.AddCookie(&http.Cookie{Name: name, Value: value})
 	}

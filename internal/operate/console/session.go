@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,21 +14,23 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 const (
-	// cookieName is what the browser keeps the session under.
-	cookieName = "queue_console"
+	// cookieName is what the browser keeps the session under. Over TLS, securePrefix stands before it: no page of another
+	// name, and none without TLS, can set such a cookie.
+	cookieName   = "queue_console"
+	securePrefix = "__Host-"
 	// sessionAge is how long a session lasts from log in: the day of an event.
 	sessionAge = 12 * time.Hour
 	// maxWhoBytes bounds the name that goes into the record of changes.
 	maxWhoBytes = 64
 	// sessionIDBytes make a session's id, by which it is logged out.
 	sessionIDBytes = 16
-	// maxLoggedOut bounds how many sessions that were logged out are
-	// remembered until they expire. Beyond it the oldest is forgotten; by
-	// then somebody logs in and out twice a minute all day long.
-	maxLoggedOut = 2048
+	// logOutTimeout bounds how long the store may take to say, or to keep, that a session was logged out.
+	logOutTimeout = 300 * time.Millisecond
 	// sessionLabel keeps keys of sessions apart from others of the secret.
 	sessionLabel = "queue-server console session v1"
 )
@@ -42,21 +45,21 @@ type session struct {
 }
 
 // sessions begins sessions, and knows them again by their cookies. It is safe for
-// concurrent use. Nothing of a session is kept on the server but that it was logged
-// out, so all servers of one secret and token know it.
+// concurrent use. Nothing of a session is kept but that it was logged out, in the store: so all servers of one store,
+// secret and token know it.
 type sessions struct {
 	// keys sign sessions, the newest first. The token is in each: another
 	// token ends all sessions. The secret is in each: who steals a cookie
 	// cannot try tokens on it.
-	keys [][]byte
-	now  func() time.Time
-
-	mu        sync.Mutex
-	loggedOut map[[sessionIDBytes]byte]time.Time // until when it would have lasted
+	keys   [][]byte
+	spends store.Spender
+	now    func() time.Time
+	// unkept are the sessions whose log out the store did not take.
+	unkept sync.Map
 }
 
-func newSessions(token string, secrets [][]byte, now func() time.Time) *sessions {
-	g := &sessions{now: now, loggedOut: map[[sessionIDBytes]byte]time.Time{}}
+func newSessions(token string, secrets [][]byte, spends store.Spender, now func() time.Time) *sessions {
+	g := &sessions{spends: spends, now: now}
 	for _, secret := range secrets {
 		g.keys = append(g.keys, sign(secret, []byte(sessionLabel+"\x00"+token)))
 	}
@@ -81,7 +84,7 @@ func (g *sessions) seal(s session) string {
 
 // open returns the session that the text stands for, if it was sealed with this
 // secret and token, has not expired and was not logged out.
-func (g *sessions) open(text string) (session, bool) {
+func (g *sessions) open(ctx context.Context, text string) (session, bool) {
 	left, right, _ := strings.Cut(text, ".")
 	body, err1 := base64.RawURLEncoding.Strict().DecodeString(left)
 	mac, err2 := base64.RawURLEncoding.Strict().DecodeString(right)
@@ -94,41 +97,39 @@ func (g *sessions) open(text string) (session, bool) {
 		id:      [sessionIDBytes]byte(body[8 : 8+sessionIDBytes]),
 		who:     string(body[8+sessionIDBytes:]),
 	}
-	if !g.alive(s) {
+	if !g.alive(ctx, s) {
 		return session{}, false
 	}
 	return s, true
 }
 
-// alive reports whether the session has neither expired nor been logged out.
-func (g *sessions) alive(s session) bool {
-	if !g.now().Before(s.expires) {
+// alive reports whether the session has neither expired nor been logged out. While the store is away, only this server's
+// own log outs are known: a pause must not wait for the store.
+func (g *sessions) alive(ctx context.Context, s session) bool {
+	if _, out := g.unkept.Load(s.id); out || !g.now().Before(s.expires) {
 		return false
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	_, out := g.loggedOut[s.id]
-	return !out
+	ctx, cancel := context.WithTimeout(ctx, logOutTimeout)
+	defer cancel()
+	in, err := g.spends.Spend(ctx, s.key(), logOutBy, 0)
+	return in || err != nil
 }
 
-// end logs the session out, on this server.
-func (g *sessions) end(s session) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := g.now()
-	var first [sessionIDBytes]byte
-	for id, expires := range g.loggedOut {
-		if !now.Before(expires) {
-			delete(g.loggedOut, id)
-		} else if f, ok := g.loggedOut[first]; !ok || expires.Before(f) {
-			first = id
-		}
+// end logs the session out: on every server, or with an error on this one alone.
+func (g *sessions) end(ctx context.Context, s session) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logOutTimeout)
+	defer cancel()
+	_, err := g.spends.Spend(ctx, s.key(), logOutBy, sessionAge)
+	if err != nil {
+		g.unkept.Store(s.id, nil)
 	}
-	if len(g.loggedOut) >= maxLoggedOut {
-		delete(g.loggedOut, first)
-	}
-	g.loggedOut[s.id] = s.expires
+	return err
 }
+
+// key is what a log out spends, and logOutBy who does.
+func (s session) key() string { return sessionLabel + "\x00" + string(s.id[:]) }
+
+const logOutBy = "log out"
 
 func sign(key, body []byte) []byte {
 	mac := hmac.New(sha256.New, key)
@@ -136,15 +137,16 @@ func sign(key, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// cookie is the session's; of a negative age, one that removes it.
-func cookie(r *http.Request, text string, age time.Duration) *http.Cookie {
-	return &http.Cookie{
+// cookie is the session's; of a negative age, one that removes it. The browser came over TLS or not: see Parts.Secure.
+func cookie(secure bool, text string, age time.Duration) *http.Cookie {
+	c := &http.Cookie{
 		Name: cookieName, Value: text, Path: root, MaxAge: int(age / time.Second),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		// The browser came over TLS, to here or to a proxy in front. A client that lies about it gets
-		// a cookie that it will not send.
-		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure,
 	}
+	if secure {
+		c.Name, c.Path = securePrefix+cookieName, "/" // the prefix asks for that path
+	}
+	return c
 }
 
 // checkWho returns the operator's name without blanks around it, or what is

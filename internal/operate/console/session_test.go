@@ -1,9 +1,8 @@
 package console
 
 import (
-	"crypto/tls"
-	"net/http"
-	"net/http/httptest"
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -28,14 +27,14 @@ func newHand() *hand { return &hand{time.Unix(1_795_000_000, 0)} }
 
 func TestSession(t *testing.T) {
 	t.Parallel()
-	clock := newHand()
-	g := newSessions(testToken, [][]byte{newSecret, oldSecret}, clock.now)
+	clock, none := newHand(), &spends{}
+	g := newSessions(testToken, [][]byte{newSecret, oldSecret}, none, clock.now)
 	begun := g.begin("Anna")
 	text := g.seal(begun)
-	if s, ok := g.open(text); !ok || s != begun || s.who != "Anna" || !s.expires.Equal(clock.at.Add(12*time.Hour)) {
+	if s, ok := g.open(t.Context(), text); !ok || s != begun || s.who != "Anna" || !s.expires.Equal(clock.at.Add(12*time.Hour)) {
 		t.Errorf("got %+v %v, want %+v", s, ok, begun)
 	}
-	older := newSessions(testToken, [][]byte{oldSecret}, clock.now).seal(begun)
+	older := newSessions(testToken, [][]byte{oldSecret}, none, clock.now).seal(begun)
 	tests := map[string]struct {
 		gate *sessions
 		text string
@@ -43,9 +42,9 @@ func TestSession(t *testing.T) {
 	}{
 		"as sealed":             {g, text, true},
 		"sealed with the old":   {g, older, true},
-		"on another server":     {newSessions(testToken, [][]byte{newSecret}, clock.now), text, true},
-		"another token":         {newSessions(otherToken, [][]byte{newSecret, oldSecret}, clock.now), text, false},
-		"another secret":        {newSessions(testToken, [][]byte{oldSecret}, clock.now), text, false},
+		"on another server":     {newSessions(testToken, [][]byte{newSecret}, none, clock.now), text, true},
+		"another token":         {newSessions(otherToken, [][]byte{newSecret, oldSecret}, none, clock.now), text, false},
+		"another secret":        {newSessions(testToken, [][]byte{oldSecret}, none, clock.now), text, false},
 		"empty":                 {g, "", false},
 		"no signature":          {g, strings.Split(text, ".")[0] + ".", false},
 		"no dot":                {g, strings.Split(text, ".")[0], false},
@@ -55,24 +54,24 @@ func TestSession(t *testing.T) {
 		"a name that is longer": {g, longer(text), false},
 	}
 	for name, tt := range tests {
-		if s, ok := tt.gate.open(tt.text); ok != tt.want || ok != (s.who != "") {
+		if s, ok := tt.gate.open(t.Context(), tt.text); ok != tt.want || ok != (s.who != "") {
 			t.Errorf("%s: open = %v, want %v", name, ok, tt.want)
 		}
 	}
 	for i := range len(text) { // one bit of each character
 		broken := []byte(text)
 		broken[i] ^= 1
-		if _, ok := g.open(string(broken)); ok {
+		if _, ok := g.open(t.Context(), string(broken)); ok {
 			t.Errorf("opened with character %d changed", i)
 		}
 	}
 
 	clock.at = begun.expires.Add(-time.Second)
-	if _, ok := g.open(text); !ok {
+	if _, ok := g.open(t.Context(), text); !ok {
 		t.Error("ended before its time")
 	}
 	clock.at = begun.expires
-	if s, ok := g.open(text); ok || s != (session{}) {
+	if s, ok := g.open(t.Context(), text); ok || s != (session{}) {
 		t.Error("goes on after its time")
 	}
 }
@@ -83,42 +82,58 @@ func longer(text string) string {
 	return left + right[:4] + "." + right[4:]
 }
 
-func TestLogOutIsRememberedUntilTheSessionExpires(t *testing.T) {
+// spends is a store; while it is away, it neither takes nor says anything.
+type spends struct {
+	spent map[string]time.Duration
+	away  error
+}
+
+func (s *spends) Spend(_ context.Context, key, _ string, life time.Duration) (bool, error) {
+	_, was := s.spent[key]
+	if s.away == nil && life > 0 {
+		s.spent[key] = life
+	}
+	return !was && s.away == nil, s.away
+}
+
+// TestLogOut: every server of the store knows of it, and one that could not tell the store knows itself.
+func TestLogOut(t *testing.T) {
 	t.Parallel()
-	clock := newHand()
-	g := newSessions(testToken, [][]byte{newSecret}, clock.now)
-	out, stays := g.begin("Anna"), g.begin("Bea")
-	g.end(out)
-	if s, ok := g.open(g.seal(out)); ok || s != (session{}) {
-		t.Error("a session that was logged out opens")
+	clock, shared := newHand(), &spends{spent: map[string]time.Duration{}}
+	one, other := newSessions(testToken, [][]byte{newSecret}, shared, clock.now), newSessions(testToken, [][]byte{newSecret}, shared, clock.now)
+	opens := func(g *sessions, s session) bool {
+		_, ok := g.open(t.Context(), g.seal(s))
+		return ok
 	}
-	if _, ok := g.open(g.seal(stays)); !ok {
-		t.Error("the other one does not")
+	anna, bea, cleo := one.begin("Anna"), one.begin("Bea"), one.begin("Cleo")
+	if err := one.end(t.Context(), anna); err != nil || opens(one, anna) || opens(other, anna) {
+		t.Errorf("logged out, and good: %v", err)
 	}
-	clock.at = clock.at.Add(time.Second)
-	for range maxLoggedOut + 10 {
-		g.end(g.begin("a robot"))
+	if !opens(one, bea) || !opens(other, bea) {
+		t.Error("somebody else's session has ended")
 	}
-	if n := len(g.loggedOut); n != maxLoggedOut {
-		t.Errorf("%d are remembered, want %d", n, maxLoggedOut)
+	for _, life := range shared.spent {
+		if life < sessionAge {
+			t.Errorf("forgotten after %v, before the session ends", life)
+		}
 	}
-	clock.at = clock.at.Add(sessionAge)
-	g.end(g.begin("Anna"))
-	if n := len(g.loggedOut); n != 1 {
-		t.Errorf("%d are remembered after their time, want 1", n)
+	shared.away = errors.New("away")
+	if err := one.end(t.Context(), bea); err == nil || opens(one, bea) || !opens(one, cleo) {
+		t.Errorf("without the store: %v", err)
+	}
+	if shared.away = nil; opens(one, bea) {
+		t.Error("a log out is forgotten")
 	}
 }
 
 // TestCookie: TestLogIn has it behind a proxy with TLS.
 func TestCookie(t *testing.T) {
 	t.Parallel()
-	r := httptest.NewRequest(http.MethodPost, "/console/login", nil)
 	const want = "queue_console=x; Path=/console/; Max-Age=43200; HttpOnly; SameSite=Strict"
-	if got := cookie(r, "x", sessionAge).String(); got != want {
+	if got := cookie(false, "x", sessionAge).String(); got != want {
 		t.Errorf("plain: got %q, want %q", got, want)
 	}
-	r.TLS = &tls.ConnectionState{}
-	if got := cookie(r, "", -time.Second).String(); !strings.Contains(got, "Max-Age=0") || !strings.Contains(got, "Secure") {
+	if got := cookie(true, "", -time.Second).String(); !strings.HasPrefix(got, "__Host-queue_console=; Path=/; Max-Age=0; ") || !strings.Contains(got, "Secure") {
 		t.Errorf("removed, over TLS, by %q", got)
 	}
 }

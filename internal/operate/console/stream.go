@@ -190,7 +190,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 		case err != nil:
 			// The store's failure: the page says how old its figures are.
 			event = []byte(": no figures\n\n")
-		case !c.sessions.alive(s):
+		case !c.sessions.alive(ctx, s):
 			send([]byte("event: logout\ndata: {}\n\n"))
 			return nil
 		}
@@ -198,7 +198,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 			return nil
 		}
 		if tick, err = c.Watch.Wait(ctx, tick); err != nil {
-			if !c.sessions.alive(s) {
+			if !c.sessions.alive(r.Context(), s) {
 				send([]byte("event: logout\ndata: {}\n\n"))
 			}
 			return nil

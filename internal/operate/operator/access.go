@@ -146,8 +146,26 @@ type Hosts struct {
 	// then as localhost, 127.0.0.1 and [::1]. Elsewhere it answers to any name if
 	// Names is empty, else to addresses and these.
 	Loopback bool
-	// Names are those of proxies in front, without a port.
+	// Names are those of proxies in front, without a port. A browser reaches them over TLS, but those that begin with
+	// PlainPrefix.
 	Names []string
+}
+
+// PlainPrefix stands before the name of a host that browsers reach without TLS.
+const PlainPrefix = "http://"
+
+// Secure reports whether a browser that sends the request came over TLS: to this listener, or to a proxy in front whose
+// name the request has. No header says so, since anybody can write one.
+func (h Hosts) Secure(r *http.Request) bool {
+	return r.TLS != nil || slices.ContainsFunc(h.Names, func(name string) bool { return strings.EqualFold(name, bare(r.Host)) })
+}
+
+// bare is a host without its port, and without the brackets of an address.
+func bare(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
 // own reports whether the Host of a request is one of these.
@@ -155,14 +173,11 @@ func (h Hosts) own(host string) bool {
 	if !h.Loopback && len(h.Names) == 0 {
 		return true
 	}
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.IsLoopback() || !h.Loopback || slices.Contains(h.Names, host)
+	host = bare(host)
+	if ip, err := netip.ParseAddr(host); err == nil && (ip.IsLoopback() || !h.Loopback) {
+		return true
 	}
 	return host == "localhost" || slices.ContainsFunc(h.Names, func(name string) bool {
-		return strings.EqualFold(name, host)
+		return strings.EqualFold(strings.TrimPrefix(name, PlainPrefix), host)
 	})
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -87,9 +88,27 @@ func TestThrottleIsBoundedWhateverTheNumberOfAddresses(t *testing.T) {
 	}
 }
 
+// TestSecure: a browser came over TLS where this listener, or the setting, says so, and not where a header does.
+func TestSecure(t *testing.T) {
+	t.Parallel()
+	hosts := Hosts{Loopback: true, Names: []string{"Queue.Example", "http://plain.example"}}
+	for host, want := range map[string]bool{
+		"queue.example": true, "QUEUE.EXAMPLE:8443": true, "plain.example": false, "localhost:8081": false, "127.0.0.1:8081": false,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://"+host+"/console/", http.NoBody)
+		r.Header.Set("X-Forwarded-Proto", "https")
+		if got := hosts.Secure(r); got != want {
+			t.Errorf("%s: %t", host, got)
+		}
+		if r.TLS = new(tls.ConnectionState); !hosts.Secure(r) {
+			t.Errorf("%s over TLS: not secure", host)
+		}
+	}
+}
+
 func TestHosts(t *testing.T) {
 	t.Parallel()
-	alone, proxied := Hosts{Loopback: true}, Hosts{Loopback: true, Names: []string{"Queue.Example", "10.0.0.5"}}
+	alone, proxied := Hosts{Loopback: true}, Hosts{Loopback: true, Names: []string{"Queue.Example", "10.0.0.5", "http://plain.example"}}
 	inside, named := Hosts{}, Hosts{Names: []string{"queue.example"}}
 	tests := map[string]struct {
 		hosts Hosts
@@ -105,7 +124,7 @@ func TestHosts(t *testing.T) {
 		},
 		"loopback, behind a proxy": {
 			proxied,
-			[]string{"queue.example", "QUEUE.example:443", "10.0.0.5:8081", "localhost:8081"}, []string{"evil.example", "10.0.0.6:8081"},
+			[]string{"queue.example", "QUEUE.example:443", "plain.example:8081", "10.0.0.5:8081", "localhost:8081"}, []string{"evil.example", "10.0.0.6:8081"},
 		},
 		"inner network": {inside, []string{"10.0.0.5:8081", "queue.svc.cluster.local:8081", "", "anything"}, nil},
 		"inner network, with names": {

@@ -244,7 +244,11 @@ func TestCheckToken(t *testing.T) {
 		{"one character", strings.Repeat("a", 40), "it has only 1 different characters; make one with: openssl rand -hex 32"},
 		{"few characters", strings.Repeat("010011", 8), "it has only 2"},
 		{"too few hexadecimal digits", "9f2c1b7de0a84c53d7104b6e2f98ac3", "its characters hold at most 124 random bits, must hold at least 128; make one with: openssl rand -hex 32"},
-		{"digits", "12345678901234567890123456789012", "at most 106 random bits"},
+		{"digits", "82019475631508264937150826394715", "at most 106 random bits"},
+		{"counted", "0123456789abcdef0123456789abcdef", "easy to guess"},
+		{"counted down, once", "zyxwvutsrqponmlkjihgfedcba987654", "easy to guess"},
+		{"counted twice at once", "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6", "easy to guess"},
+		{"a repeated word", "changeme-changeme-changeme", "easy to guess"},
 		{"words", "changeme-hunter2-admin", "at most 115 random bits"},
 	}
 	for _, tt := range tests {
@@ -273,7 +277,7 @@ func TestRandomTokensAreStrong(t *testing.T) {
 			drawn[i] = byte(numbers.Uint32())
 		}
 		for _, token := range []string{
-			hex.EncodeToString(drawn), base64.StdEncoding.EncodeToString(drawn), base32.StdEncoding.EncodeToString(drawn[:16]),
+			hex.EncodeToString(drawn), hex.EncodeToString(drawn[:16]), base64.StdEncoding.EncodeToString(drawn), base32.StdEncoding.EncodeToString(drawn[:16]),
 		} {
 			if err := CheckToken(token); err != nil {
 				t.Errorf("%s: %v", token, err)
