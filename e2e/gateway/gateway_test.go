@@ -36,7 +36,7 @@ func newClient(t *testing.T, addr string) *client {
 	}
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 	return &client{t, "http://" + addr, &http.Client{
-		Timeout: clientTimeout, Jar: jar, Transport: &http.Transport{DialContext: from.DialContext, DisableKeepAlives: true},
+		Timeout: clientTimeout, Jar: jar, Transport: &http.Transport{DialContext: from.DialContext, DisableKeepAlives: true, ExpectContinueTimeout: clientTimeout},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
