@@ -27,7 +27,7 @@ func bypasses(s zone.Settings, q *request) bool {
 			return true
 		}
 	}
-	isCommon := s.BypassCommon == zone.CommonOn && q.reads()
+	isCommon := s.BypassCommon != zone.CommonOff && q.reads()
 	if len(s.BypassPaths) == 0 && !isCommon {
 		return false
 	}
@@ -60,33 +60,15 @@ func matchesQuery(pattern, uri string) bool {
 
 // fromNetwork reports whether the visitor's address, as a gateway tells it, is in a network that is never queued. Without
 // that word the address would be the gateway's, for everybody.
-func (s *Service) fromNetwork(settings zone.Settings, q *request, from origin) bool {
-	if len(settings.BypassNetworks) == 0 || !s.tells(q) {
+func (s *Service) fromNetwork(settings zone.Settings, q *request) bool {
+	if len(settings.BypassNetworks) == 0 {
 		return false
 	}
-	at, err := netip.ParseAddr(from.RealIP())
-	return err == nil && slices.ContainsFunc(settings.BypassNetworks, func(text string) bool {
+	at, told := address.Told(q.asked, s.Proxies)
+	return told && slices.ContainsFunc(settings.BypassNetworks, func(text string) bool {
 		network, err := zone.Network(text)
-		return err == nil && network.Contains(at.Unmap().WithZone(""))
+		return err == nil && address.Within([]netip.Prefix{network}, at)
 	})
-}
-
-// tells reports whether a gateway whose word is taken tells addresses in X-Forwarded-For, and nothing else.
-func (s *Service) tells(q *request) bool {
-	peer, err := netip.ParseAddrPort(q.peer)
-	if err != nil || !address.Within(s.Proxies, peer.Addr()) {
-		return false
-	}
-	for entry := range strings.SplitSeq(strings.Join(q.header["X-Forwarded-For"], ","), ",") {
-		entry = strings.TrimSpace(entry)
-		if _, err := netip.ParseAddrPort(entry); err == nil {
-			continue
-		}
-		if _, err := netip.ParseAddr(strings.Trim(entry, "[]")); err != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // plainPath returns the path of a URI, decoded. ok is false for a path that the site may read

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"encoding/hex"
 	"net/http"
 	"strings"
@@ -36,33 +37,25 @@ type newcomer struct {
 
 // once returns the browser's verdict of the last seconds, if that let the browser in, and else what decide returns.
 func (r *recent) once(browser string, now time.Time, decide func() (verdict, bool)) (verdict, bool) {
-	n := r.find(browser, now)
+	r.mu.Lock()
+	if age := now.Sub(r.since); age >= recently || len(r.now) >= mostRecent {
+		if r.before = r.now; age >= 2*recently {
+			r.before = nil
+		}
+		r.now, r.since = map[string]*newcomer{}, now
+	}
+	n := cmp.Or(r.now[browser], r.before[browser])
+	if n == nil {
+		n = &newcomer{}
+		r.now[browser] = n
+	}
+	r.mu.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.isIn {
 		n.v, n.isIn = decide()
 	}
 	return n.v, n.isIn
-}
-
-func (r *recent) find(browser string, now time.Time) *newcomer {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now.Sub(r.since) >= 2*recently {
-		r.now = nil
-	}
-	if r.now == nil || now.Sub(r.since) >= recently || len(r.now) >= mostRecent {
-		r.now, r.before, r.since = map[string]*newcomer{}, r.now, now
-	}
-	n := r.now[browser]
-	if n == nil {
-		n = r.before[browser]
-	}
-	if n == nil {
-		n = &newcomer{}
-		r.now[browser] = n
-	}
-	return n
 }
 
 // browser names a browser by what all of its requests say. The name is the same on all servers, and nobody can guess it.

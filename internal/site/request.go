@@ -25,8 +25,8 @@ type request struct {
 	method, uri, host string
 	// secure says that the visitor came by TLS.
 	secure bool
-	// peer is the gateway's own address, with its port.
-	peer   string
+	// asked is the gateway's request, header its header.
+	asked  *http.Request
 	header http.Header
 }
 
@@ -41,7 +41,7 @@ func field(h http.Header, name string) string {
 // readRequest reads what the visitor asks for. It returns a *serve.FieldError if the gateway does not say that.
 func readRequest(r *http.Request) (request, error) {
 	h := r.Header
-	q := request{method: r.Method, host: r.Host, peer: r.RemoteAddr, header: h}
+	q := request{method: r.Method, host: r.Host, asked: r, header: h}
 	original, whole, forwarded := field(h, "X-Original-Uri"), field(h, "X-Original-Url"), field(h, "X-Forwarded-Uri")
 	scheme := field(h, "X-Forwarded-Proto")
 	rest := strings.TrimPrefix(r.RequestURI, prefix)

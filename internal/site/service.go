@@ -185,7 +185,7 @@ func (s *Service) judge(ctx context.Context, settings zone.Settings, q *request,
 	switch {
 	case shown != "":
 		return s.exchange(ctx, settings, q, shown, h, now)
-	case bypasses(settings, q), q.preflight(), s.fromNetwork(settings, q, from):
+	case bypasses(settings, q), q.preflight(), s.fromNetwork(settings, q):
 		return verdict{outcome: outBypassed}
 	}
 	if v, ok := s.app(ctx, settings, q, now); ok {

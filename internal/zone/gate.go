@@ -8,16 +8,8 @@ import (
 	"strings"
 )
 
-// Common says whether the gate queues what browsers and machines fetch without cookies.
-type Common string
-
-// The two values of Common.
-const (
-	// CommonOn never queues it.
-	CommonOn Common = "on"
-	// CommonOff queues it like all else.
-	CommonOff Common = "off"
-)
+// CommonOff is the value of BypassCommon that queues what browsers and machines fetch without cookies; the other is on.
+const CommonOff = "off"
 
 // Network reads a network, such as 192.0.2.0/24, or an address, which is a network of one.
 func Network(text string) (netip.Prefix, error) {

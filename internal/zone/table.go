@@ -208,10 +208,10 @@ var Table = setting.Table[Settings]{
 			"`?` stand parameters that the request must have: `/?wc-api=*`",
 	},
 	{
-		Name: "bypassCommon", At: func(s *Settings) any { return (*string)(&s.BypassCommon) },
-		Default: string(CommonOn), Choices: []setting.Choice{
-			{Value: string(CommonOn), Label: "never queued", Means: "icons, manifests, robots.txt and /.well-known/ are never queued"},
-			{Value: string(CommonOff), Label: "queued", Means: "icons, manifests, robots.txt and /.well-known/ are queued like all else"},
+		Name: "bypassCommon", At: func(s *Settings) any { return &s.BypassCommon },
+		Default: "on", Choices: []setting.Choice{
+			{Value: "on", Label: "never queued", Means: "icons, manifests, robots.txt and /.well-known/ are never queued"},
+			{Value: CommonOff, Label: "queued", Means: "icons, manifests, robots.txt and /.well-known/ are queued like all else"},
 		},
 		Label: "Files fetched without cookies", Hint: "Icons, manifests, robots.txt and /.well-known/, with GET and HEAD.",
 		Choose: "`on`: what browsers and machines fetch without cookies is never queued, with GET and HEAD: `/.well-known/` (ACME " +

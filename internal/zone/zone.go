@@ -145,8 +145,8 @@ type Settings struct {
 	CookieDomain string
 	// BypassPaths are patterns of paths, and of parameters behind a ?, that the gate never queues; a * is any text.
 	BypassPaths []string
-	// BypassCommon is on or off.
-	BypassCommon Common
+	// BypassCommon is on or off: on never queues what browsers and machines fetch without cookies.
+	BypassCommon string
 	// BypassAgents are parts of User-Agents that the gate never queues.
 	BypassAgents []string
 	// BypassNetworks are networks whose visitors the gate never queues: see Network.

@@ -28,31 +28,42 @@ const forwardedFor = "X-Forwarded-For"
 // counts is no address, the result is the connection's.
 func Finder(trusted []netip.Prefix) func(*http.Request) string {
 	return func(r *http.Request) string {
-		direct := r.RemoteAddr
-		if host, _, err := net.SplitHostPort(direct); err == nil {
-			direct = host
-		}
-		at, err := netip.ParseAddr(direct)
-		if err != nil || !Within(trusted, at) {
-			return direct
-		}
-		found := direct
-		for _, field := range slices.Backward(r.Header[forwardedFor]) {
-			for last := false; !last; {
-				at := strings.LastIndexByte(field, ',')
-				entry := strings.TrimSpace(field[at+1:])
-				field, last = field[:max(0, at)], at < 0
-				a, text, ok := parse(entry)
-				if !ok {
-					return direct
-				}
-				if found = text; !Within(trusted, a) {
-					return found
-				}
-			}
-		}
+		found, _, _ := find(r, trusted)
 		return found
 	}
+}
+
+// Told returns the address that Finder finds, if a trusted proxy tells it. ok is false if it is the connection's, for want of
+// another.
+func Told(r *http.Request, trusted []netip.Prefix) (a netip.Addr, ok bool) {
+	_, a, ok = find(r, trusted)
+	return a, ok
+}
+
+func find(r *http.Request, trusted []netip.Prefix) (found string, a netip.Addr, told bool) {
+	direct := r.RemoteAddr
+	if host, _, err := net.SplitHostPort(direct); err == nil {
+		direct = host
+	}
+	at, err := netip.ParseAddr(direct)
+	if err != nil || !Within(trusted, at) {
+		return direct, at, false
+	}
+	found = direct
+	for _, field := range slices.Backward(r.Header[forwardedFor]) {
+		for last := false; !last; {
+			at := strings.LastIndexByte(field, ',')
+			entry := strings.TrimSpace(field[at+1:])
+			field, last = field[:max(0, at)], at < 0
+			if a, found, told = parse(entry); !told {
+				return direct, a, false
+			}
+			if !Within(trusted, a) {
+				return found, a, true
+			}
+		}
+	}
+	return found, a, told
 }
 
 // parse reads an entry: 203.0.113.9, 203.0.113.9:49152, 2001:db8::9, [2001:db8::9] or
