@@ -127,7 +127,7 @@ func (q *request) calls(origins []string) bool {
 		return q.reads()
 	case site == "same-origin":
 		_, host, _ := strings.Cut(origin, "://")
-		return strings.EqualFold(host, q.host)
+		return q.host == "" || strings.EqualFold(host, q.host)
 	default:
 		return site != "" && slices.Contains(origins, origin)
 	}

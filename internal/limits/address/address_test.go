@@ -68,6 +68,10 @@ func TestAddressIsNotChosenByTheClient(t *testing.T) {
 		if got := address.Finder(trusted)(r); got != tt.want {
 			t.Errorf("%s, %q: %s, want %s", tt.remote, tt.forwarded, got, tt.want)
 		}
+		a, told := address.Told(r, trusted)
+		if want := !strings.HasPrefix(tt.remote, tt.want) && !strings.HasPrefix(tt.remote, "["+tt.want); told != want || told && a.String() != tt.want {
+			t.Errorf("%s, %q: told %s %v, want %v", tt.remote, tt.forwarded, a, told, want)
+		}
 	}
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r.Header = http.Header{"X-Forwarded-For": {"1.1.1.1", "203.0.113.9"}, "X-Real-Ip": {"8.8.8.8"}}
