@@ -68,6 +68,33 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 	}
 }
 
+// TestALostChangeIsMadeAgain: the store loses everything, and another server puts the zone back as it was before a change
+// that it had not read. What somebody takes back without a loss, or when all have read it, stays taken back.
+func TestALostChangeIsMadeAgain(t *testing.T) {
+	was, now := settings("a", 600), settings("a", 900)
+	for name, tt := range map[string]struct {
+		lostAt int64
+		later  time.Duration
+		want   zone.Settings
+	}{"lost": {5_000, 0, now}, "taken back": {0, 0, was}, "lost when all had read it": {5_000, 2 * readByAll, was}} {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeStore(was)
+			r, clock := newTest(t, f, Options{})
+			if _, err := r.PutZone(t.Context(), now, &was, "ada"); err != nil {
+				t.Fatal(err)
+			}
+			clock.advance(tt.later)
+			r.readAndLog(t.Context())
+			f.answers(line.Answer{}, 6_000, tt.lostAt)
+			f.do(func() { f.zones["a"] = was })
+			r.readAndLog(t.Context())
+			if got, _ := r.Zone(t.Context(), "a"); !f.zones["a"].Equal(tt.want) || !got.Equal(tt.want) {
+				t.Errorf("%d a minute in the store, %d in force, want %d", f.zones["a"].PerMinute, got.PerMinute, tt.want.PerMinute)
+			}
+		})
+	}
+}
+
 // TestOnlyABrakeWorksWithoutTheStore: what lets more people in needs the store.
 func TestOnlyABrakeWorksWithoutTheStore(t *testing.T) {
 	was := settings("a", 600)

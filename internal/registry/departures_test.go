@@ -57,6 +57,33 @@ func (f *fakeStore) told() []line.Departure {
 	return all
 }
 
+// TestALateAnswer: one that was given before a loss, and comes after one from then, changes nothing: the loss is no new
+// one when it is heard of again. A store whose clock is behind has lost its data again all the same.
+func TestALateAnswer(t *testing.T) {
+	f := newFakeStore(settings("a", 10))
+	r, clock := newTest(t, f, Options{})
+	f.hears(t, r, 1_000_000, 0)
+	f.answers(line.Answer{Status: line.Admitted, AdmittedAtMillis: 1_000_000, Place: line.Place{ID: idOf('x')}}, 1_000_000, 0)
+	polls(t, r, line.Place{ID: idOf('x')})
+	f.hears(t, r, 1_002_000, 1_002_000)
+	tellOnce(t, r)
+	if n := len(f.told()); n != 1 {
+		t.Fatalf("told of %d departures after the loss, want 1", n)
+	}
+	for _, heard := range [][2]int64{{1_001_900, 0}, {1_002_100, 1_002_000}} {
+		f.hears(t, r, heard[0], heard[1])
+		tellOnce(t, r)
+		if n := len(f.told()); n != 0 {
+			t.Errorf("told again after an answer of %d", heard[0])
+		}
+	}
+	clock.advance(time.Minute)
+	f.hears(t, r, 1_001_000, 1_001_000)
+	if got := r.lookup("a").lostAt.Load(); got != 1_001_000 {
+		t.Errorf("the last loss that was heard of is %d", got)
+	}
+}
+
 // TestDeparturesAreTold: to a store that has lost its data before anybody's poll, and
 // to one that noticed a loss by itself at the next reading; once each.
 func TestDeparturesAreTold(t *testing.T) {
@@ -275,5 +302,13 @@ func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
 	poll(1_500)
 	if _, ended := r.departedBefore("a", left); ended {
 		t.Error("one who joined anew counts as departed")
+	}
+}
+
+// tellOnce tells the store of zone a what it may have lost.
+func tellOnce(t *testing.T, r *Registry) {
+	t.Helper()
+	if err := r.tell(t.Context(), r.lookup("a")); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -18,9 +18,10 @@ type memory struct {
 	// stoodAt is when stood rose, and ahead by how much the zone's clock was ahead in the latest answer. Both are on
 	// the registry's clock (Registry.Millis), in milliseconds.
 	stoodAt, ahead atomic.Int64
-	// waiting is how many visitors wait. lostAt is the LostAtMillis of line.State that was last heard.
-	waiting, lostAt atomic.Int64
-	epoch           atomic.Uint32
+	// waiting is how many visitors wait. lostAt is the LostAtMillis of line.State that was last heard, and lostHeard
+	// when that was, on the registry's clock, in milliseconds.
+	waiting, lostAt, lostHeard atomic.Int64
+	epoch                      atomic.Uint32
 }
 
 // seenWithin is how long a server may hear nothing of a zone while its store answers: each zone is asked once a second.
@@ -29,8 +30,9 @@ const seenWithin = time.Second
 
 // learn takes in what an answer that came at millis on the registry's clock says of the line.
 func (z *Zone) learn(s line.State, millis int64) {
-	if s.NowMillis == 0 {
-		return // an answer without the zone's state
+	lost := z.lostAt.Load()
+	if s.NowMillis == 0 || lost != s.LostAtMillis && s.NowMillis < lost && millis-z.lostHeard.Load() < heardWithin {
+		return // an answer without the zone's state, or from before the loss and late
 	}
 	z.ahead.Store(s.NowMillis - millis)
 	raise(&z.edge, s.EdgeMicros)
@@ -39,9 +41,10 @@ func (z *Zone) learn(s line.State, millis int64) {
 	if first {
 		z.told.Store(s.LostAtMillis) // that loss was before this server began
 	}
-	if z.lostAt.Load() != s.LostAtMillis {
+	if lost != s.LostAtMillis {
 		z.now.Store(s.NowMillis)
 		z.lostAt.Store(s.LostAtMillis)
+		z.lostHeard.Store(millis)
 	}
 	if idle := z.settings.Load().IdleTimeout().Milliseconds(); first || s.NowMillis >= s.LostAtMillis+idle {
 		raise(&z.stood, s.NowMillis)

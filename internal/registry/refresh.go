@@ -78,6 +78,7 @@ func (r *Registry) readOnce(ctx context.Context) error {
 	for _, z := range missing {
 		r.lookInto(ctx, z)
 	}
+	r.redo(ctx)
 	return nil
 }
 

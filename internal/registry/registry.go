@@ -280,7 +280,10 @@ func (r *Registry) Settings(zoneID string) *zone.Settings {
 // putZone makes a change in the store. A zone that the store has lost is put back first. Else the change would create a
 // new zone with an empty window.
 func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
-	if z := r.lookup(s.ZoneID); z != nil {
+	z := r.lookup(s.ZoneID)
+	var before zone.Settings
+	if z != nil {
+		before = *z.stored.Load()
 		_, err := r.present(ctx, z)
 		if errors.Is(err, line.ErrZoneDeleted) {
 			r.forget(z)
@@ -302,6 +305,9 @@ func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Setti
 		return false, fmt.Errorf("registry: put zone: %w", err)
 	}
 	r.remember(s, created)
+	if z != nil && !created {
+		r.changed(z, before, s, by)
+	}
 	return created, nil
 }
 

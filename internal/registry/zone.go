@@ -20,6 +20,8 @@ type Zone struct {
 	// same unless there is a brake: a change that the store has not taken yet, normally nil.
 	settings, stored atomic.Pointer[zone.Settings]
 	brake            atomic.Pointer[brake]
+	// change is the latest change through this server, guarded by the registry's mu; nil if all servers have read it.
+	change *change
 	// generation changes with each change of settings that concerns those who wait. No two zones have the same, and none
 	// has 0.
 	generation atomic.Uint32
@@ -86,6 +88,9 @@ func (z *Zone) Generation() uint32 { return z.generation.Load() }
 
 // set takes in the settings that the store has now. The caller holds the registry's mu.
 func (z *Zone) set(s zone.Settings) {
+	if z.undoes(s) {
+		return
+	}
 	if !z.stored.Load().Equal(s) {
 		z.stored.Store(&s)
 	}
