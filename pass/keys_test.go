@@ -213,7 +213,7 @@ func TestHostileSets(t *testing.T) {
 				// Whoever reads such a set signs with what it has.
 				claims := jwt.MapClaims{
 					"iss": "waitingroom", "aud": testZone, "zone": testZone, "sub": "a", "jti": "b",
-					"iat": time.Now().Unix(), "exp": time.Now().Unix() + 60,
+					"admittedAt": time.Now().UnixMilli(), "exp": time.Now().Unix() + 60,
 				}
 				for _, method := range []jwt.SigningMethod{jwt.SigningMethodEdDSA, jwt.SigningMethodHS256, jwt.SigningMethodNone} {
 					keys := map[string]any{

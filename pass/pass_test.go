@@ -100,7 +100,7 @@ func TestOtherClaims(t *testing.T) {
 			"a list as aud":       func(c jwt.MapClaims) { c["aud"] = []string{testZone} },
 			"no exp":              func(c jwt.MapClaims) { delete(c, "exp") },
 			"exp in words":        func(c jwt.MapClaims) { c["exp"] = "tomorrow" },
-			"no iat":              func(c jwt.MapClaims) { delete(c, "iat") },
+			"no admittedAt":       func(c jwt.MapClaims) { delete(c, "admittedAt") },
 			"no sub":              func(c jwt.MapClaims) { delete(c, "sub") },
 			"no jti":              func(c jwt.MapClaims) { delete(c, "jti") },
 			"too many":            func(c jwt.MapClaims) { c["more"] = strings.Repeat("a", 4096) },

@@ -3,7 +3,7 @@
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
 # prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss,
-# node, php, php-fpm, javac, python3-cryptography, etcd)
+# node, php, php-fpm, javac, python3-cryptography, python3-jwt, etcd)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -16,6 +16,7 @@ for program in "$@"; do
 	case $program in
 	php-fpm) compgen -c php-fpm >/dev/null && continue ;; # its name has its version
 	python3-cryptography) /usr/bin/python3 -c 'import cryptography' 2>/dev/null && continue ;; # a library
+	python3-jwt) /usr/bin/python3 -c 'import jwt' 2>/dev/null && continue ;;
 	*) command -v "$program" >/dev/null && continue ;;
 	esac
 	case $program in
@@ -29,7 +30,7 @@ for program in "$@"; do
 	python3) missing+=(python3) ;; # for the scripts of deploy/terraform, which have it from the AWS CLI
 	php) missing+=(php-cli) ;; # this and the next two: for the programs of docs/pass.md
 	javac) missing+=(default-jdk-headless) ;;
-	python3-cryptography) missing+=(python3-cryptography) ;;
+	python3-cryptography | python3-jwt) missing+=("$program") ;;
 	systemd-analyze) missing+=(systemd) ;;
 	fonts) missing+=(fonts-droid-fallback fonts-nanum) ;; # for pictures of the waiting page
 	node) missing+=(nodejs) ;; # for the tests of clients/js and docs/pass.md

@@ -13,9 +13,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -219,6 +221,36 @@ func TestPrograms(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAClockThatIsBehind: PyJWT, which refuses what is issued in its future, takes a pass of a room whose clock is ahead of its
+// own by some seconds.
+func TestAClockThatIsBehind(t *testing.T) {
+	t.Parallel()
+	const verify = `import json, sys, jwt
+key = jwt.PyJWK(json.loads(sys.argv[1])["keys"][0])
+for token in sys.argv[2:]:
+    try:
+        print("good", jwt.decode(token, key.key, algorithms=["EdDSA"], audience="TEST_ZONE", issuer="waitingroom")["admittedAt"])
+    except jwt.InvalidTokenError as error:
+        print("refused", type(error).__name__)
+`
+	room, now := newSigner(t, pass.DefaultIssuer, 1), time.Now().UnixMilli()
+	var passes, want []string
+	for ahead, says := range map[int64]string{0: "good", 1_000: "good", 8_000: "good", 600_000: "refused ImmatureSignatureError"} {
+		passes = append(passes, issue(t, room, func(g *pass.Grant) { g.AdmittedAtMillis = now + ahead }))
+		if says == "good" {
+			says = fmt.Sprintf("good %d", now+ahead)
+		}
+		want = append(want, says)
+	}
+	var problems bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), "/usr/bin/python3", append([]string{"-c", verify, string(room.JWKS())}, passes...)...)
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if got := strings.Split(strings.TrimSpace(string(out)), "\n"); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %q, want %q: scripts/install-debian.sh python3-jwt\n%s", err, got, want, &problems)
 	}
 }
 

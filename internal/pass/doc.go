@@ -11,7 +11,9 @@
 //	        aud    the zone that let the visitor in, for gateways that look there
 //	        zone   the zone, as in aud
 //	        sub    the visitor's id, 16 hex digits
-//	        iat    when the visitor was admitted, in whole Unix seconds, rounded down
+//	        admittedAt  when the visitor was admitted, in Unix milliseconds
+//	        iat    10 s before that, in whole Unix seconds, rounded down: some verifiers
+//	               refuse a pass from their future, and their clocks may be behind
 //	        exp    until when the pass is good, in whole Unix seconds, rounded down: it
 //	               never outlives the admission, and ends up to 999 ms before it
 //	        jti    a UUID made from zone, id and time of admission

@@ -33,6 +33,10 @@ var idSpace = uuid.MustParse("bfc82b08-36e8-4fc5-a89d-9d6853a85e1f")
 // section 5.8): here a SHA-256, since version 5 would be a SHA-1.
 const idVersion = 8
 
+// issuedEarlier is by how much iat lies before the admission: more than clocks differ by that are kept in time. PyJWT refuses
+// a pass whose iat is a second in its future.
+const issuedEarlier = 10 * time.Second
+
 // Grant is one admission.
 type Grant struct {
 	// ZoneID names the zone.
@@ -40,7 +44,7 @@ type Grant struct {
 	// ID is the visitor's.
 	ID line.ID
 	// AdmittedAtMillis and ExpiresAtMillis are Unix milliseconds; the pass
-	// carries them in whole seconds, rounded down.
+	// carries the latter in whole seconds, rounded down.
 	AdmittedAtMillis, ExpiresAtMillis int64
 	// AheadMillis is by how much the clock of AdmittedAtMillis and ExpiresAtMillis was ahead of the true time at the
 	// admission, 0 or more. The pass carries the true time.
@@ -57,32 +61,36 @@ type claims struct {
 	// Audience is one string, not the list of RegisteredClaims.
 	Audience string `json:"aud"`
 	Local    bool   `json:"local,omitempty"`
+	// AdmittedAt is in Unix milliseconds.
+	AdmittedAt int64 `json:"admittedAt"`
 	jwt.RegisteredClaims
 }
 
 // Issue returns the pass of an admission, signed under the newest secret. The
 // same grant always gets the same pass. A zone's name that is not valid, an
-// admission before 1970, or one that ends before it begins is an error that
+// admission not after the beginning of 1970, or one that ends before it begins is an error that
 // wraps ErrGrant.
 func (s *Signer) Issue(g Grant) (string, error) {
 	switch {
 	case !zone.ValidID(g.ZoneID):
 		return "", fmt.Errorf("%w: zone %q", ErrGrant, g.ZoneID)
-	case g.AheadMillis < 0 || g.AdmittedAtMillis < g.AheadMillis || g.ExpiresAtMillis <= g.AdmittedAtMillis:
+	case g.AheadMillis < 0 || g.AdmittedAtMillis <= g.AheadMillis || g.ExpiresAtMillis <= g.AdmittedAtMillis:
 		return "", fmt.Errorf("%w: from %d to %d", ErrGrant, g.AdmittedAtMillis, g.ExpiresAtMillis)
 	}
+	admitted := g.AdmittedAtMillis - g.AheadMillis
 	// Not jwt.NewWithClaims, which would make the same header every time.
 	pass, err := (&jwt.Token{
 		Header: s.header,
 		Method: jwt.SigningMethodEdDSA,
 		Claims: claims{
-			Zone:     g.ZoneID,
-			Audience: g.ZoneID,
-			Local:    g.Local,
+			Zone:       g.ZoneID,
+			Audience:   g.ZoneID,
+			Local:      g.Local,
+			AdmittedAt: admitted,
 			RegisteredClaims: jwt.RegisteredClaims{
 				Issuer:    s.issuer,
 				Subject:   hex.EncodeToString(g.ID[:]),
-				IssuedAt:  seconds(g.AdmittedAtMillis - g.AheadMillis),
+				IssuedAt:  seconds(max(0, admitted-issuedEarlier.Milliseconds())),
 				ExpiresAt: seconds(g.ExpiresAtMillis - g.AheadMillis),
 				ID:        g.jti().String(),
 			},
@@ -110,7 +118,7 @@ func (g Grant) jti() uuid.UUID {
 	return uuid.NewHash(sha256.New(), idSpace, name, idVersion)
 }
 
-// Verify returns what a pass grants at the given time; the times of the grant are in whole seconds. The caller compares
+// Verify returns what a pass grants at the given time; the grant expires at a whole second. The caller compares
 // the zone. It accepts only passes of this issuer, with EdDSA under the key that the pass names, which must belong to
 // one of the secrets. The error wraps ErrExpired for a genuine pass from the second of its exp on, and ErrInvalid in
 // every other case.
@@ -152,13 +160,13 @@ func (s *Signer) key(t *jwt.Token) (any, error) {
 func (c claims) grant() (Grant, error) {
 	id, err := hex.DecodeString(c.Subject)
 	admission, noID := uuid.Parse(c.ID)
-	if err != nil || noID != nil || len(id) != len(line.ID{}) || c.IssuedAt == nil || c.Audience != c.Zone {
+	if err != nil || noID != nil || len(id) != len(line.ID{}) || c.AdmittedAt == 0 || c.Audience != c.Zone {
 		return Grant{}, fmt.Errorf("%w: not the claims of a pass", ErrInvalid)
 	}
 	return Grant{
 		ZoneID:           c.Zone,
 		ID:               line.ID(id),
-		AdmittedAtMillis: c.IssuedAt.UnixMilli(),
+		AdmittedAtMillis: c.AdmittedAt,
 		ExpiresAtMillis:  c.ExpiresAt.UnixMilli(),
 		Local:            c.Local,
 		Admission:        admission,
