@@ -35,52 +35,45 @@ var errDraining = errors.New("draining")
 
 // health knows whether this server should get traffic.
 type health struct {
-	ping func(context.Context) error
-	// alone is how many zones this server admits to while the store is away.
-	alone    func(context.Context) int
+	ping     func(context.Context) error
 	now      func() time.Time
 	draining atomic.Bool
 
 	mu   sync.Mutex
 	at   time.Time // of the latest ping
 	last error
+	// reached: the store has answered once, so this server's secrets are those of the others.
+	reached bool
 }
 
-func newHealth(ping func(context.Context) error, alone func(context.Context) int) *health {
-	return &health{ping: ping, alone: alone, now: time.Now}
-}
+func newHealth(ping func(context.Context) error) *health { return &health{ping: ping, now: time.Now} }
 
 // drain has ready refuse from now on.
 func (h *health) drain() { h.draining.Store(true) }
 
-// ready returns nil if this server and its store can serve; else errDraining or
-// the store's error. Those who ask together share one ping.
-func (h *health) ready(ctx context.Context) error {
+// ready returns nil as err if this server should get traffic: its own part works, and its secrets are those of the others.
+// away is then the error of a store that does not answer: visitors keep their places and are told when to come again,
+// which every server says as well as another. Else err is errDraining, or why it must not serve what is in the store.
+// Those who ask together share one ping.
+func (h *health) ready(ctx context.Context) (away, err error) {
 	if h.draining.Load() {
-		return errDraining
+		return nil, errDraining
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.at.IsZero() && h.now().Sub(h.at) < readyMaxAge {
-		return h.last
+	if h.at.IsZero() || h.now().Sub(h.at) >= readyMaxAge {
+		// The answer is for all who ask, so it does not end with one of them.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+		defer cancel()
+		h.last = h.ping(ctx)
+		h.at = h.now()
+		h.reached = h.reached || h.last == nil
 	}
-	// The answer is for all who ask, so it does not end with one of them.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
-	defer cancel()
-	h.last = h.ping(ctx)
-	h.at = h.now()
-	return h.last
+	if !h.reached || errors.Is(h.last, line.ErrSecrets) || errors.Is(h.last, line.ErrFormat) {
+		return nil, h.last
+	}
+	return h.last, nil
 }
-
-// asksForTraffic reports what /readyz would say: that the store answers, or that
-// there is a zone to which this server admits without it.
-func (h *health) asksForTraffic(ctx context.Context) bool {
-	err := h.ready(ctx)
-	return err == nil || !errors.Is(err, errDraining) && !unfit(err) && h.alone(ctx) > 0
-}
-
-// unfit reports whether the store answers, and this server must not serve it.
-func unfit(err error) bool { return errors.Is(err, line.ErrSecrets) || errors.Is(err, line.ErrFormat) }
 
 // healthcheckCommand is queue-server healthcheck, for images without a shell.
 func healthcheckCommand(t *cli.Terminal) *cobra.Command {
@@ -93,8 +86,8 @@ func healthcheckCommand(t *cli.Terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use: "healthcheck", Short: "Ask a server on this machine whether it is ready; exit status 0 if so.", Args: cobra.NoArgs,
 		Long: "Ask a server on this machine whether it is ready: whether it wants traffic (/readyz). Exit status 0 if so.\n\n" +
-			"An engine that replaces what fails its check must ask --alive: while Redis is away, no server is ready,\n" +
-			"and all would be replaced at once, with what they remember.",
+			"An engine that replaces what fails its check must ask --alive: a server that drains, or that starts while\n" +
+			"Redis is away, is not ready, and is well.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			src := newSources(t.Getenv)
 			if err := src.fill(cmd.Flags()); err != nil {

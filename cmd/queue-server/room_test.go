@@ -27,22 +27,27 @@ import (
 func TestReadyAsksTheStoreSeldomAndNotForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pings := 0
-		hang := false
+		hang, fails := false, line.ErrStoreUnavailable
 		h := newHealth(func(ctx context.Context) error {
 			pings++
 			if hang {
 				<-ctx.Done()
 				return line.ErrStoreUnavailable
 			}
-			return nil
-		}, nobody)
+			return fails
+		})
+		if away, err := h.ready(t.Context()); away != nil || !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Errorf("ready = %v, %v before the store has ever answered", away, err)
+		}
+		<-time.After(readyMaxAge)
+		fails = nil
 		for range 100 {
-			if err := h.ready(t.Context()); err != nil {
-				t.Fatal(err)
+			if away, err := h.ready(t.Context()); away != nil || err != nil {
+				t.Fatal(away, err)
 			}
 		}
-		if pings != 1 {
-			t.Errorf("%d pings for 100 questions, want 1", pings)
+		if pings != 2 {
+			t.Errorf("%d pings for 100 questions, want 1", pings-1)
 		}
 
 		<-time.After(readyMaxAge)
@@ -50,31 +55,29 @@ func TestReadyAsksTheStoreSeldomAndNotForLong(t *testing.T) {
 		begun := time.Now()
 		gone, cancel := context.WithCancel(t.Context())
 		cancel() // who asks has hung up; the next one gets the answer
-		_ = h.ready(gone)
-		if err := h.ready(t.Context()); !errors.Is(err, line.ErrStoreUnavailable) {
-			t.Errorf("ready = %v, want ErrStoreUnavailable", err)
+		if _, err := h.ready(gone); err != nil {
+			t.Error(err)
 		}
-		if took := time.Since(begun); took != readyTimeout || pings != 2 {
+		if away, err := h.ready(t.Context()); !errors.Is(away, line.ErrStoreUnavailable) || err != nil {
+			t.Errorf("ready = %v, %v while the store is away", away, err)
+		}
+		if took := time.Since(begun); took != readyTimeout || pings != 3 {
 			t.Errorf("took %v and %d pings, want %v and one more", took, pings, readyTimeout)
 		}
-
-		if h.asksForTraffic(t.Context()) {
-			t.Error("asks for traffic without a store")
-		}
-		h.alone = func(context.Context) int { return 1 }
-		if !h.asksForTraffic(t.Context()) {
-			t.Error("asks for no traffic although it admits to a zone by itself")
+		hang = false
+		for _, fails = range []error{line.ErrSecrets, line.ErrFormat} {
+			<-time.After(readyMaxAge)
+			if away, err := h.ready(t.Context()); away != nil || !errors.Is(err, fails) {
+				t.Errorf("ready = %v, %v, want %v", away, err, fails)
+			}
 		}
 
 		h.drain()
-		if err := h.ready(t.Context()); !errors.Is(err, errDraining) || pings != 2 || h.asksForTraffic(t.Context()) {
+		if _, err := h.ready(t.Context()); !errors.Is(err, errDraining) || pings != 5 {
 			t.Errorf("ready = %v, want errDraining without a ping", err)
 		}
 	})
 }
-
-// nobody is admitted to without the store.
-func nobody(context.Context) int { return 0 }
 
 // testRooms have all but the rooms themselves.
 func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Buffer) {
@@ -87,7 +90,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 		t.Fatal(err)
 	}
 	return rooms{
-		health: newHealth(ping, nobody), registry: reg, log: log,
+		health: newHealth(ping), registry: reg, log: log,
 		meter: metrics, clientIP: clientIP(checked{}), entrance: &entrance{},
 	}, &text
 }
@@ -127,9 +130,16 @@ func TestOtherSecretsAtTheGate(t *testing.T) {
 	}
 }
 
-// TestReadyWithoutTheStore: it is a problem, unless the server admits to zones by itself; while it drains it is one all the same.
+// TestReadyWithoutTheStore: it is a problem until the store has answered once; while the server drains it is one all the same.
 func TestReadyWithoutTheStore(t *testing.T) {
-	r, _ := testRooms(t, func(context.Context) error { return line.ErrStoreUnavailable })
+	answers := []error{line.ErrStoreUnavailable, nil, line.ErrStoreUnavailable}
+	r, _ := testRooms(t, func(context.Context) error {
+		err := answers[0]
+		answers = answers[1:]
+		return err
+	})
+	at := time.Now()
+	r.health.now = func() time.Time { at = at.Add(readyMaxAge); return at }
 	e := r.newEcho()
 	e.GET("/readyz", r.ready)
 	is := func(status int, text string) {
@@ -141,8 +151,8 @@ func TestReadyWithoutTheStore(t *testing.T) {
 		}
 	}
 	is(http.StatusServiceUnavailable, `"store_unavailable"`)
-	r.health.alone = func(context.Context) int { return 2 }
-	is(http.StatusOK, "by itself: 2\n")
+	is(http.StatusOK, "ready\n")
+	is(http.StatusOK, "ready, without the store\n")
 	r.health.drain()
 	is(http.StatusServiceUnavailable, "service_unavailable")
 }

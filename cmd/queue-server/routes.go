@@ -256,25 +256,18 @@ func clientIP(s checked) echo.IPExtractor { return address.Finder(s.proxies) }
 // a store that is away does not get the servers restarted.
 func alive(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
 
-// ready is GET /readyz: send traffic here. A server whose store is away is ready
-// if there is a zone that it admits to by itself; visitors of the others get the
-// same 503 from every server. One that must not serve what is in the store says why.
+// ready is GET /readyz: send traffic here. It says so while the store is away, too, once that has answered this server.
 func (r rooms) ready(c echo.Context) error {
-	ctx := c.Request().Context()
-	err := r.health.ready(ctx)
+	away, err := r.health.ready(c.Request().Context())
 	switch {
-	case err == nil:
-		return c.String(http.StatusOK, "ready\n")
 	case errors.Is(err, errDraining):
 		return echo.ErrServiceUnavailable
-	case unfit(err):
+	case err != nil:
 		return fmt.Errorf("not ready: %w", err)
+	case away != nil:
+		return c.String(http.StatusOK, "ready, without the store\n")
 	}
-	if zones := r.health.alone(ctx); zones > 0 {
-		return c.String(http.StatusOK,
-			fmt.Sprintf("ready, without the store: zones that this server admits to by itself: %d\n", zones))
-	}
-	return fmt.Errorf("not ready: %w", err)
+	return c.String(http.StatusOK, "ready\n")
 }
 
 // standing is GET /readyz of the limits' and the site's listeners: they answer without the store, too.

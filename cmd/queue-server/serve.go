@@ -187,8 +187,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err != nil {
 		return err
 	}
-	health := newHealth(zones.Ping, zones.Admits)
-	if err := metrics.ShowServer(func() bool { return health.asksForTraffic(ctx) }); err != nil {
+	health := newHealth(zones.Ping)
+	if err := metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil }); err != nil {
 		return err
 	}
 	gate := site.New(site.Dependencies{

@@ -264,18 +264,3 @@ func (r *Registry) Overloaded() (zones []string) {
 	}
 	return zones
 }
-
-// Admits returns how many zones this server admits to while the store is away.
-func (r *Registry) Admits(ctx context.Context) int {
-	zones, err := r.Zones(ctx)
-	if err != nil {
-		return 0 // no list was ever read: all zones are held
-	}
-	n := 0
-	for _, z := range zones {
-		if admits(z, r.servers) {
-			n++
-		}
-	}
-	return n
-}

@@ -9,7 +9,7 @@ locals {
   # periods. Where nothing is counted there is no trouble.
   alarms = {
     unhealthy-hosts = {
-      says      = "Servers fail the balancer's check of /readyz: they drain for long, or do not reach Redis. When all fail, visitors get 503 and keep their places."
+      says      = "Servers fail the balancer's check of /readyz: they drain for long, have not reached Redis since they started, or have other secrets than the rest."
       namespace = "AWS/ApplicationELB", metric = "UnHealthyHostCount", dimensions = local.of_targets
       statistic = "Maximum", threshold = 0, period = 60, of = 3, in = 3, comparison = "GreaterThanThreshold"
     }

@@ -79,9 +79,8 @@ resource "aws_lb_target_group" "public" {
   # which the servers, who have nothing to warm up, do not need.
   load_balancing_algorithm_type = "least_outstanding_requests"
 
-  # Fails a server that drains or has lost its store within 12 s, which is less than its
-  # drain delay. When Redis is away no server is ready. The balancer then asks all of them,
-  # and visitors get their 503 with Retry-After instead of a bare one.
+  # Fails a server that drains within 12 s, which is less than its drain delay. While Redis
+  # is away servers stay ready: visitors get their 503 with Retry-After.
   health_check {
     path                = "/readyz"
     port                = "traffic-port"
