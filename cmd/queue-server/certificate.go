@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -89,25 +88,16 @@ func checkCertificate(certFile, keyFile string) error {
 	return nil
 }
 
-// showing wants a server of this machine to show the certificate of the file, whatever name and authority that has.
-func showing(certFile string) (*tls.Config, error) {
-	text, err := os.ReadFile(certFile)
+// showing wants a server of this machine to show the certificate of the files, whatever name and authority that has.
+func showing(certFile, keyFile string) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		return nil, err
 	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, fmt.Errorf("%s has no certificate", certFile)
-	}
-	leaf, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", certFile, err)
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(leaf)
-	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
-	if len(leaf.DNSNames) > 0 {
-		c.ServerName = strings.Replace(leaf.DNSNames[0], "*", "any", 1)
+	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	c.RootCAs.AddCert(pair.Leaf)
+	if len(pair.Leaf.DNSNames) > 0 {
+		c.ServerName = strings.Replace(pair.Leaf.DNSNames[0], "*", "any", 1)
 	}
 	return c, nil
 }

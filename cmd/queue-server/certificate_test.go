@@ -66,7 +66,7 @@ func TestTLS(t *testing.T) {
 	if res.StatusCode != http.StatusOK || res.ProtoMajor != 2 {
 		t.Errorf("a join: %s over %s: %s", res.Status, res.Proto, body)
 	}
-	if got := runToEnd(t, map[string]string{"QUEUE_ADDR": addr, "QUEUE_TLS_CERT_FILE": certFile}, "healthcheck"); got.status != cli.ExitOK {
+	if got := runToEnd(t, map[string]string{"QUEUE_ADDR": addr, "QUEUE_TLS_CERT_FILE": certFile, "QUEUE_TLS_KEY_FILE": keyFile}, "healthcheck"); got.status != cli.ExitOK {
 		t.Errorf("the health check: %+v", got)
 	}
 	// Operators on this machine need none.

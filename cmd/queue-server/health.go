@@ -80,7 +80,8 @@ func healthcheckCommand(t *cli.Terminal) *cobra.Command {
 	var s struct {
 		Config string `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"The server's YAML file."`
 		Addr   string `setting:"QUEUE_ADDR" default:":8080" help:"The server's public listener."`
-		TLS    string `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"The server's certificate, if it has one: whether to ask by TLS."`
+		Cert   string `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"The server's certificate, if it has one: it is asked by TLS."`
+		Key    string `setting:"QUEUE_TLS_KEY_FILE" placeholder:"FILE" help:"The key of that certificate."`
 	}
 	var alive bool
 	command := &cobra.Command{
@@ -102,9 +103,9 @@ func healthcheckCommand(t *cli.Terminal) *cobra.Command {
 			}
 			url := "http://" + serve.LocalAddr(s.Addr) + path
 			var shows *tls.Config
-			if s.TLS != "" {
+			if s.Cert != "" {
 				var err error
-				if shows, err = showing(s.TLS); err != nil {
+				if shows, err = showing(s.Cert, s.Key); err != nil {
 					return cli.Usage("%s: %w", src.where("tls-cert-file"), err)
 				}
 				url = "https" + strings.TrimPrefix(url, "http")
