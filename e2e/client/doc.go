@@ -1,2 +1,2 @@
-// Package client has no code: its tests run the JavaScript client in node.
+// Package client has no code: its tests run the JavaScript client in node, and that for Java.
 package client

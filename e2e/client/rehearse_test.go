@@ -1,7 +1,9 @@
 package client
 
 import (
+	"errors"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -25,5 +27,41 @@ func TestTheClientKeepsAllRules(t *testing.T) {
 		if out, err := exec.CommandContext(t.Context(), "node", args...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
+	}))
+}
+
+// TestJava has the client for Java go through a visitor's day at a real server, round as the JavaScript client does, and play
+// every act.
+func TestJava(t *testing.T) {
+	t.Parallel()
+	classes := t.TempDir()
+	sources, err := filepath.Glob("../../clients/java/src/main/java/io/github/openqueue/waitingroom/*.java")
+	more, err2 := filepath.Glob("testdata/java/io/github/openqueue/waitingroom/*.java")
+	if err := errors.Join(err, err2); err != nil || len(sources) == 0 {
+		t.Fatal(sources, err)
+	}
+	args := append(append([]string{"--release", "8", "-Xlint:all,-options", "-Werror", "-d", classes}, sources...), more...)
+	if out, err := exec.CommandContext(t.Context(), "javac", args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := func(class string, args ...string) string {
+		t.Helper()
+		args = append([]string{"-cp", classes, "io.github.openqueue.waitingroom." + class}, args...)
+		out, err := exec.CommandContext(t.Context(), "java", args...).CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	s := room.Start(t, map[string]string{"QUEUE_CONFIG": room.Config(t, "zones: [{zoneId: SHOP, perMinute: 0}]")})
+	ranges, err := exec.CommandContext(t.Context(), "node", "testdata/ranges.mjs").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := run("Journey", s.Public, "SHOP"); got != string(ranges) {
+		t.Errorf("ranges: %s; in JavaScript %s", got, ranges)
+	}
+	rehearsed.WantKept(t, room.Rehearse(t, func(url string, zones []string) {
+		run("Rehearse", append([]string{url, strconv.Itoa(room.RehearseSpeed)}, zones...)...)
 	}))
 }
