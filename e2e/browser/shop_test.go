@@ -43,9 +43,9 @@ type shop struct {
 var shopZones = func() string {
 	all := "zones:\n"
 	for zoneID, perMinute := range map[string]int{
-		"QUIET": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000,
+		"QUIET": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "TABS": 0, "DEEP": 0, "BARE": 0,
 	} {
-		all += fmt.Sprintf("  - {zoneId: %s, perMinute: %d, windowSeconds: 1, idleTimeoutSeconds: 3600, passTtlSeconds: 3600, sessionSeconds: 7200}\n",
+		all += fmt.Sprintf("  - {zoneId: %s, perMinute: %d, windowSeconds: 1, idleTimeoutSeconds: 3600, passTtlSeconds: 3600, sessionSeconds: 7200, bypassPaths: [/assets/*]}\n",
 			zoneID, perMinute)
 	}
 	return all
@@ -202,7 +202,7 @@ func TestAShopInBrowsers(t *testing.T) {
 	b.start(t, "about:blank")
 	for name, step := range map[string]func(*testing.T, *browser){
 		"a normal day": s.aNormalDay, "a deep link, and the way back": s.aDeepLink, "without JavaScript": s.withoutJavaScript,
-		"in mid-checkout": s.inMidCheckout,
+		"in mid-checkout": s.inMidCheckout, "ten tabs": s.tabs, "before the pass": s.beforeThePass,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

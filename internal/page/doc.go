@@ -16,7 +16,9 @@
 // Either way the place is in a cookie of the page's own path: the clientId and the
 // newest token. So a reload, a second tab, a crash or a restart of the browser show the
 // same place. The script writes the cookie, too, so it is not HttpOnly; no other script
-// runs on the page.
+// runs on the page. A browser gets its clientId by a redirect before it joins, so that tabs which
+// are opened together take one place, and a browser that keeps no cookies takes none. It is told so; its script
+// takes a place that is given up with the page.
 //
 // # Where it leads
 //

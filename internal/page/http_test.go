@@ -233,14 +233,15 @@ func TestWithoutCookies(t *testing.T) {
 	at := regexp.MustCompile(`; url=([^"]+)"></noscript>`)
 	for name, says := range map[string]string{"keeps": "The line is paused", "forgets": "This browser keeps no cookies"} {
 		b := r.browser()
-		w, address := b.ask(http.MethodGet, "/wait/"+zoneID+"?to=/x%3Fa=1%26b"), ""
+		w := b.ask(http.MethodGet, "/wait/"+zoneID+"?to=/x%3Fa=1%26b")
 		for range 3 {
 			if name == "forgets" {
 				clear(b.cookies)
 			}
+			address := w.Header().Get("Location")
 			if reload := at.FindStringSubmatch(w.Body.String()); reload != nil {
 				address = html.UnescapeString(reload[1])
-			} else if address = w.Header().Get("Location"); w.Code != http.StatusSeeOther {
+			} else if w.Code != http.StatusSeeOther {
 				t.Fatalf("%s: the page is not loaded again: %d\n%s", name, w.Code, w.Body)
 			}
 			w = b.ask(http.MethodGet, "/wait/"+zoneID+address)

@@ -9,12 +9,13 @@
 // In this order:
 //
 //  1. a visitor with a pass in the query (page.PassParameter), as the waiting page leads here.
-//     The pass is exchanged for a session, once, and a redirect takes it out of the URL.
+//     The pass is exchanged for a session, once, and a redirect takes it out of the URL. It is good for the browser that
+//     shows its key: a cookie that the gate sets when it sends a browser to wait, or else when that comes with the pass.
 //  2. a visitor with a session: a signed cookie, or the same text in SessionHeader. It is
 //     checked in memory, so that a visitor inside notices nothing of a store that is away.
 //  3. what is never queued: paths, user agents and networks of the zone's settings, files that are fetched without
 //     cookies, and preflights.
-//  4. an app with a pass in a header. It gets the session in a header, too.
+//  4. an app with a pass in a header, once. It gets the session in a header, too.
 //  5. a browser that opens a page, if a newcomer need not wait: the gate joins for it before it
 //     answers, and the browser gets a session with the answer.
 //  6. everybody else, while the zone is open. A page that is fetched in advance is refused even then.

@@ -216,19 +216,19 @@ func TestAnApp(t *testing.T) {
 		place := r.keys.Sign(zoneID, line.Place{ID: g.ID, ArrivedAtMicros: 1, Epoch: 1})
 		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}, {"Authorization", "bearer " + shown}} {
 			// With the token, whose answer gets lost can ask again.
-			w := r.ask(gateway, "GET", "/api", with(header, site.TokenHeader, place)...)
+			w := r.ask(gateway, "GET", "/api", with(header, site.PlaceHeader, place)...)
 			session = w.Header().Get(site.SessionHeader)
 			if w.Code != 200 || session == "" || w.Header().Get("Set-Cookie") != "" {
 				t.Errorf("%s: %d %v", gateway, w.Code, w.Header())
 			}
 		}
 		for _, other := range []string{"", "made-up", r.keys.Sign(zoneID, line.Place{ID: line.ID{1}, ArrivedAtMicros: 1, Epoch: 1})} {
-			if w := r.ask(gateway, "GET", "/api", site.AppHeader, shown, site.TokenHeader, other); w.Code == 200 {
+			if w := r.ask(gateway, "GET", "/api", site.AppHeader, shown, site.PlaceHeader, other); w.Code == 200 {
 				t.Errorf("%s: another app with the token %q: %d", gateway, other, w.Code)
 			}
 		}
 		r.forward(5 * time.Minute)
-		if w := r.ask(gateway, "GET", "/api", site.AppHeader, shown, site.TokenHeader, place); w.Code == 200 {
+		if w := r.ask(gateway, "GET", "/api", site.AppHeader, shown, site.PlaceHeader, place); w.Code == 200 {
 			t.Errorf("%s: a pass that has expired: %d", gateway, w.Code)
 		}
 		if w := r.ask(gateway, "GET", "/api", site.SessionHeader, session); w.Code != 200 || w.Header().Get(site.SessionHeader) != "" {

@@ -27,11 +27,11 @@ import (
 // TicketParameter is the query parameter of a ticket in links to the site: see package ticket.
 const TicketParameter = "waiting_room_ticket"
 
-// AppHeader is the header of a pass, for apps that need Authorization for another service. TokenHeader is that of the token which
+// AppHeader is the header of a pass, for apps that need Authorization for another service. PlaceHeader is that of the token which
 // came with the pass: an app that sends both can repeat a request whose answer got lost.
 const (
 	AppHeader   = "X-Waiting-Room-Pass"
-	TokenHeader = "X-Waiting-Room-Token"
+	PlaceHeader = "X-Waiting-Room-Token"
 )
 
 // warnEvery is the least time between two warnings of a zone that does not exist.
@@ -344,7 +344,7 @@ func (s *Service) app(ctx context.Context, settings zone.Settings, q *request, n
 		return verdict{}, false
 	}
 	by := newKey()
-	if place, err := s.Keys.Verify(settings.ZoneID, q.header.Get(TokenHeader)); err == nil && place.ID == g.ID {
+	if place, err := s.Keys.Verify(settings.ZoneID, q.header.Get(PlaceHeader)); err == nil && place.ID == g.ID {
 		by = "token:" + string(place.ID[:])
 	}
 	first, err := s.spend(ctx, spentHeader, g, by, now)
@@ -413,7 +413,8 @@ func (s *Service) lines(ctx context.Context, settings zone.Settings, now time.Ti
 	if settings.PerMinute == 0 || settings.Gate().Holds(now.UnixMilli()) {
 		return true
 	}
-	if at, ok := s.lined.Load(settings.ZoneID); ok && now.Sub(at.(time.Time)) < wait.StateMaxAge {
+	last, _ := s.lined.Load(settings.ZoneID)
+	if at, ok := last.(time.Time); ok && now.Sub(at) < wait.StateMaxAge {
 		return true
 	}
 	// The state is at most a second old, and saves the store the joins of a crowd. Those counted as waiting may have left
