@@ -96,7 +96,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	case h.inside(zoneID, c.Request().Header):
 		return lead(c, target(c.QueryParam("to"), settings.Sites))
 	case seat.client == "":
-		writeKey(c)
+		writeKey(c, randomHex(), 60)
 		if c.QueryParam(reloadedParameter) == "" {
 			return lead(c, with(c, reloadedParameter))
 		}
@@ -399,14 +399,14 @@ func Refused(pass string) string {
 }
 
 // keyPrefix begins the name of a cookie of a minute, by which a browser gets its clientId before it joins. The clientId follows in
-// the name. So tabs that are opened together get cookies that do not replace one another, and all of them use the first one:
+// the name. The place's cookie takes it over. So tabs that are opened together get cookies that do not replace one another, and all of them use the first one:
 // browsers send cookies in the order in which they got them.
 const keyPrefix = "waitingroom_client-"
 
-// writeKey gives a browser a new clientId.
-func writeKey(c echo.Context) {
+// writeKey gives a browser a clientId for so many seconds; below 0 it takes that away.
+func writeKey(c echo.Context, client string, seconds int) {
 	c.SetCookie(&http.Cookie{
-		Name: keyPrefix + randomHex(), Value: "1", Path: c.Request().URL.Path, MaxAge: 60,
+		Name: keyPrefix + client, Value: "1", Path: c.Request().URL.Path, MaxAge: seconds,
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",
 	})
 }
@@ -477,16 +477,27 @@ func readCookie(c echo.Context, zoneID string) (s seat) {
 			return seat{client: client, token: token, used: used}
 		}
 	}
-	for _, cookie := range c.Cookies() {
-		if client, ok := strings.CutPrefix(cookie.Name, keyPrefix); ok && len(client) == 2*clientBytes {
-			return seat{client: client}
-		}
+	if keys := readKeys(c); len(keys) > 0 {
+		return seat{client: keys[0]}
 	}
 	return seat{}
 }
 
+// readKeys returns the clientIds of writeKey, in the order in which the browser sent them.
+func readKeys(c echo.Context) (clients []string) {
+	for _, cookie := range c.Cookies() {
+		if client, ok := strings.CutPrefix(cookie.Name, keyPrefix); ok && len(client) == 2*clientBytes {
+			clients = append(clients, client)
+		}
+	}
+	return clients
+}
+
 // write sets the cookie, on the page's own path. page.js writes it in the same form.
 func (s seat) write(c echo.Context, zoneID string) {
+	for _, client := range readKeys(c) {
+		writeKey(c, client, -1)
+	}
 	value := s.client + "." + s.token
 	if s.used {
 		value += "."

@@ -195,7 +195,9 @@ func (b *browser) ask(method, path string) *httptest.ResponseRecorder {
 		if c.Path != "/wait/"+zoneID || c.SameSite != http.SameSiteLaxMode {
 			b.room.t.Errorf("cookie %s", c)
 		}
-		b.cookies[c.Name] = c
+		if b.cookies[c.Name] = c; c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		}
 	}
 	return w
 }
