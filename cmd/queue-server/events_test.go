@@ -54,6 +54,14 @@ func TestEvents(t *testing.T) {
 	says(t, "paused", c.types(t, "zones", "pause", "TICKETS"), cli.ExitOK, noon)
 	says(t, "resumed", c.types(t, "zones", "resume", "TICKETS"), cli.ExitOK, "perMinute 0 -> 600", noon)
 	says(t, "taken off the list", c.types(t, "zones", "set", "TICKETS", "events=[]"), cli.ExitUsage, "to cancel it: queue-server events cancel TICKETS noon")
+	for events, want := range map[string]string{
+		`[{"name":"late","opensAt":"` + at(9*time.Hour) + `","opensAt":"` + at(8*time.Hour) + `"}]`:                 `duplicate object member name "opensAt"`,
+		`[{"name":"late","opensAt":"` + at(9*time.Hour) + `","texts":{"before":{"default":"\ud83d"}}}]`:             "invalid surrogate pair",
+		`[{"name":"late","opensAt":"` + at(9*time.Hour) + `","texts":{"before":{"default":"see https:\/\/shop"}}}]`: "take it off; to cancel it",
+		`[{"name":"late","opensat":"` + at(9*time.Hour) + `"}]`:                                                     `did you mean "opensAt"?`,
+	} {
+		says(t, events, c.types(t, "zones", "set", "TICKETS", "events="+events), cli.ExitUsage, want)
+	}
 	for _, tt := range []struct {
 		args   []string
 		status int

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -87,6 +88,14 @@ func (f *Finder) Claims(token string) (jwt.MapClaims, error) {
 	})
 	if errors.Is(err, errKeyUnknown) {
 		f.missed.Store(true)
+	}
+	if err != nil {
+		return claims, err
+	}
+	// encoding/json takes the last of two claims of one name, and half a surrogate pair for U+FFFD: two clients as one.
+	payload, err := f.parser.DecodeSegment(strings.Split(token, ".")[1])
+	if err == nil && !jsontext.Value(payload).IsValid() {
+		err = jwt.ErrTokenMalformed
 	}
 	return claims, err
 }

@@ -206,6 +206,8 @@ func TestSharedSecrets(t *testing.T) {
 		{"31 bytes", sign(t, hs256, secret[:31], good(), "kid", "short"), false},
 		{"one that does not sign", sign(t, hs256, long, good(), "kid", "encrypts"), false},
 		{"a guess", sign(t, hs256, long[:32], good(), "kid", "shared"), false},
+		{"half a surrogate pair", sign(t, hs256, secret, good(set("sub", json.RawMessage(`"alice\ud83d"`))), "kid", "shared"), false},
+		{"a claim twice", sign(t, hs256, secret, good(set("x", json.RawMessage(`{"a":1,"a":2}`))), "kid", "shared"), false},
 		{"expired", sign(t, hs256, secret, good(set("exp", now.Add(-time.Minute).Unix())), "kid", "shared"), false},
 		{"HMAC with a public key", sign(t, hs256, []byte(point), good(), "kid", "ed"), false},
 		{"no kid, of several keys", sign(t, hs256, secret, good()), false},
