@@ -201,3 +201,18 @@ func TestClockBehind(t *testing.T) {
 		t.Errorf("who joined just before the fail-over: %v, restored %t, position %d, %v; want waiting, restored, 2", a.Status, a.Restored, a.Position, err)
 	}
 }
+
+// TestClockSetForward: the clock of Redis is set, and those of two servers are not.
+func TestClockSetForward(t *testing.T) {
+	t.Parallel()
+	clock, steady := conformance.NewClock(), conformance.NewClock()
+	one := openStore(t, clock.Now)
+	other := openPatient(t, redisServer.address(t), clock.Now)
+	defer other.close(t)
+	other.prefix = one.prefix
+	one.steady, other.steady = steady.Now, steady.Now
+	conformance.Stepped(t, []store.Store{one, other}, func(by, set time.Duration) {
+		steady.Add(by)
+		clock.Add(by + set)
+	})
+}

@@ -210,9 +210,9 @@ func (q *request) order() int {
 
 // send makes one call of requests in order.
 func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*request) error {
-	now := s.wall()
-	args := make([]any, 0, 1+len(requests))
-	args = append(args, s.clock())
+	now, steady := s.wall(), s.steady()
+	args := make([]any, 0, 2+len(requests))
+	args = append(args, s.clock(), b.ranks.expects(steady))
 	text, ends := make([]byte, 0, 32*len(requests)), make([]int, 0, len(requests))
 	shared := false // the latest argument is of plain joins
 	for _, q := range requests {
@@ -236,6 +236,7 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 		s.forget(b)
 		return err
 	}
+	b.ranks.heard(steady, r.state.NowMillis)
 	if err := b.ranks.learn(now, r.state, r.rounded, r.pace); err != nil {
 		return err
 	}

@@ -78,6 +78,10 @@ type rankCache struct {
 	// spans lie in the order of arrivals, and do not overlap.
 	spans  []span
 	pruned time.Time
+	// clockMillis is what the zone's clock showed in the answer to the call that was sent at clockAt, by this server's
+	// own clock, which nobody sets.
+	clockMillis int64
+	clockAt     time.Time
 }
 
 // vouched is where a visitor stands, and when the visitor is to come again, in milliseconds of the zone's clock.
@@ -158,6 +162,25 @@ func (v *rankCache) vouch(p line.Place, a *line.Answer) {
 // millis is what the zone's clock says. The caller holds mu.
 func (v *rankCache) millis(now time.Time) int64 {
 	return v.state.NowMillis + now.Sub(v.at).Milliseconds()
+}
+
+// expects returns what the zone's clock should show now, in milliseconds; 0 if that is not known.
+func (v *rankCache) expects(steady time.Time) int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.clockAt.IsZero() || steady.IsZero() {
+		return 0
+	}
+	return v.clockMillis + steady.Sub(v.clockAt).Milliseconds()
+}
+
+// heard takes in what the zone's clock showed when a call was answered that was sent then.
+func (v *rankCache) heard(steady time.Time, clockMillis int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !steady.Before(v.clockAt) {
+		v.clockMillis, v.clockAt = clockMillis, steady
+	}
 }
 
 // fresh reports whether a position of that age may be told to a visitor with far ahead beyond the edge: it must be newer

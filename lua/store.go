@@ -88,9 +88,11 @@ var _ store.Store = (*Store)(nil)
 
 // Store is the Redis store: what its methods promise, package store says.
 type Store struct {
-	client   redis.UniversalClient
-	prefix   string
-	now      func() time.Time
+	client redis.UniversalClient
+	prefix string
+	now    func() time.Time
+	// steady is a clock that nobody sets; zero times where now is not the true time.
+	steady   func() time.Time
 	logger   *slog.Logger
 	metrics  *metrics
 	timeouts timeouts
@@ -161,6 +163,9 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 	s.failsOver = isCluster || strings.Contains(o.URL, "+sentinel://")
 	if s.logger == nil {
 		s.logger = slog.Default()
+	}
+	if s.steady = time.Now; s.now != nil {
+		s.steady = func() time.Time { return time.Time{} }
 	}
 	quiet.Do(func() { redis.SetLogger(clientLog{s.logger}) })
 	if s.metrics, err = newMetrics(o.Registerer, s); err != nil {

@@ -87,3 +87,23 @@ func openIn(t conformance.TB, dir string, now func() time.Time) *Store {
 	})
 	return s
 }
+
+// TestClockSetForward: the machine's clock is set, and its monotonic one is not.
+func TestClockSetForward(t *testing.T) {
+	t.Parallel()
+	clock, total := conformance.NewClock(), time.Duration(0)
+	s, err := Open(Options{Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s.clockSet = func(time.Time) int64 { return total.Microseconds() }
+	conformance.Stepped(t, []store.Store{s}, func(by, set time.Duration) {
+		total += set
+		clock.Add(by + set)
+	})
+}

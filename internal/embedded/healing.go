@@ -30,15 +30,20 @@ func (h *healing) back(now int64, s zone.Settings) bool {
 	return h.until > 0 && now < h.until-window.HealMillis+s.IdleTimeoutSeconds*1000
 }
 
+// fill has the window and the minute count as full at a time, in milliseconds.
+func (q *zoneQueue) fill(now int64) {
+	q.phantoms = window.Phantoms{
+		AtMillis: now, WindowMillis: q.rates.WindowMillis,
+		Limit: q.rates.Limit + q.settings.Burst, PerMinute: q.rates.PerMinute,
+	}
+}
+
 // lose notes that admissions and places may have been lost. The window then counts as
 // full, and unknown places are put back up to newestLost. now and alive, when the line was
 // last known to stand, are in milliseconds; newest, the newest known arrival, is in
 // microseconds.
 func (q *zoneQueue) lose(now, alive, newest int64) {
-	q.phantoms = window.Phantoms{
-		AtMillis: now, WindowMillis: q.rates.WindowMillis,
-		Limit: q.rates.Limit + q.settings.Burst, PerMinute: q.rates.PerMinute,
-	}
+	q.fill(now)
 	if q.heal.until <= now {
 		// The new range begins after all arrivals so far, so nobody in gone is in it.
 		q.heal.after, q.heal.gone, q.heal.anyEpoch = q.last, nil, false

@@ -73,6 +73,8 @@ type Store struct {
 	// unrecorded is how many of a zone's newest changes changes.json may not have.
 	// It is guarded by changing.
 	unrecorded map[string]int
+	// clockSet is by how many microseconds the clock was set forward since the store was opened.
+	clockSet func(now time.Time) int64
 
 	policies atomic.Pointer[keptPolicies]
 	// draws has the lists of draws, as bytes by drawName, in a store without a directory.
@@ -96,6 +98,11 @@ func Open(o Options) (*Store, error) {
 		queues: make(map[string]*zoneQueue), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
 		unrecorded: make(map[string]int),
 		asked:      make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	opened := time.Now()
+	s.clockSet = func(now time.Time) int64 {
+		// Sub goes by the monotonic readings, if now has one.
+		return now.UnixMicro() - opened.UnixMicro() - now.Sub(opened).Microseconds()
 	}
 	s.policies.Store(new(keptPolicies))
 	if s.now == nil {
@@ -244,7 +251,8 @@ func (s *Store) transact(zoneID string, do func(*zoneQueue, *transaction) line.A
 	if q.ended {
 		return line.Answer{}, line.ErrZoneDeleted
 	}
-	t := q.begin(s.now().UnixMicro())
+	now := s.now()
+	t := q.begin(now.UnixMicro(), s.clockSet(now))
 	a := do(q, t)
 	a.State = q.state(t)
 	a.Renew()

@@ -22,7 +22,9 @@ type zoneQueue struct {
 	gate  event.Gate
 
 	clock window.Clock
-	epoch uint32
+	// clockSet is by how much the store's clock had been set forward, in microseconds.
+	clockSet int64
+	epoch    uint32
 	// seen is when the line was last known to stand, as zones.json has it, in milliseconds.
 	seen int64
 	line ranking
@@ -82,9 +84,20 @@ func (q *zoneQueue) look(rawMicros int64) *transaction {
 	return t
 }
 
-// begin begins a transaction: it moves the clock on, takes off the late and moves the edge.
-func (q *zoneQueue) begin(rawMicros int64) *transaction {
+// stepped is by how many microseconds the clock must have been set forward at once to count. Less lets nobody in earlier
+// than a reply takes.
+const stepped = 10_000
+
+// begin begins a transaction: it moves the clock on, takes off the late and moves the edge. set is by how much the clock
+// was set forward in all, in microseconds. If that has grown, the latest admissions are not as old as the clock says, and
+// the window counts as full.
+func (q *zoneQueue) begin(rawMicros, set int64) *transaction {
 	t := q.look(rawMicros)
+	if set-q.clockSet > stepped {
+		q.fill(t.now)
+		q.refill(t)
+	}
+	q.clockSet = set
 	if t.gathers {
 		return t
 	}

@@ -146,7 +146,8 @@ func (s *Store) enforce(q *zoneQueue, record []zone.Change) {
 
 // made returns a new zone, as an operator makes it.
 func (s *Store) made(settings zone.Settings) *zoneQueue {
-	q := &zoneQueue{epoch: window.Epoch(s.now().UnixMicro())}
+	now := s.now()
+	q := &zoneQueue{epoch: window.Epoch(now.UnixMicro()), clockSet: s.clockSet(now)}
 	q.set(settings)
 	if d, ok := s.deleted[settings.ZoneID]; ok {
 		q.epoch = max(q.epoch, d.Epoch+1)

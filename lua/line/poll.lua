@@ -3,7 +3,8 @@
 --
 -- KEYS[1..9]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
--- ARGV[2..]   one string for each visitor: a letter, and what goes with it. All who join without
+-- ARGV[2]     what the zone's clock should show by the clock of the server that calls, in ms; 0 if it does not know
+-- ARGV[3..]   one string for each visitor: a letter, and what goes with it. All who join without
 --             a draw and follow one another may share a string. Numbers are
 --             big-endian, times in microseconds where nothing else is said. First come those who
 --             p  poll:  the id (8 bytes); of the token the arrival (8), when it is due, in ms
@@ -42,7 +43,7 @@ if not z then
   return { missing }
 end
 local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
-local t = begin(z, r, ARGV[1])
+local t = begin(z, r, ARGV[1], ARGV[2])
 
 -- upto returns the first argument from i on that begins with none of the letters.
 local function upto(i, letters)
@@ -52,9 +53,9 @@ local function upto(i, letters)
   return i
 end
 
-local first_other = upto(2, 'p')
+local first_other = upto(3, 'p')
 local first_join = upto(first_other, 'ls')
-local answers, moved = answer_all(z, r, t, ARGV, 2, first_other - 1)
+local answers, moved = answer_all(z, r, t, ARGV, 3, first_other - 1)
 local n, wants_stats = #answers, false
 for i = first_other, first_join - 1 do
   if string.sub(ARGV[i], 1, 1) == 'l' then

@@ -31,11 +31,13 @@ local function room_in_line(z, r, t)
   return min(t.room, r.per_second - t.lost_second - t.logged_second)
 end
 
--- look moves the clock on. It returns t, what the rest of the call knows of this moment.
-local function look(z, r, override)
+-- look moves the clock on, which should show expected by then (nil if nobody is let in). It returns t, what the rest
+-- of the call knows of this moment.
+local function look(z, r, override, expected)
   local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }
   check_master(z, r, t.now, t.before)
   check_keys(z, r, t.now, t.before)
+  check_step(z, r, t.now, tonumber(expected or 0))
   hold(z, t)
   refill(z, r, t)
   t.waiting, t.live = redis.call('ZCARD', LINE), redis.call('ZCARD', LIVE)
@@ -44,8 +46,8 @@ local function look(z, r, override)
 end
 
 -- begin moves the clock and the edge on. It returns t, as look does.
-local function begin(z, r, override)
-  local t = look(z, r, override)
+local function begin(z, r, override, expected)
+  local t = look(z, r, override, expected)
   if t.gathers then
     return t
   end

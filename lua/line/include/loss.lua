@@ -14,10 +14,23 @@ local function newest_lost(z, now, newest)
   return newest + ((newest > z.now_micros or z.now_micros > z.raw_micros) and LOST or 0)
 end
 
--- lose: admissions and places may have been lost, with arrivals up to the newest. See
--- window.Phantoms. The line is known to have stood until alive, in milliseconds.
-local function lose(z, r, now, alive, newest)
+-- fill has the window and the minute count as full at a time. See window.Phantoms.
+local function fill(z, r, now)
   z.lost_at, z.lost_apart, z.lost_limit, z.lost_per_minute = now, r.window + 1, r.limit + z.burst, r.per_minute
+end
+
+-- check_step notices that the clock was set forward: the latest admissions are not as old as it says. expected is
+-- what it should show by a server's own clock, in ms, 0 if no server knows.
+local function check_step(z, r, now, expected)
+  if expected > 0 and now - expected > STEPPED and now - z.lost_at > SETTLED then
+    fill(z, r, now)
+  end
+end
+
+-- lose: admissions and places may have been lost, with arrivals up to the newest. The line is known to have stood
+-- until alive, in milliseconds.
+local function lose(z, r, now, alive, newest)
+  fill(z, r, now)
   if z.heal_until <= now then
     -- A visitor who left in an earlier healing may have joined again since.
     z.heal_after, z.heal_any = z.last_micros, 0

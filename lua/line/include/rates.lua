@@ -9,6 +9,9 @@ local HEAL = 600000
 local FREEZE = 24000
 local DAY = 86400000
 local LOST = 5000000
+-- A clock was set forward if it shows so much more than a server expects, in ms. Servers that expected the same count
+-- as one within SETTLED.
+local STEPPED, SETTLED = 1000, 2000
 
 local floor, min, max = math.floor, math.min, math.max
 
