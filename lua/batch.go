@@ -10,10 +10,10 @@ import (
 )
 
 // maxInFlight is how many calls of one batch may be under way: one that Redis works on and one on the wire, or one
-// whose reply seems lost and one for those who came after.
+// whose reply seems lost and one for those who came after. One more may be, after each callTimeout without a call.
 const maxInFlight = 2
 
-// laterCalls is how many calls' worth of later requests may wait for a call: some 50 ms of Redis.
+// laterCalls is how many calls' worth of later requests may wait for a call: some 20 ms of Redis.
 const laterCalls = 8
 
 // caller waits for the answer to its request. It is part of each request.
@@ -21,7 +21,7 @@ type caller struct {
 	ctx  context.Context // to drop callers that went away
 	done chan struct{}
 	err  error
-	// later: all other requests go first. While Redis is overloaded, a later request is refused at once.
+	// later: all other requests go first. While too many wait, the oldest later request is refused.
 	later bool
 }
 
@@ -38,8 +38,8 @@ type batch[R interface{ waits() *caller }] struct {
 	send func(ctx context.Context, requests []R) error
 	// most is how many travel in one call.
 	most int
-	// maxPending is how many requests may wait for a call. One more would time out, and gets the error full at once
-	// instead.
+	// maxPending is how many requests may wait for a call, of the later ones laterCalls calls' worth. With one more, the
+	// oldest gets the error full at once: it would time out.
 	maxPending int
 	full       error
 	// sizes and seconds get how many travelled, and how long it took.
@@ -63,12 +63,12 @@ func (b *batch[R]) do(ctx context.Context, r R) error {
 		queue, most = &b.later, laterCalls*b.most
 	}
 	if len(*queue) >= most {
-		b.mu.Unlock()
 		b.store.metrics.overflows.Inc()
-		return b.full
+		finish((*queue)[:1], b.full)
+		*queue = (*queue)[1:]
 	}
 	*queue = append(*queue, r)
-	if b.inFlight == 0 || b.inFlight < maxInFlight && (len(b.pending)+len(b.later) >= b.most || b.stuck()) {
+	if b.inFlight == 0 || b.inFlight < maxInFlight && (len(b.pending)+len(b.later) >= b.most || b.stuck()) || time.Since(b.sent) > callTimeout {
 		b.inFlight++
 		b.store.work.Go(b.drive)
 	}
@@ -85,7 +85,7 @@ func (b *batch[R]) do(ctx context.Context, r R) error {
 func (b *batch[R]) drive() {
 	for requests := b.next(); requests != nil; requests = b.next() {
 		b.sizes.Observe(float64(len(requests)))
-		ctx, cancel := context.WithTimeout(context.Background(), b.store.timeouts.call)
+		ctx, cancel := context.WithTimeout(context.Background(), b.store.timeouts.batch)
 		start := time.Now()
 		err := b.send(ctx, requests)
 		took := time.Since(start)
@@ -124,19 +124,21 @@ func (b *batch[R]) abandon() (requests []R) {
 	return requests
 }
 
-// next removes the next call's requests from the queues, without those who went
-// away. Where nobody is left it returns nil, and the driver has ended.
+// next removes the next call's requests from the queues, the newest first, without those
+// who went away: who has waited long would have its answer too late, and work that is late is
+// lost. Where nobody is left it returns nil, and the driver has ended.
 func (b *batch[R]) next() []R {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	requests := make([]R, 0, min(b.most, len(b.pending)+len(b.later)))
 	for _, queue := range []*[]R{&b.pending, &b.later} {
 		for len(*queue) > 0 && len(requests) < b.most {
-			if r := (*queue)[0]; r.waits().ctx.Err() == nil {
+			last := len(*queue) - 1
+			if r := (*queue)[last]; r.waits().ctx.Err() == nil {
 				requests = append(requests, r)
 			}
-			clear((*queue)[:1])
-			*queue = (*queue)[1:]
+			clear((*queue)[last:])
+			*queue = (*queue)[:last]
 		}
 	}
 	if len(requests) > 0 {

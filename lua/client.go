@@ -22,10 +22,11 @@ var ErrURL = errors.New("lua: redis URL")
 var ErrRoots = errors.New("lua: certificate authorities of redis")
 
 const (
-	// dialTimeout and ioTimeout leave room for one dial and one exchange
-	// within callTimeout. The defaults of 5 s would hold a poll for minutes.
-	dialTimeout = 200 * time.Millisecond
-	ioTimeout   = 400 * time.Millisecond
+	// dialTimeout and ioTimeout bound one dial and one exchange; a caller whose time
+	// is over sooner does not wait for them. The client goes without dialling once poolSize dials have failed, so they
+	// must not fail because this machine is busy.
+	dialTimeout = time.Second
+	ioTimeout   = batchTimeout
 	// poolSize is a node's connections: a zone has maxInFlight calls under
 	// way, so this serves dozens of busy zones a node.
 	poolSize = 64

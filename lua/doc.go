@@ -64,8 +64,8 @@
 // of the line between two marks, and nobody waits for Redis. It hears that they were there
 // within noteAfter, in calls of up to noteBatch, those of one seen bucket in one command
 // (notes.go; docs/decisions/0010-marks.md, 0036-notes-by-bucket.md). The same calls look up
-// the marks anew. While Redis has too much to do, those near the front go first, and whoever is
-// refused leaves a note.
+// the marks anew. While Redis has too much to do, the released go first, then the newest, and whoever is
+// refused leaves a note (docs/decisions/0055-a-store-that-is-behind.md).
 //
 // Decisions on limits are one script each, for their keys are in slots of their own;
 // those that arrive while a call is in flight travel in one pipeline, in partitions by

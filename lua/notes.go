@@ -158,7 +158,7 @@ func (s *Store) flush(b *zoneBatch) {
 	})
 	for len(all) > 0 {
 		n := min(noteBatch, len(all))
-		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.call)
+		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.batch)
 		// With few notes it is cheaper to look up a mark when a visitor's poll needs it.
 		look := min(marks, n/4)
 		known, err := s.touch(ctx, b, all[:n], epoch, look)

@@ -112,7 +112,7 @@ func (s *Store) Join(ctx context.Context, zoneID string, id line.ID) (line.Answe
 
 // JoinDrawn implements store.Drawer.
 func (s *Store) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error) {
-	return s.answer(ctx, zoneID, &request{op: opJoin, place: line.Place{ID: id}, drawn: drawn})
+	return s.answer(ctx, zoneID, &request{caller: caller{later: true}, op: opJoin, place: line.Place{ID: id}, drawn: drawn})
 }
 
 // Poll implements store.Visitors. A poll from far away may be answered by what this server remembers. Redis hears of it

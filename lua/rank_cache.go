@@ -206,14 +206,14 @@ func (v *rankCache) sped(at time.Time, s line.State, r window.Rates) {
 	v.speeds[0] = max(v.speeds[0], speed)
 }
 
-// far reports whether a visitor is far from the front, and so can come again a little later if Redis is overloaded.
+// far reports whether a visitor is not released, and so can come again a little later if Redis is overloaded.
 func (v *rankCache) far(now time.Time, p line.Place) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if _, doubted := v.doubted[p.ID]; doubted {
 		return false
 	}
-	return v.millis(now) < v.state.SettlesAtMillis || len(v.spans) > 0 && p.StandsAtMicros() > v.spans[0].upto
+	return v.millis(now) < v.state.SettlesAtMillis || p.StandsAtMicros() > v.state.EdgeMicros
 }
 
 // tried is what Redis is told of a visitor whose poll it did not answer; false if the zone's state is not known.

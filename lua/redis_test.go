@@ -123,7 +123,7 @@ func openPatient(t conformance.TB, url string, now func() time.Time) *Store {
 	if err := s.client.Close(); err != nil {
 		t.Fatalf("open: %v", err)
 	}
-	s.client, s.timeouts = redis.NewClient(o), timeouts{patient, patient}
+	s.client, s.timeouts = redis.NewClient(o), timeouts{patient, patient, patient}
 	return s
 }
 

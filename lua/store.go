@@ -70,6 +70,9 @@ const (
 	// callTimeout bounds one script call, dialling and NOSCRIPT included. With
 	// patience before it, a poll is answered with 503 within 500 ms.
 	callTimeout = 400 * time.Millisecond
+	// batchTimeout bounds a call that many visitors share, none of whom waits so long (registry.Within). A reply that
+	// is late since this machine is busy must not close the connection: to dial another, a busy machine has no time.
+	batchTimeout = 2 * time.Second
 	// patience is how long a call may take before those who wait behind it no
 	// longer count on it: they get a call of their own if one may be sent, and
 	// if it fails are refused with it, for they lack the time for another.
@@ -80,9 +83,9 @@ const (
 	reloadEvery = 200 * time.Millisecond
 )
 
-// timeouts are callTimeout and changeTimeout; but longer in tests of what a
+// timeouts are callTimeout, batchTimeout and changeTimeout; but longer in tests of what a
 // store answers, for the machine they run on may have other work.
-type timeouts struct{ call, change time.Duration }
+type timeouts struct{ call, batch, change time.Duration }
 
 var _ store.Store = (*Store)(nil)
 
@@ -155,7 +158,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 	s = &Store{
 		client: client, prefix: o.Prefix, visitors: o.Visitors, now: o.Now, logger: o.Logger,
-		timeouts: timeouts{callTimeout, changeTimeout},
+		timeouts: timeouts{callTimeout, batchTimeout, changeTimeout},
 		linger:   lingerFor, noteAfter: noteAfter, closing: make(chan struct{}),
 		batches: make(map[string]*zoneBatch), noEviction: o.NoEviction,
 	}

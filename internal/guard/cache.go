@@ -26,6 +26,9 @@ const (
 	admittedEvery = 1_000
 	// tooLate is by how much a poll may miss its time: the grace of the stores, less 250 ms for a slow network.
 	tooLate = window.GraceMillis - 250
+	// lateFor is for how long after its time a poll may be answered with the last answer, because the store has too
+	// much to do: the position is no older than that and a period.
+	lateFor = 30_000
 	// overlap: two calls that began less than this apart may have been under way at the same time. Then the store may
 	// have answered them in either order.
 	overlap = 1_000
@@ -211,6 +214,23 @@ func (e *entry) vouch(z *registry.Zone, p line.Place) line.Place {
 		p.DueMillis, p.Epoch = due, z.Epoch()
 	}
 	return p
+}
+
+// waits reports whether the visitor is known to wait at the place.
+func (e *entry) waits(p line.Place) bool { return e.kind == waiting && e.place == p.ArrivedAtMicros }
+
+// late returns the last answer to a visitor who waits, with another period: the store has too much to do to give one.
+func (c *pollCache) late(z *registry.Zone, p line.Place, now, retry int64) (a line.Told, ok bool) {
+	at, lock := c.at(p.ID)
+	lock.Lock()
+	defer lock.Unlock()
+	e := at.find(p.ID)
+	if e == nil || e.zone != z.Generation() || !e.waits(p) || now-e.due > lateFor {
+		return line.Told{}, false
+	}
+	// due stays: whether the visitor is still in the line, only the store knows.
+	e.period = short(now - e.asked + retry)
+	return e.answer(p, now, z.AheadMillis()), true
 }
 
 // arrived returns what a and b hold: the arrival of a visitor who is gone, or the time of an admission.

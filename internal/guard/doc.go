@@ -26,6 +26,11 @@
 // After a poll that went to the store, further polls of that visitor are answered from memory for apart (100 ms), so
 // that a hundred at once ask the store once. A visitor who is admitted or gone is answered from memory for a second.
 //
+// # While the store is behind
+//
+// A visitor whose poll the store did not answer, though it answered others lately, gets the last answer again with another
+// time to come back (late): a refusal would bring many an app back within a second, and the store further behind.
+//
 // # What is remembered
 //
 // The cache holds 262,144 visitors in a table of 17 MB, which does not grow (cache.go). When it is full, visitors who

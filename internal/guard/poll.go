@@ -2,8 +2,10 @@ package guard
 
 import (
 	"context"
+	"errors"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
 )
 
 // Join takes a place.
@@ -39,10 +41,15 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Tol
 			return line.Told{}, err
 		}
 	}
-	p = e.vouch(z, p)
-	a, err := z.Poll(ctx, p)
+	a, err := z.Poll(ctx, e.vouch(z, p))
 	if err == nil {
 		g.polls.keep(z, p, &a, now)
+		return a, nil
+	}
+	if later := new(registry.LaterError); errors.As(err, &later) && later.Behind {
+		if a, ok := g.polls.late(z, p, g.options.Lines.Millis(), later.RetryMillis); ok {
+			return a, nil
+		}
 	}
 	return a, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -254,20 +255,48 @@ func TestVouching(t *testing.T) {
 	}
 }
 
-func TestAStoreThatFailedIsAskedAgain(t *testing.T) {
+// TestAStoreThatIsBehind: who waits gets the last answer, and when to come back, from a store that answered others lately
+// but not this visitor. It is asked again. Newcomers, and those who wait for a store that is away or for whom the settings
+// changed, are refused.
+func TestAStoreThatIsBehind(t *testing.T) {
 	t.Parallel()
 	r, v := newRoom(t), visitor(1)
-	r.passes("", 0, v)
+	refused := func(what string) {
+		t.Helper()
+		if a, err := r.guard.Poll(t.Context(), zoneID, v); !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Errorf("%s: %+v, %v, want it refused", what, a, err)
+		}
+	}
+	told := r.passes("", 0, v)
 	r.clock.forward(10 * time.Second)
 	r.store.err = line.ErrStoreUnavailable
-	if _, err := r.guard.Poll(t.Context(), zoneID, v); !errors.Is(err, line.ErrStoreUnavailable) {
-		t.Fatal(err)
+	for _, what := range []string{"at first", "again"} {
+		a, asked := r.poll(v)
+		if !asked || !a.Early || a.Status != line.Waiting || a.Position != told.Position || a.EstimateMillis > told.EstimateMillis-10_000 ||
+			a.PeriodMillis < 1_000 || a.PeriodMillis > 20_000 || a.Place.DueMillis != v.DueMillis {
+			t.Errorf("%s: asked %t, %+v, want what was told before: %+v", what, asked, a, told)
+		}
+		r.early("before its time", 300*milli, v)
+		r.clock.forward(time.Duration(a.PeriodMillis) * milli)
+		r.store.err = nil
+		r.passes("another, who is answered", 0, visitor(2))
+		r.store.err = line.ErrStoreUnavailable
 	}
+	if _, err := r.guard.Join(t.Context(), zoneID, visitor(3).ID); !errors.Is(err, line.ErrStoreUnavailable) {
+		t.Errorf("a newcomer: %v", err)
+	}
+	r.clock.forward(registry.AwayAfter)
+	refused("the store is away")
 	r.store.err = nil
-	if a := r.early("at once", 50*milli, v); a.Position != 100 || a.EstimateMillis != 49_950 || a.PeriodMillis != 250 {
-		t.Errorf("%+v", a)
-	}
-	r.passes("", 150*milli, v)
+	r.passes("the store is back", time.Second, v)
+	r.store.err = line.ErrStoreUnavailable
+	r.change(func(s *zone.Settings) { s.PerMinute = 7 })
+	refused("the settings changed")
+	r.store.err = nil
+	r.passes("in the end", time.Second, v)
+	r.clock.forward(time.Minute)
+	r.store.err = line.ErrStoreUnavailable
+	refused("the last answer is old")
 }
 
 func TestAFloodIsRefused(t *testing.T) {

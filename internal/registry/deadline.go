@@ -9,11 +9,20 @@ import (
 // together is for how long all calls that begin share one deadline. So a call waits for Within, or up to together less.
 const together = 25 * time.Millisecond
 
+// On a busy machine a reply is late though the store is not: a call takes several turns of this process, and a timer one.
+// So a call may take lateTimes as long more as the latest timer was late, up to mostLater halves of Within.
+const (
+	lateTimes = 10
+	mostLater = 3
+)
+
 // deadlines gives all calls the same time limit. A context with a timer for each call would be the most expensive part
 // of a poll in this process, so calls that begin together share a timer.
 type deadlines struct {
 	within time.Duration
 	latest atomic.Pointer[deadline]
+	// late is by how much the latest timer was late, in nanoseconds: how busy this machine is.
+	late atomic.Int64
 }
 
 // deadline is a time limit that calls share.
@@ -31,8 +40,12 @@ func (d *deadlines) bound(ctx context.Context) context.Context {
 	now, latest := time.Now(), d.latest.Load()
 	if latest == nil || now.Sub(latest.began) >= together {
 		// Two callers at once may make two deadlines, which does no harm.
-		latest = &deadline{began: now, ends: now.Add(d.within), passed: make(chan struct{})}
-		time.AfterFunc(d.within, func() { close(latest.passed) })
+		within := d.within + min(d.within*mostLater/2, lateTimes*time.Duration(d.late.Load()))
+		latest = &deadline{began: now, ends: now.Add(within), passed: make(chan struct{})}
+		time.AfterFunc(within, func() {
+			d.late.Store(int64(time.Since(latest.ends)))
+			close(latest.passed)
+		})
 		d.latest.Store(latest)
 	}
 	if own, ok := ctx.Deadline(); ok && own.Before(latest.ends) {

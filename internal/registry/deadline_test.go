@@ -51,6 +51,15 @@ func TestDeadlines(t *testing.T) {
 		if waited := time.Since(began); waited != time.Millisecond {
 			t.Errorf("done after %v, want the caller's", waited)
 		}
+		for late, want := range map[time.Duration]time.Duration{
+			0: 400 * time.Millisecond, 20 * time.Millisecond: 600 * time.Millisecond, time.Second: time.Second, // busy machines
+		} {
+			d := deadlines{within: 400 * time.Millisecond}
+			d.late.Store(int64(late))
+			if at, _ := d.bound(caller).Deadline(); at.Sub(time.Now()) != want {
+				t.Errorf("with timers that are %v late a call may take %v, want %v", late, time.Until(at), want)
+			}
+		}
 		if ctx := (&deadlines{}).bound(caller); ctx != caller {
 			t.Error("no limit is another context")
 		}

@@ -110,7 +110,9 @@
 // # When those who are refused come back
 //
 // When every call fails, what visitors are told decides how many requests come (later.go, docs/decisions/0037). The
-// store may be away or overloaded: nobody can tell these apart, so both are treated alike.
+// store may be away or overloaded: nobody can tell these apart at once, so both are treated alike. But while it answered
+// others in the last AwayAfter, it is behind rather than away (LaterError.Behind): then the guard gives visitors who wait
+// their last answer, with that time to come back (docs/decisions/0055).
 //
 //	wait    as this server last knew it, as if the store were back now
 //	longest 5/14 of that, as in a settled line; at least 3 s, 4 s after 20 s of failing; at

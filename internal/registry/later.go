@@ -28,7 +28,9 @@ const (
 type LaterError struct {
 	// RetryMillis is in how many milliseconds to come back: 1,000 to 20,000; up to 60,000 far from the front.
 	RetryMillis int64
-	err         error
+	// Behind: the store answered others less than AwayAfter ago. So it is not away, but has too much to do.
+	Behind bool
+	err    error
 }
 
 // Error returns the sentence for a log.
@@ -48,15 +50,17 @@ func (r *Registry) later(z *Zone, v visitor, err error) error {
 	}
 	now := r.Millis()
 	if z != nil {
-		return &LaterError{z.retryMillis(v, now), err}
+		retry, behind := z.retryMillis(v, now)
+		return &LaterError{retry, behind, err}
 	}
 	r.turnedMu.Lock()
 	defer r.turnedMu.Unlock()
-	return &LaterError{spread(min(r.turned.longest(now), unheardMillis), v, now), err}
+	return &LaterError{spread(min(r.turned.longest(now), unheardMillis), v, now), false, err}
 }
 
-// retryMillis returns in how many milliseconds a refused visitor of the zone is to come back. See doc.go.
-func (z *Zone) retryMillis(v visitor, now int64) int64 {
+// retryMillis returns in how many milliseconds a refused visitor of the zone is to come back (see doc.go), and whether
+// the store is behind.
+func (z *Zone) retryMillis(v visitor, now int64) (retry int64, behind bool) {
 	o := &z.outage
 	s, known := z.remembered()
 	o.mu.Lock()
@@ -66,8 +70,9 @@ func (z *Zone) retryMillis(v visitor, now int64) int64 {
 		if !known {
 			longest = min(longest, unheardMillis)
 		}
-		return spread(longest, v, now)
+		return spread(longest, v, now), false
 	}
+	behind = o.phase == calm || o.phase == failing && now-o.failedAt < AwayAfter.Milliseconds()
 	wait := z.expect(z.placed(v.place).StandsAtMicros(), now+z.ahead.Load())
 	longest := int64(soonMillis)
 	switch o.phase {
@@ -84,7 +89,7 @@ func (z *Zone) retryMillis(v visitor, now int64) int64 {
 	if wait*r.Pace/window.MinuteMillis < window.FarAway {
 		most = min(most, window.FarPeriodMillis)
 	}
-	return spread(min(max(longest, window.FarPart(wait)), most), v, now)
+	return spread(min(max(longest, window.FarPart(wait)), most), v, now), behind
 }
 
 // spread returns in how many milliseconds a visitor is to come back: at most longest, evenly distributed over the last
