@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
@@ -56,6 +57,16 @@ func TestWithoutMemory(t *testing.T) {
 	}
 	sc.zone.PerMinute = 0
 	put(t, sc.store, sc.zone)
+	for by, want := range map[string]bool{"who spends": true, "another": false} {
+		if first, err := sc.store.Spend(t.Context(), "key", "who spends", time.Hour); !first || err != nil {
+			t.Errorf("spend: %t, %v", first, err)
+		}
+		sc.fails(sc.store.PutPolicies(t.Context(), limit.PolicySet{Version: 1}, 0, ""), nil)
+		sc.fails(sc.store.PutPolicies(t.Context(), limit.PolicySet{}, 1, ""), nil)
+		if first, err := sc.store.Spend(t.Context(), "key", by, time.Hour); first != want || err != nil {
+			t.Errorf("what is spent, by %s: %t, %v", by, first, err)
+		}
+	}
 
 	sc.memory("0")
 	a, err := sc.store.Join(t.Context(), "Z", visitor('x'))

@@ -12,7 +12,7 @@ import (
 // into a store that they share: SET id 1 NX PXAT until, in Redis.
 type Once interface {
 	// Use remembers the pass of this ID until then, in one step, and reports whether it was
-	// not there before. With an error the pass is refused, as ErrUnverified.
+	// not there before. Of a pass that is Local, it is called again with the visitor's name in place of the ID. With an error the pass is refused, as ErrUnverified.
 	Use(ctx context.Context, id string, until time.Time) (first bool, err error)
 }
 

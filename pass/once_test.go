@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/line"
 	signer "github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/pass"
 )
@@ -39,11 +40,21 @@ func TestOnce(t *testing.T) {
 			t.Errorf("%d got in with one admission", in.Load())
 		}
 		accepted(t, v, issue(t, newSigner(t, 2), func(g *signer.Grant) { g.AdmittedAtMillis++ }))
+		// Two servers of the room let a visitor in while its store was away.
+		local := func(id byte, laterMillis int64) string {
+			return issue(t, newSigner(t, 2), func(g *signer.Grant) {
+				g.Local, g.ID, g.AdmittedAtMillis, g.ExpiresAtMillis = true, line.ID{id}, g.AdmittedAtMillis+laterMillis, g.ExpiresAtMillis+laterMillis
+			})
+		}
+		accepted(t, v, local(1, 0))
+		refused(t, v, local(1, 120_000), pass.ErrUsed)
+		accepted(t, v, local(2, 0))
 		// To the last moment, leeway included.
 		<-time.After(6*time.Minute - 1)
 		refused(t, v, passes[0], pass.ErrUsed)
 		<-time.After(1)
 		refused(t, v, passes[0], pass.ErrExpired)
+		refused(t, v, local(1, 120_000), pass.ErrUsed)
 	})
 }
 

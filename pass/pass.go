@@ -141,7 +141,7 @@ func (v *Verifier) Verify(ctx context.Context, zone, pass string) (Pass, error) 
 		return Pass{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if v.once != nil {
-		first, err := v.once.Use(ctx, c.ID, c.ExpiresAt.Add(v.leeway))
+		first, err := v.use(ctx, &c)
 		switch {
 		case err != nil:
 			return Pass{}, fmt.Errorf("%w: %w", ErrUnverified, err)
@@ -153,6 +153,17 @@ func (v *Verifier) Verify(ctx context.Context, zone, pass string) (Pass, error) 
 		Zone: c.Zone, Visitor: c.Subject, ID: c.ID,
 		AdmittedAt: time.UnixMilli(c.AdmittedAt), ExpiresAt: c.ExpiresAt.Time, Local: c.Local,
 	}, nil
+}
+
+// use reports whether a pass is used for the first time. While the room's store is away, two of its servers may let one visitor in:
+// so of a local pass the visitor is remembered, too, for as long as another such pass may be good.
+func (v *Verifier) use(ctx context.Context, c *claims) (first bool, err error) {
+	until := c.ExpiresAt.Add(v.leeway)
+	first, err = v.once.Use(ctx, c.ID, until)
+	if first && err == nil && c.Local {
+		return v.once.Use(ctx, c.Zone+"/"+c.Subject, until.Add(c.ExpiresAt.Sub(time.UnixMilli(c.AdmittedAt))))
+	}
+	return first, err
 }
 
 // key finds the key that the header of a pass names. A key that is not known is looked for

@@ -89,8 +89,10 @@
 //
 // An admission made here is repeated from memory while its pass is good, during the outage and after it. The store is
 // told of it when it is back (Healer.Recall): it counts it against its limits, takes the visitor out of the line, and
-// repeats the admission at other servers. Until then other servers know nothing of it: a visitor who asks one of them
-// may be let in again, and counts again.
+// repeats the admission at other servers. Until then other servers know nothing of it: a visitor who shows one of them a
+// token of before may be let in again. That is an admission of its own, which counts again, with a pass of its own; both
+// passes are marked as local. The gate begins a session for one of them (package site). A service that verifies
+// passes by itself and takes each once remembers the visitor of a local pass (docs/pass.md).
 //
 // # Never over
 //

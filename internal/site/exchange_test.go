@@ -9,6 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -109,6 +110,29 @@ func TestOneExchange(t *testing.T) {
 	}
 	if inLink(three) || bearer(three) || !inLink(three, "Cookie", newKey()) {
 		t.Error("after a link of a browser without a key")
+	}
+
+	// Two servers let a visitor in while the store was away. One of the passes is good, though they are two admissions; another
+	// visitor's is good, and the visitor's next one.
+	local := func(id byte) string {
+		now := r.clock().UnixMilli()
+		p, err := r.passes.Issue(pass.Grant{ZoneID: zoneID, ID: line.ID{id}, AdmittedAtMillis: now, ExpiresAtMillis: now + 300_000, Local: true})
+		must(t, err)
+		return p
+	}
+	one, browser := local(1), newKey()
+	r.forward(290 * time.Second)
+	two, three = local(1), local(2)
+	if !inLink(one, "Cookie", browser) || inLink(two, "Cookie", newKey()) || bearer(two) || !bearer(three) {
+		t.Error("let in by two servers")
+	}
+	r.forward(280 * time.Second)
+	if inLink(two, "Cookie", newKey()) || bearer(two) || bearer(three) {
+		t.Error("let in by two servers, when one pass has expired")
+	}
+	r.forward(time.Hour)
+	if !bearer(local(1)) {
+		t.Error("let in anew")
 	}
 }
 

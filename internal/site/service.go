@@ -272,13 +272,20 @@ const (
 )
 
 // spend reports whether something of a pass is spent for the first time, or again by the same one, whom nobody else can pretend to
-// be. With "" for by it says whether it could be spent.
+// be. With "" for by it says whether it could be spent. Of passes by which servers let one visitor in while the store was away, one
+// can be spent.
 func (s *Service) spend(ctx context.Context, what string, g pass.Grant, by string, now time.Time) (bool, error) {
 	left := time.UnixMilli(g.ExpiresAtMillis).Sub(now) + clocksApart
+	if g.Local { // another server may have let the visitor in, too, until this pass expires
+		left += time.Duration(g.ExpiresAtMillis-g.AdmittedAtMillis) * time.Millisecond
+	}
 	if by == "" {
 		left = 0
 	}
 	first, err := s.Spends.Spend(ctx, what+g.Admission.String(), by, left)
+	if g.Local && first && err == nil {
+		first, err = s.Spends.Spend(ctx, what+g.ZoneID+"/"+string(g.ID[:]), by, left)
+	}
 	if err != nil {
 		return false, fmt.Errorf("site: exchange: %w: %w", line.ErrStoreUnavailable, err)
 	}

@@ -1,9 +1,7 @@
 package conformance
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -23,43 +21,6 @@ var lossStories = map[string]func(*story){
 		s.equal("a poll", s.fixture.poll(alien).Status, line.Gone)
 		s.equal("in the window", s.stats().State.InWindow, int64(0))
 		s.join("a").enters()
-	},
-
-	"no change of the time to live moves an expiry, whatever is lost": func(s *story) {
-		ttl := func(seconds int64) { s.zone(func(z *zone.Settings) { z.PassTTLSeconds = seconds }) }
-		lives := []int64{10, 2700, 2701, 3600, 86_399, 86_400}
-		for _, seconds := range lives {
-			ttl(seconds)
-			s.join(strconv.FormatInt(seconds, 10)).enters()
-		}
-		for more := range int64(20) {
-			ttl(20 + more)
-		}
-		again := func(seconds int64) bool {
-			r := s.poll(strconv.FormatInt(seconds, 10))
-			was := s.admissions[r.Place.ID]
-			if r.Status == line.AdmittedBefore {
-				r.is(line.Answer{Status: r.Status, AdmittedAtMillis: was.AdmittedAtMillis, ExpiresAtMillis: was.ExpiresAtMillis})
-			}
-			return r.Status == line.AdmittedBefore
-		}
-		at := time.Duration(0)
-		for _, seconds := range lives {
-			life := zone.Settings{PassTTLSeconds: seconds}.PassTTL()
-			s.after(life - milli - at)
-			at = life
-			s.lose(s.memory())
-			s.recall(s.departed...)
-			s.sweep()
-			s.equal(fmt.Sprintf("%d s, just before the end", seconds), again(seconds), true)
-			s.after(milli)
-			s.equal(fmt.Sprintf("%d s, at the end", seconds), again(seconds), false)
-			ttl(86_400)
-			s.lose(s.memory())
-			s.recall(s.departed...)
-			s.equal(fmt.Sprintf("%d s, after the end", seconds), again(seconds), false)
-			ttl(11)
-		}
 	},
 
 	"who came late, and whose poll was lost, has an idle timeout to come again": func(s *story) {

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // use is one use of a key, by the model: a list that is looked through from the end.
@@ -22,7 +24,7 @@ func Spends(t *testing.T, open ...Open) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
 		clock := NewClock()
-		var stores []store.Spender
+		var stores []store.Store
 		for _, o := range open {
 			stores = append(stores, o(t, clock.Now).Store)
 		}
@@ -48,6 +50,14 @@ func Spends(t *testing.T, open ...Open) {
 					})).Draw(t, "time"))
 				if clock.Now().After(latest) {
 					latest = clock.Now()
+				}
+			},
+			"an operator deletes the zone": func(t *rapid.T) {
+				for _, s := range stores {
+					_, err := s.PutZone(t.Context(), zone.Defaults("Z"), nil, "")
+					if err = errors.Join(err, s.DeleteZone(t.Context(), "Z", "")); err != nil {
+						t.Fatal(err)
+					}
 				}
 			},
 			"the clock is set back": func(t *rapid.T) {
