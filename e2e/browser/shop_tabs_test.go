@@ -13,20 +13,19 @@ import (
 	"github.com/openqueue/waitingroom/e2e/room"
 )
 
-// has wants so many joins, admissions and visitors who wait of a zone, since it was made.
-func (s *shop) has(t *testing.T, zoneID string, joined, admitted, waiting int64) {
+// has wants so many admissions since the zone was made, and so many who wait.
+func (s *shop) has(t *testing.T, zoneID string, admitted, waiting int64) {
 	t.Helper()
 	var stats struct {
 		Waiting int64 `json:"waiting"`
 		Totals  struct {
-			Joined   int64 `json:"joined"`
 			Admitted int64 `json:"admitted"`
 		} `json:"totals"`
 	}
 	got := s.Admin(t, http.MethodGet, "/admin/zones/"+zoneID+"/stats", "").Body
 	must(t, json.Unmarshal([]byte(got), &stats))
-	if stats.Totals.Joined != joined || stats.Totals.Admitted != admitted || stats.Waiting != waiting {
-		t.Errorf("%s: want %d joins, %d admissions, %d who wait: %s", zoneID, joined, admitted, waiting, got)
+	if stats.Totals.Admitted != admitted || stats.Waiting != waiting {
+		t.Errorf("%s: want %d admissions, %d who wait: %s", zoneID, admitted, waiting, got)
 	}
 }
 
@@ -38,14 +37,14 @@ func (s *shop) tabs(t *testing.T, b *browser) {
 	c.sees("GET /assets/a")
 	c.do(t, "open the tabs", chromedp.Evaluate[chromedp.Void](`window.tabs = Array.from({ length: 10 }, (_, i) => window.open("/shelf/" + i)); undefined`))
 	c.until(t, "all tabs to show the place", `tabs.every((tab) => tab.document.querySelector("#place")?.textContent === "1")`)
-	s.has(t, "TABS", 1, 0, 1)
+	s.has(t, "TABS", 0, 1)
 	s.set(t, "TABS", `{"perMinute":6000}`)
 	c.until(t, "all tabs to be in the shop, or to say that it is the visitor's turn", `tabs.every((tab) => {
 		const heading = tab.document.querySelector("h1")?.textContent ?? "";
 		if (heading === "It is your turn" && !tab.document.querySelector("#go").hidden) tab.document.querySelector("#enter").click();
 		return heading.startsWith("GET /shelf/");
 	})`)
-	s.has(t, "TABS", 1, 1, 0)
+	s.has(t, "TABS", 1, 0)
 }
 
 // beforeThePass: a visitor whose turn it is opens another page of the shop in a second tab, before the first one leads there.
@@ -62,7 +61,7 @@ func (s *shop) beforeThePass(t *testing.T, b *browser) {
 	c.until(t, "the second tab to be in the shop", `second.document.querySelector("h1")?.textContent === "GET /deep?link=1"`)
 	c.do(t, "enter in the first", chromedp.Click(css("#enter")))
 	c.sees("GET /first")
-	s.has(t, "DEEP", 1, 1, 0)
+	s.has(t, "DEEP", 1, 0)
 }
 
 // TestAShopWithoutCookies: a browser that keeps no cookies is told so when it shows its pass, and goes through the line once.
@@ -91,7 +90,7 @@ func TestAShopWithoutCookies(t *testing.T) {
 	for i := range 2 {
 		c.sees("This browser keeps no cookies")
 		c.until(t, "the way in", `document.querySelector("#enter")?.href.includes("/cart?waiting_room_pass=")`)
-		s.has(t, "BARE", 2, 1, 0)
+		s.has(t, "BARE", 1, 0)
 		if i == 0 {
 			c.do(t, "try again", chromedp.Evaluate[chromedp.Void](`document.querySelector("h1").textContent = ""; document.querySelector("#enter").click()`))
 		}

@@ -405,7 +405,9 @@ func (s *Service) join(ctx context.Context, settings zone.Settings, n wait.Newco
 		return verdict{}, false
 	}
 	if !a.CanEnter() { // others were faster
-		s.lined.Store(settings.ZoneID, now)
+		if settings.PerMinute > 0 { // a pause that has ended is known to the store first
+			s.lined.Store(settings.ZoneID, now)
+		}
 		if err := s.Room.Leave(ctx, settings.ZoneID, a.Token); err != nil {
 			s.Logger.Debug("a place was not given up, and is swept later", "zone", settings.ZoneID, "error", err)
 		}
@@ -417,7 +419,7 @@ func (s *Service) join(ctx context.Context, settings zone.Settings, n wait.Newco
 
 // lines reports whether a newcomer would have to line up, as far as is known without the store.
 func (s *Service) lines(ctx context.Context, settings zone.Settings, now time.Time) bool {
-	if settings.PerMinute == 0 || settings.Gate().Holds(now.UnixMilli()) {
+	if settings.Gate().Holds(now.UnixMilli()) {
 		return true
 	}
 	last, _ := s.lined.Load(settings.ZoneID)
@@ -427,12 +429,12 @@ func (s *Service) lines(ctx context.Context, settings zone.Settings, now time.Ti
 	// The state is at most a second old, and saves the store the joins of a crowd. Those counted as waiting may have left
 	// without a word. If the estimate says that a newcomer need not wait, they are in nobody's way.
 	state, err := s.Room.State(ctx, settings.ZoneID)
-	return err == nil && state.Waiting > 0 && state.EstimatedWait > 0
+	return err == nil && state.Waiting > 0 && (state.EstimatedWait > 0 || settings.PerMinute == 0)
 }
 
 // admitNow lets a request in that cannot be led to the waiting page, if there is room now. It keeps no place.
 func (s *Service) admitNow(ctx context.Context, settings zone.Settings, q *request, browser, address string, now time.Time) (verdict, bool) {
-	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" || s.lines(ctx, settings, now) {
+	if settings.Mode == zone.ModeClosed || settings.PerMinute == 0 || settings.InvitationAt(now) != "" || s.lines(ctx, settings, now) {
 		return verdict{}, false
 	}
 	n := wait.Newcomer{ClientID: browser + now.Truncate(sameJoin).String()}
