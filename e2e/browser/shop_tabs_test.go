@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -97,5 +98,29 @@ func TestAShopWithoutCookies(t *testing.T) {
 	}
 	if s.saw("GET /cart") {
 		t.Error(fmt.Sprint("it is in the shop: ", s.asked))
+	}
+}
+
+// TestAShopOfTwoHosts: the site leads from one host to another, after the wait, too. That takes one wait and one admission.
+func TestAShopOfTwoHosts(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.set(t, "HOSTS", `{"cookieDomain":"`+apex+`"}`)
+	b := openBrowser(t, chromedp.IgnoreCertErrors, chromedp.Flag("host-resolver-rules", "MAP "+apex+" 127.0.0.1, MAP www."+apex+" 127.0.0.1"))
+	b.start(t, "about:blank")
+	site := strings.Replace(s.before(t, "HOSTS"), "127.0.0.1", apex, 1)
+	waits, walksIn := s.customer(t, b, site), s.customer(t, b, site)
+	waits.opens("/cart?item=7")
+	waits.sees("The line is paused")
+	s.set(t, "HOSTS", `{"perMinute":6000}`)
+	waits.sees("GET /cart?item=7")
+	s.has(t, "HOSTS", 1, 0)
+	walksIn.opens("/shelf")
+	walksIn.sees("GET /shelf")
+	s.has(t, "HOSTS", 2, 0)
+	for _, c := range []*customer{waits, walksIn} {
+		if at := value[string](t, c.browser, `location.hostname`); at != "www."+apex {
+			t.Errorf("at %s", at)
+		}
 	}
 }

@@ -43,13 +43,16 @@ type shop struct {
 var shopZones = func() string {
 	all := "zones:\n"
 	for zoneID, perMinute := range map[string]int{
-		"QUIET": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "TABS": 0, "DEEP": 0, "BARE": 0,
+		"QUIET": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "TABS": 0, "DEEP": 0, "BARE": 0, "HOSTS": 0,
 	} {
 		all += fmt.Sprintf("  - {zoneId: %s, perMinute: %d, windowSeconds: 1, idleTimeoutSeconds: 3600, passTtlSeconds: 3600, sessionSeconds: 7200, bypassPaths: [/assets/*]}\n",
 			zoneID, perMinute)
 	}
 	return all
 }()
+
+// apex is a host of the site that leads to another, www.shop.example.
+const apex = "shop.example"
 
 // shopSecret signs the sessions, and tests sign some of their own with it.
 var shopSecret = bytes.Repeat([]byte("a shop's secret. "), 2)
@@ -91,6 +94,10 @@ func (s *shop) serve(w http.ResponseWriter, r *http.Request) {
 		s.t.Errorf("the site saw %s, from %s", what, from)
 	}
 	s.mu.Unlock()
+	if strings.HasPrefix(r.Host, apex) {
+		http.Redirect(w, r, "https://www."+r.Host+r.URL.String(), http.StatusMovedPermanently)
+		return
+	}
 	w.Header().Set("Content-Type", "text/html")
 	_, _ = fmt.Fprintf(w, `<!doctype html><title>Shop</title><link rel="icon" href="data:,"><h1>%s</h1>
 		<a id="next" href="/checkout?step=2">On</a> <form method="post" action="/pay"><button id="pay">Pay</button></form>`, html.EscapeString(what))
