@@ -36,6 +36,21 @@ type evicted struct {
 	next     byte
 }
 
+// newEvicted is a zone with 60 visitors, of whom some have entered.
+func newEvicted(t *testing.T) *evicted {
+	t.Helper()
+	e := &evicted{T: t, clock: conformance.NewClock(), tokens: map[line.ID]line.Place{}, admitted: map[line.ID]int64{}}
+	e.store, e.zone = openStore(t, e.clock.Now), zone.Defaults("Z")
+	e.zone.PerMinute, e.zone.IdleTimeoutSeconds = 60, 20
+	_, err := e.store.PutZone(t.Context(), e.zone, nil, "somebody")
+	e.must(err)
+	for range 60 {
+		e.join()
+	}
+	e.goOn(10 * time.Second)
+	return e
+}
+
 func (e *evicted) must(err error) {
 	e.Helper()
 	if err != nil {
@@ -142,15 +157,7 @@ func TestEachKeyLost(t *testing.T) {
 	for _, key := range []string{"zone", "line", "live", "due", "log", "departed", "seen:", "waits", "marks", "audit", "sweep", silent, ""} {
 		t.Run("key "+key, func(t *testing.T) {
 			t.Parallel()
-			e := &evicted{T: t, clock: conformance.NewClock(), tokens: map[line.ID]line.Place{}, admitted: map[line.ID]int64{}}
-			e.store, e.zone = openStore(t, e.clock.Now), zone.Defaults("Z")
-			e.zone.PerMinute, e.zone.IdleTimeoutSeconds = 60, 20
-			_, err := e.store.PutZone(t.Context(), e.zone, nil, "somebody")
-			e.must(err)
-			for range 60 {
-				e.join()
-			}
-			e.goOn(10 * time.Second)
+			e := newEvicted(t)
 			if key == "departed" { // there is one while a loss heals
 				e.lose("line")
 				e.goOn(time.Second)
@@ -187,6 +194,29 @@ func TestEachKeyLost(t *testing.T) {
 			}
 			e.finish(gone)
 		})
+	}
+}
+
+// TestNoKeyIsMissed: who departed is kept while a loss heals. That it is forgotten later, and kept longer when another loss
+// comes meanwhile, is no loss of a key.
+func TestNoKeyIsMissed(t *testing.T) {
+	t.Parallel()
+	for _, between := range []time.Duration{9 * time.Minute, 11 * time.Minute} {
+		e := newEvicted(t)
+		e.lose("line")
+		e.goOn(time.Second)
+		e.leaves(visitor(30))
+		e.goOn(time.Second)
+		e.clock.Add(between)
+		e.must(e.store.client.HSet(t.Context(), e.store.keys("Z")[0], "run_id", "another").Err()) // a fail-over
+		e.tokens, e.dead = nil, nil
+		e.goOn(5 * time.Second)
+		if e.losses != 2 {
+			t.Errorf("%d losses were noticed, want 2", e.losses)
+		}
+		if ttl := e.store.client.PTTL(t.Context(), e.store.keys("Z")[5]).Val(); between < 10*time.Minute && ttl < 19*time.Minute {
+			t.Errorf("who departed is kept for %v", ttl)
+		}
 	}
 }
 

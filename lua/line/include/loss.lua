@@ -35,6 +35,7 @@ local function lose(z, r, now, alive, newest)
     -- A visitor who left in an earlier healing may have joined again since.
     z.heal_after, z.heal_any = z.last_micros, 0
     redis.call('UNLINK', DEPARTED)
+    z.has_departed = 0
   end
   if z.heal_until > 0 and now < z.heal_until - HEAL + z.idle then
     -- Not all who waited before the earlier loss have had the time to come back.
@@ -44,6 +45,7 @@ local function lose(z, r, now, alive, newest)
   z.last_micros = newest_lost(z, now, newest)
   z.heal_upto = z.last_micros
   z.heal_until = now + HEAL
+  redis.call('PEXPIRE', DEPARTED, 2 * HEAL) -- the zone's clock may be slower than Redis's
 end
 
 -- same_data reports whether a place was taken in these data, by its epoch. While nobody

@@ -43,7 +43,7 @@ end
 local function bury(z, t, id, arrived)
   if z.heal_until > t.now and arrived > z.heal_after then
     redis.call('ZADD', DEPARTED, 'GT', string.format('%.0f', arrived), id)
-    redis.call('PEXPIRE', DEPARTED, HEAL)
+    redis.call('PEXPIRE', DEPARTED, 2 * HEAL)
     z.has_departed = 1
   end
 end
