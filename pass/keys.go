@@ -3,10 +3,10 @@ package pass
 import (
 	"cmp"
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,8 +14,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
-// algorithm is the only one that signs passes.
-const algorithm = "EdDSA"
+// algorithms are those that sign passes.
+var algorithms = []string{"EdDSA", "ES256", "RS256"}
 
 // How the keys are kept fresh.
 const (
@@ -29,13 +29,13 @@ const (
 	patience = 2 * time.Second
 )
 
-var errNoPassKey = errors.New("it has no key for EdDSA with a kid")
+var errNoPassKey = errors.New("it has no key for EdDSA, ES256 or RS256 with a kid")
 
 // keyCache keeps the room's public keys.
 type keyCache struct {
 	source keyset.Source
 	log    *slog.Logger
-	keys   atomic.Pointer[map[string]ed25519.PublicKey] // by kid
+	keys   atomic.Pointer[map[string]keyset.Key] // by kid
 
 	group  background.Group
 	shared background.Shared
@@ -99,10 +99,10 @@ func (k *keyCache) run(ctx context.Context) {
 	}
 }
 
-func (k *keyCache) known(id string) (ed25519.PublicKey, bool) {
+func (k *keyCache) known(id string) (keyset.Key, bool) {
 	keys := k.keys.Load()
 	if keys == nil {
-		return nil, false
+		return keyset.Key{}, false
 	}
 	key, known := (*keys)[id]
 	return key, known
@@ -110,7 +110,7 @@ func (k *keyCache) known(id string) (ed25519.PublicKey, bool) {
 
 // find waits for a renewal, and returns the key that it has brought. The error wraps
 // ErrInvalid if there is no such key, and ErrUnverified if nobody knows.
-func (k *keyCache) find(ctx context.Context, id string) (ed25519.PublicKey, error) {
+func (k *keyCache) find(ctx context.Context, id string) (keyset.Key, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := k.wait(ctx)
@@ -118,18 +118,18 @@ func (k *keyCache) find(ctx context.Context, id string) (ed25519.PublicKey, erro
 		return key, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: the key set could not be fetched: %w", ErrUnverified, err)
+		return keyset.Key{}, fmt.Errorf("%w: the key set could not be fetched: %w", ErrUnverified, err)
 	}
-	return nil, fmt.Errorf("%w: the key set has no key %q", ErrInvalid, id)
+	return keyset.Key{}, fmt.Errorf("%w: the key set has no key %q", ErrInvalid, id)
 }
 
 // fetch puts the keys of the set into force. Those before stay if it cannot be read.
 func (k *keyCache) fetch(ctx context.Context) error {
 	all, skipped, err := k.source.Read(ctx, false)
-	keys := make(map[string]ed25519.PublicKey, len(all))
+	keys := make(map[string]keyset.Key, len(all))
 	for _, key := range all {
-		if public, ok := key.Verifier.(ed25519.PublicKey); ok && key.ID != "" {
-			keys[key.ID] = public
+		if key.ID != "" && slices.ContainsFunc(key.Algorithms, func(a string) bool { return slices.Contains(algorithms, a) }) {
+			keys[key.ID] = key
 		}
 	}
 	if err == nil && len(keys) == 0 {

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 // DefaultIssuer is who signs where the operator of the room has set nothing else.
@@ -104,7 +107,7 @@ func Open(ctx context.Context, o Options) (*Verifier, error) {
 		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	rules := []jwt.ParserOption{
-		jwt.WithValidMethods([]string{algorithm}),
+		jwt.WithValidMethods(algorithms),
 		jwt.WithStrictDecoding(),
 		jwt.WithLeeway(o.Leeway),
 		jwt.WithExpirationRequired(),
@@ -174,7 +177,7 @@ func (v *Verifier) key(ctx context.Context, t *jwt.Token, c *claims, zone string
 		return nil, fmt.Errorf("%w: no kid, or an extension that must be understood, and is not", ErrInvalid)
 	}
 	if key, known := v.keys.known(id); known {
-		return key, nil
+		return verifier(key, t)
 	}
 	if err := v.validator.Validate(c); err != nil {
 		return nil, err
@@ -182,7 +185,19 @@ func (v *Verifier) key(ctx context.Context, t *jwt.Token, c *claims, zone string
 	if err := c.check(zone); err != nil {
 		return nil, err
 	}
-	return v.keys.find(ctx, id)
+	key, err := v.keys.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return verifier(key, t)
+}
+
+// verifier is what the key verifies with, if it is for the algorithm of the pass.
+func verifier(key keyset.Key, t *jwt.Token) (any, error) {
+	if !slices.Contains(key.Algorithms, t.Method.Alg()) {
+		return nil, fmt.Errorf("%w: the key is not for %s", ErrInvalid, t.Method.Alg())
+	}
+	return key.Verifier, nil
 }
 
 // check looks at the claims that every pass has, and that the parser does not look at.

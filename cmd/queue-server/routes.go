@@ -79,6 +79,7 @@ func (r rooms) public() http.Handler {
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw", r.events.Draw)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/list", r.events.List)
 	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
+	e.Match(reading, "/.well-known/openid-configuration", r.entry.Discovery)
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.ready)
 	e.Match(reading, "/openapi.yaml", openapi.Public.ServeYAML)

@@ -137,7 +137,7 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 			return keys{}, cli.UsageError{Err: err}
 		}
 	}
-	if k.passes, err = pass.NewSigner(s.PassIssuer, secrets...); err != nil {
+	if k.passes, err = s.passKeys.NewSigner(s.PassIssuer, secrets...); err != nil {
 		return keys{}, cli.UsageError{Err: err}
 	}
 	return k, nil

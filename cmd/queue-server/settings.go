@@ -67,6 +67,8 @@ type settings struct {
 	Secret         string        `setting:"QUEUE_SECRET" hidden:"" flag:"never"`
 	SecretFile     string        `setting:"QUEUE_SECRET_FILE" placeholder:"FILE" credential:"queue-server.secret" help:"File with what signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Or QUEUE_SECRET, which has it itself. Made at the first start when absent, and kept in the data folder."`
 	PassIssuer     string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"What iss of a pass says, the same on all servers: a name or the URL of this installation, which gateways compare."`
+	PassAlgorithm  string        `setting:"QUEUE_PASS_ALGORITHM" default:"EdDSA" help:"What signs passes: EdDSA, ES256 or RS256. The keys of all are published."`
+	PassRSAKey     string        `setting:"QUEUE_PASS_RSA_KEY_FILE" placeholder:"FILE" help:"PEM file with the private keys for RS256, newest first, the same on all servers. The others follow from the secret."`
 	AdminToken     string        `setting:"QUEUE_ADMIN_TOKEN" hidden:"" flag:"never"`
 	AdminTokenFile string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.admin-token" help:"File with what operators show. Or QUEUE_ADMIN_TOKEN, which has it itself. Made at the first start when absent, printed once, and kept in the data folder."`
 	AdminHosts     []string      `setting:"QUEUE_ADMIN_HOSTS" placeholder:"NAME,..." help:"Names under which the operators' listener is asked, without ports: of proxies in front, with TLS, or without as http://NAME. On this machine's own address it answers as localhost and 127.0.0.1, and to these; on another as any when absent."`
@@ -102,6 +104,7 @@ type checked struct {
 	given
 	// redisRoots are nil where this machine's own will do.
 	redisRoots *x509.CertPool
+	passKeys   pass.Keys
 	// proxies are the trusted ones.
 	proxies []netip.Prefix
 	// backends are those whose clientIp is believed.
@@ -180,6 +183,15 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		look("admin-hosts", checkHost(name))
 	}
 	look("pass-issuer", pass.CheckIssuer(s.PassIssuer))
+	oneOf("pass-algorithm", s.PassAlgorithm, pass.Algorithms...)
+	c.passKeys.Algorithm = s.PassAlgorithm
+	if s.PassRSAKey != "" {
+		var err error
+		c.passKeys.RSA, err = pass.ReadRSA(s.PassRSAKey)
+		look("pass-rsa-key-file", err)
+	} else if s.PassAlgorithm == "RS256" {
+		fault("pass-algorithm", "RS256 needs a key, which does not follow from the secret: name its file in QUEUE_PASS_RSA_KEY_FILE")
+	}
 	if s.DataDir == "" {
 		fault("data-dir", "is empty; name a folder that this server may write to")
 	}

@@ -254,6 +254,36 @@ for token in sys.argv[2:]:
 	}
 }
 
+// TestAlgorithmsInPyJWT: PyJWT finds the keys by the issuer alone, as an authorizer does, and takes the passes of each algorithm.
+func TestAlgorithmsInPyJWT(t *testing.T) {
+	t.Parallel()
+	const verify = `import json, sys, jwt
+discovery, keys = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+kid = jwt.get_unverified_header(sys.argv[3])["kid"]
+key = next(k for k in jwt.PyJWKSet.from_dict(keys).keys if k.key_id == kid)
+print(jwt.decode(sys.argv[3], key.key, algorithms=discovery["id_token_signing_alg_values_supported"], audience="TEST_ZONE", issuer=discovery["issuer"])["sub"])
+`
+	file := filepath.Join(t.TempDir(), "pass.pem")
+	if said, err := exec.CommandContext(t.Context(), "openssl", "genrsa", "-out", file, "2048").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	keys, err := pass.ReadRSA(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, algorithm := range pass.Algorithms {
+		room, err := (pass.Keys{Algorithm: algorithm, RSA: keys}).NewSigner("https://queue.example", bytes.Repeat([]byte{1}, 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		discovery, _ := room.Discovery()
+		out, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", verify, string(discovery), string(room.JWKS()), issue(t, room, nil)).CombinedOutput()
+		if err != nil || strings.TrimSpace(string(out)) != "0102030405060708" {
+			t.Errorf("%s: %v: %s", algorithm, err, out)
+		}
+	}
+}
+
 // runOn writes the program of a page to a folder, and returns what it says of each pass.
 func (l language) runOn(t *testing.T, page, room string, passes []string) []string {
 	t.Helper()

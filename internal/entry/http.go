@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/pass"
 )
 
 // keysCaching lets a protected service keep the keys for five minutes. So a new key has to be published that long before
@@ -18,12 +19,11 @@ const keysType = "application/jwk-set+json"
 // HTTP is the room's side of the public listener.
 type HTTP struct {
 	service *Service
-	keys    []byte
+	passes  *pass.Signer
 }
 
-// NewHTTP returns the handlers of the room. keys is the JWK set that the
-// passes verify with.
-func NewHTTP(s *Service, keys []byte) *HTTP { return &HTTP{service: s, keys: keys} }
+// NewHTTP returns the handlers of the room. passes has the keys that passes verify with.
+func NewHTTP(s *Service, passes *pass.Signer) *HTTP { return &HTTP{service: s, passes: passes} }
 
 // Poll is POST /traffic/entry.
 func (h *HTTP) Poll(c echo.Context) error {
@@ -44,5 +44,15 @@ func (h *HTTP) Poll(c echo.Context) error {
 // Keys is GET /.well-known/jwks.json.
 func (h *HTTP) Keys(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, keysCaching)
-	return c.Blob(http.StatusOK, keysType, h.keys)
+	return c.Blob(http.StatusOK, keysType, h.passes.JWKS())
+}
+
+// Discovery is GET /.well-known/openid-configuration.
+func (h *HTTP) Discovery(c echo.Context) error {
+	document, ok := h.passes.Discovery()
+	if !ok {
+		return echo.ErrNotFound
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, keysCaching)
+	return c.JSONBlob(http.StatusOK, document)
 }

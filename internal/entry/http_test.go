@@ -26,18 +26,20 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // routes is the room behind echo.
-func routes(s *entry.Service, keys []byte, log *slog.Logger, meter problem.Meter) http.Handler {
-	h := entry.NewHTTP(s, keys)
+func routes(s *entry.Service, passes *pass.Signer, log *slog.Logger, meter problem.Meter) http.Handler {
+	h := entry.NewHTTP(s, passes)
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(log, meter)
 	e.POST("/traffic/entry", h.Poll)
 	e.GET("/.well-known/jwks.json", h.Keys)
+	e.GET("/.well-known/openid-configuration", h.Discovery)
 	return e
 }
 
@@ -428,7 +430,7 @@ func TestKeys(t *testing.T) {
 		} `json:"keys"`
 	}
 	must(t, json.Unmarshal(w.Body.Bytes(), &set))
-	if w.Code != 200 || len(set.Keys) != 1 || set.Keys[0].Curve != "Ed25519" || set.Keys[0].ID == "" {
+	if w.Code != 200 || len(set.Keys) != 2 || set.Keys[0].Curve != "Ed25519" || set.Keys[0].ID == "" {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	if got := w.Header().Get("Content-Type"); got != "application/jwk-set+json" {

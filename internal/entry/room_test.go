@@ -66,7 +66,7 @@ func newRoom(tb testing.TB) *room {
 	r.spends = &spends{Store: lines}
 	r.desk = ticket.New(nil, r.spends, log)
 	service := entry.New(r.store, answer.NewIssuer(r.tokens, r.passes).WithZones(r.settings), r.meter).WithTickets(r.desk)
-	r.http = openapitest.Public.Handler(tb, routes(service, r.passes.JWKS(), log, r.meter))
+	r.http = openapitest.Public.Handler(tb, routes(service, r.passes, log, r.meter))
 	return r
 }
 

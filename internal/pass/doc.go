@@ -1,9 +1,9 @@
 // Package pass makes the proof of admission that the protected service
-// verifies: a JWT signed with EdDSA over Ed25519 (RFC 7519, RFC 8037).
+// verifies: a JWT (RFC 7519), signed with EdDSA over Ed25519 (RFC 8037), ES256 or RS256 (RFC 7518).
 //
 // # Claims
 //
-//	header  alg    EdDSA
+//	header  alg    EdDSA, ES256 or RS256
 //	        typ    JWT
 //	        kid    the key's thumbprint (RFC 7638)
 //	claims  iss    who signed: the installation's name, DefaultIssuer unless the operator
@@ -31,6 +31,7 @@
 //
 // HKDF-SHA256 derives an Ed25519 seed from each secret, without a salt, with
 // the info string "openqueue/waitingroom/v1 pass key". So all servers that
-// share the secrets share the keys, and need no other configuration. The newest
-// secret's key signs; the public keys of all are published as a JWK set.
+// share the secrets share the keys, and need no other configuration. A key of P-256 for ES256 follows in the same way, with
+// an info of its own. Keys for RS256 are a file's. The newest key of the algorithm that the operator chose signs; the public
+// keys of all are published as a JWK set. Each algorithm signs the same pass the same: ES256 as RFC 6979 says.
 package pass

@@ -1,25 +1,42 @@
 package pass
 
 import (
+	"crypto"
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
 	"crypto/hkdf"
+	"crypto/rsa"
 	"crypto/sha256"
+	"encoding/asn1"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/lestrrat-go/jwx/v3/jwk"
 )
 
 // MinSecretBytes is the least length of a secret: that of the Ed25519 seed
 // which is derived from it.
 const MinSecretBytes = 32
 
-// keyInfo tells the seed of the signing key from the secret's other uses.
-const keyInfo = "openqueue/waitingroom/v1 pass key"
+// What tells the seeds of the signing keys from the secret's other uses.
+const (
+	keyInfo   = "openqueue/waitingroom/v1 pass key"
+	es256Info = "openqueue/waitingroom/v1 pass key ES256"
+)
+
+// Algorithms are what can sign passes, by their names in RFC 7518 and RFC 8037. The first is the default.
+var Algorithms = []string{"EdDSA", "ES256", "RS256"}
+
+// minRSABits is the least that RFC 7518 allows.
+const minRSABits = 2048
 
 // DefaultIssuer is the iss of passes where the operator names no other.
 const DefaultIssuer = "waitingroom"
@@ -30,6 +47,8 @@ const maxIssuer = 256
 // Errors of NewSigner. Compare with errors.Is.
 var (
 	ErrSecret = errors.New("pass: unusable secret")
+	// ErrKey: there is no key for the algorithm, or the file has none that can be used.
+	ErrKey = errors.New("pass: unusable key")
 	// ErrIssuer: the issuer is not 1 to 256 printable ASCII characters without spaces, quotes and backslashes; or it
 	// has a colon and is no URI (RFC 7519, StringOrURI).
 	ErrIssuer = errors.New("pass: unusable issuer")
@@ -50,24 +69,71 @@ func CheckIssuer(issuer string) error {
 // Signer issues and verifies passes. It may be used by many goroutines.
 type Signer struct {
 	issuer string
-	newest ed25519.PrivateKey
-	header map[string]any               // of every pass; never written to
-	public map[string]ed25519.PublicKey // by kid
+	newest signingKey
+	keys   map[string]signingKey // by kid
 	jwks   []byte
+}
+
+// signingKey is one key, with the algorithm that it is for.
+type signingKey struct {
+	method  jwt.SigningMethod
+	private crypto.Signer
+	header  map[string]any // of every pass; never written to
+}
+
+// Keys say what signs. The zero value is EdDSA, with keys that are derived from the secrets.
+type Keys struct {
+	// Algorithm is one of Algorithms; "" is the first.
+	Algorithm string
+	// RSA are the keys for RS256, newest first: they cannot be derived from a secret.
+	RSA []*rsa.PrivateKey
+}
+
+// ReadRSA reads the private keys of a PEM file, newest first. Its errors wrap ErrKey.
+func ReadRSA(file string) ([]*rsa.PrivateKey, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	set, err := jwk.Parse(text, jwk.WithPEM(true))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrKey, file, err)
+	}
+	var all []*rsa.PrivateKey
+	for i := range set.Len() {
+		one, _ := set.Key(i)
+		var key rsa.PrivateKey
+		if err := jwk.Export(one, &key); err != nil {
+			return nil, fmt.Errorf("%w: %s: key %d is no private RSA key: %w", ErrKey, file, i+1, err)
+		}
+		if bits := key.N.BitLen(); bits < minRSABits {
+			return nil, fmt.Errorf("%w: %s: key %d has %d bits, must have at least %d", ErrKey, file, i+1, bits, minRSABits)
+		}
+		all = append(all, &key)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: %s has none", ErrKey, file)
+	}
+	return all, nil
 }
 
 // NewSigner returns the signer of an issuer. It derives the keys of one or more secrets, newest first, of at least
 // MinSecretBytes each, as package secret reads them. A secret that is too short, or none at all, is an error that wraps
 // ErrSecret. An unusable issuer is an error that wraps ErrIssuer. The secrets themselves are not kept.
 func NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
+	return Keys{}.NewSigner(issuer, secrets...)
+}
+
+// NewSigner is as the function, with these keys. An algorithm that is none of Algorithms, or RS256 without a key, is an error
+// that wraps ErrKey. The keys of all algorithms verify and are published, so that another can be chosen at any time.
+func (k Keys) NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 	if err := CheckIssuer(issuer); err != nil {
 		return nil, err
 	}
 	if len(secrets) == 0 {
 		return nil, fmt.Errorf("%w: none was given", ErrSecret)
 	}
-	s := &Signer{issuer: issuer, public: make(map[string]ed25519.PublicKey, len(secrets))}
-	set := jwkSet{Keys: make([]jwk, 0, len(secrets))}
+	var all []signingKey
 	for i, secret := range secrets {
 		if len(secret) < MinSecretBytes {
 			return nil, fmt.Errorf("%w: number %d has %d bytes, must have at least %d",
@@ -77,17 +143,38 @@ func NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: number %d: %w", ErrSecret, i+1, err)
 		}
-		private := ed25519.NewKeyFromSeed(seed)
-		public := ed25519.PublicKey(private[ed25519.SeedSize:])
-		key := newJWK(public)
-		if i == 0 {
-			s.newest = private
-			s.header = map[string]any{
-				"alg": jwt.SigningMethodEdDSA.Alg(), "typ": "JWT", "kid": key.KeyID,
-			}
+		curve, err := deriveES256(secret)
+		if err != nil {
+			return nil, fmt.Errorf("%w: number %d: %w", ErrSecret, i+1, err)
 		}
-		s.public[key.KeyID] = public
-		set.Keys = append(set.Keys, key)
+		all = append(all, signingKey{method: jwt.SigningMethodEdDSA, private: ed25519.NewKeyFromSeed(seed)},
+			signingKey{method: es256{jwt.SigningMethodES256}, private: curve})
+	}
+	for _, key := range k.RSA {
+		all = append(all, signingKey{method: jwt.SigningMethodRS256, private: key})
+	}
+	s := &Signer{issuer: issuer, keys: make(map[string]signingKey, len(all))}
+	set := jwk.NewSet()
+	algorithm := k.Algorithm
+	if algorithm == "" {
+		algorithm = Algorithms[0]
+	}
+	for _, key := range all {
+		public, kid, err := publish(key)
+		if err == nil {
+			err = set.AddKey(public)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrKey, err)
+		}
+		key.header = map[string]any{"alg": key.method.Alg(), "typ": "JWT", "kid": kid}
+		s.keys[kid] = key
+		if s.newest.method == nil && key.method.Alg() == algorithm {
+			s.newest = key
+		}
+	}
+	if s.newest.method == nil {
+		return nil, fmt.Errorf("%w: there is none for %q", ErrKey, algorithm)
 	}
 	var err error
 	if s.jwks, err = json.Marshal(set); err != nil {
@@ -96,36 +183,71 @@ func NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 	return s, nil
 }
 
+// publish returns the public key as it is published (RFC 7517), and its kid, the thumbprint (RFC 7638).
+func publish(key signingKey) (public jwk.Key, kid string, err error) {
+	if public, err = jwk.Import(key.private.Public()); err != nil {
+		return nil, "", err
+	}
+	sum, err := public.Thumbprint(crypto.SHA256)
+	if err != nil {
+		return nil, "", err
+	}
+	kid = base64.RawURLEncoding.EncodeToString(sum)
+	return public, kid, errors.Join(
+		public.Set(jwk.KeyIDKey, kid), public.Set(jwk.KeyUsageKey, "sig"), public.Set(jwk.AlgorithmKey, key.method.Alg()))
+}
+
+// deriveES256 makes a private key of P-256 of a secret, as FIPS 186-5, A.2.1, does of random bits: 64 more than the
+// order has make the bias negligible.
+func deriveES256(secret []byte) (*ecdsa.PrivateKey, error) {
+	order := elliptic.P256().Params().N
+	bits, err := hkdf.Key(sha256.New, secret, nil, es256Info, order.BitLen()/8+8)
+	if err != nil {
+		return nil, err
+	}
+	d := new(big.Int).SetBytes(bits)
+	d.Mod(d, new(big.Int).Sub(order, big.NewInt(1))).Add(d, big.NewInt(1))
+	return ecdsa.ParseRawPrivateKey(elliptic.P256(), d.FillBytes(make([]byte, order.BitLen()/8)))
+}
+
+// es256 signs as RFC 6979 says, so that the same pass is signed the same on every server.
+type es256 struct{ *jwt.SigningMethodECDSA }
+
+// Sign returns r and s, 32 bytes each (RFC 7518, section 3.4).
+func (m es256) Sign(signed string, key any) ([]byte, error) {
+	private, ok := key.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, jwt.ErrInvalidKeyType
+	}
+	sum := sha256.Sum256([]byte(signed))
+	der, err := private.Sign(nil, sum[:], crypto.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	var pair struct{ R, S *big.Int }
+	if _, err := asn1.Unmarshal(der, &pair); err != nil {
+		return nil, err
+	}
+	out := make([]byte, 64)
+	pair.R.FillBytes(out[:32])
+	pair.S.FillBytes(out[32:])
+	return out, nil
+}
+
 // JWKS returns the public keys, newest first, as a JWK set (RFC 7517). It is the same on every server. The slice is
 // shared: the caller must not change it.
 func (s *Signer) JWKS() []byte { return s.jwks }
 
-// jwkSet is the document of RFC 7517, section 5.
-type jwkSet struct {
-	Keys []jwk `json:"keys"`
-}
-
-// jwk is an Ed25519 public key as in RFC 8037, section 2.
-type jwk struct {
-	KeyType   string `json:"kty"`
-	Curve     string `json:"crv"`
-	X         string `json:"x"`
-	KeyID     string `json:"kid"`
-	Use       string `json:"use"`
-	Algorithm string `json:"alg"`
-}
-
-func newJWK(public ed25519.PublicKey) jwk {
-	x := base64.RawURLEncoding.EncodeToString(public)
-	return jwk{
-		KeyType: "OKP", Curve: "Ed25519", X: x, KeyID: thumbprint(x),
-		Use: "sig", Algorithm: jwt.SigningMethodEdDSA.Alg(),
+// Discovery returns the document of OpenID Connect Discovery 1.0 by which verifiers find the keys; false where the issuer is
+// no https URL, under which they would look.
+func (s *Signer) Discovery() ([]byte, bool) {
+	if u, err := url.Parse(s.issuer); err != nil || u.Scheme != "https" || u.Host == "" {
+		return nil, false
 	}
-}
-
-// thumbprint is that of RFC 7638: the SHA-256 of the required members, in this order and without spaces. RFC 8037,
-// appendix A.3, has an example.
-func thumbprint(x string) string {
-	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + x + `"}`))
-	return base64.RawURLEncoding.EncodeToString(sum[:])
+	text, err := json.Marshal(map[string]any{
+		"issuer": s.issuer, "jwks_uri": strings.TrimSuffix(s.issuer, "/") + "/.well-known/jwks.json",
+		"id_token_signing_alg_values_supported": []string{s.newest.method.Alg()},
+		"response_types_supported":              []string{"id_token"}, "subject_types_supported": []string{"public"},
+	})
+	return text, err == nil
 }

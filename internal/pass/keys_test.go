@@ -4,15 +4,22 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 // secret returns a secret of 32 bytes that depends on n only.
@@ -45,7 +52,7 @@ func privateKey(t testing.TB, secret []byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// publicKeys reads a JWK set as a protected service does that has nothing but
+// publicKeys reads the Ed25519 keys of a JWK set as a protected service does that has nothing but
 // the standard library. It returns the kids in order, and the keys by kid.
 func publicKeys(t testing.TB, jwks []byte) ([]string, map[string]ed25519.PublicKey) {
 	t.Helper()
@@ -58,7 +65,10 @@ func publicKeys(t testing.TB, jwks []byte) ([]string, map[string]ed25519.PublicK
 	var kids []string
 	keys := make(map[string]ed25519.PublicKey)
 	for _, k := range set.Keys {
-		if k["kty"] != "OKP" || k["crv"] != "Ed25519" || k["use"] != "sig" || k["alg"] != "EdDSA" || len(k) != 6 {
+		if k["alg"] != "EdDSA" {
+			continue
+		}
+		if k["kty"] != "OKP" || k["crv"] != "Ed25519" || k["use"] != "sig" || len(k) != 6 {
 			t.Errorf("key %v is not an Ed25519 signing key, or says more", k)
 		}
 		x, err := base64.RawURLEncoding.DecodeString(k["x"])
@@ -102,5 +112,82 @@ func TestJWKS(t *testing.T) {
 	}
 	if bytes.Contains(signer.JWKS(), []byte(`"d"`)) {
 		t.Error("the private key is published")
+	}
+}
+
+// TestAlgorithms: whichever signs, all verify, and the pass is the same on every server.
+func TestAlgorithms(t *testing.T) {
+	t.Parallel()
+	rsaFile := filepath.Join(t.TempDir(), "pass.pem")
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	if err := os.WriteFile(rsaFile, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := pass.ReadRSA(rsaFile)
+	if err != nil || len(keys) != 1 {
+		t.Fatal(keys, err)
+	}
+	signers := make(map[string]*pass.Signer)
+	for _, algorithm := range pass.Algorithms {
+		if signers[algorithm], err = (pass.Keys{Algorithm: algorithm, RSA: keys}).NewSigner(pass.DefaultIssuer, secret(2), secret(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for algorithm, signer := range signers {
+		again, err := (pass.Keys{Algorithm: algorithm, RSA: keys}).NewSigner(pass.DefaultIssuer, secret(2), secret(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, same := issue(t, signer, grant), issue(t, again, grant)
+		if text != same {
+			t.Errorf("%s: two servers sign %s and %s", algorithm, text, same)
+		}
+		if header, _ := parts(t, text); header["alg"] != algorithm {
+			t.Errorf("%s: alg is %v", algorithm, header["alg"])
+		}
+		// Another server may have been told to sign with another already. This one's secret is rotated.
+		for other, verifier := range signers {
+			if _, err := verifier.Verify(text, during); err != nil {
+				t.Errorf("%s, where %s signs: %v", algorithm, other, err)
+			}
+		}
+		if !bytes.Equal(signer.JWKS(), again.JWKS()) || bytes.Contains(signer.JWKS(), []byte(`"d"`)) {
+			t.Errorf("%s: published %s", algorithm, signer.JWKS())
+		}
+	}
+	if read, _, err := keyset.Parse(signers["EdDSA"].JWKS(), false); err != nil || len(read) != 5 {
+		t.Errorf("%d keys are read, %v; want two of EdDSA, two of ES256, one of RS256", len(read), err)
+	}
+	for name, k := range map[string]pass.Keys{"no RSA key": {Algorithm: "RS256"}, "unknown": {Algorithm: "HS256"}} {
+		if _, err := k.NewSigner(pass.DefaultIssuer, secret(1)); !errors.Is(err, pass.ErrKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{"empty": "", "public": string(pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY", Bytes: x509.MarshalPKCS1PublicKey(&key.PublicKey)}))} {
+		if err := os.WriteFile(rsaFile, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pass.ReadRSA(rsaFile); !errors.Is(err, pass.ErrKey) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestDiscovery(t *testing.T) {
+	t.Parallel()
+	for issuer, want := range map[string]string{
+		"https://queue.example": `"jwks_uri":"https://queue.example/.well-known/jwks.json"`, "waitingroom": "", "http://queue.example": "",
+	} {
+		s, err := pass.NewSigner(issuer, secret(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := s.Discovery(); ok != (want != "") || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s", issuer, text)
+		}
 	}
 }

@@ -80,8 +80,8 @@ func (s *Signer) Issue(g Grant) (string, error) {
 	admitted := g.AdmittedAtMillis - g.AheadMillis
 	// Not jwt.NewWithClaims, which would make the same header every time.
 	pass, err := (&jwt.Token{
-		Header: s.header,
-		Method: jwt.SigningMethodEdDSA,
+		Header: s.newest.header,
+		Method: s.newest.method,
 		Claims: claims{
 			Zone:       g.ZoneID,
 			Audience:   g.ZoneID,
@@ -95,7 +95,7 @@ func (s *Signer) Issue(g Grant) (string, error) {
 				ID:        g.jti().String(),
 			},
 		},
-	}).SignedString(s.newest)
+	}).SignedString(s.newest.private)
 	if err != nil {
 		return "", fmt.Errorf("pass: sign: %w", err)
 	}
@@ -119,8 +119,8 @@ func (g Grant) jti() uuid.UUID {
 }
 
 // Verify returns what a pass grants at the given time; the grant expires at a whole second. The caller compares
-// the zone. It accepts only passes of this issuer, with EdDSA under the key that the pass names, which must belong to
-// one of the secrets. The error wraps ErrExpired for a genuine pass from the second of its exp on, and ErrInvalid in
+// the zone. It accepts only passes of this issuer, with the algorithm of the key that the pass names, which must be
+// one of the secrets' or of the RSA keys. The error wraps ErrExpired for a genuine pass from the second of its exp on, and ErrInvalid in
 // every other case.
 func (s *Signer) Verify(pass string, now time.Time) (Grant, error) {
 	if strings.ContainsAny(pass, "\r\n") { // base64 would skip them
@@ -128,7 +128,7 @@ func (s *Signer) Verify(pass string, now time.Time) (Grant, error) {
 	}
 	var c claims
 	_, err := jwt.ParseWithClaims(pass, &c, s.key,
-		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
+		jwt.WithValidMethods(Algorithms),
 		jwt.WithTimeFunc(func() time.Time { return now }),
 		jwt.WithExpirationRequired(),
 		jwt.WithIssuer(s.issuer),
@@ -149,11 +149,11 @@ func (s *Signer) key(t *jwt.Token) (any, error) {
 	if !ok {
 		return nil, errors.New("no kid")
 	}
-	public, ok := s.public[kid]
-	if !ok {
-		return nil, errors.New("unknown kid")
+	key, ok := s.keys[kid]
+	if !ok || key.method.Alg() != t.Method.Alg() {
+		return nil, errors.New("unknown kid, or not of that algorithm")
 	}
-	return public, nil
+	return key.private.Public(), nil
 }
 
 // grant reads claims whose signature and exp are good.
