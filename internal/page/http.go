@@ -89,14 +89,14 @@ func (h *HTTP) Get(c echo.Context) error {
 	if err != nil {
 		return h.show(c, h.view(c, zone.Settings{ZoneID: zoneID}, nil, err, ""))
 	}
-	seat := readCookie(c, zoneID)
+	seat := readCookie(c.Request(), zoneID)
 	switch {
 	case c.QueryParam(CookielessParameter) != "":
 		return h.show(c, h.without(c, settings, target(c.QueryParam("to"), settings.Sites)))
 	case h.inside(zoneID, c.Request().Header):
 		return lead(c, target(c.QueryParam("to"), settings.Sites))
 	case seat.client == "":
-		writeKey(c, randomHex(), 60)
+		set(c, keyCookie(randomHex(), 60))
 		if c.QueryParam(reloadedParameter) == "" {
 			return lead(c, with(c, reloadedParameter))
 		}
@@ -225,7 +225,7 @@ func opened(header http.Header) bool {
 // leave gives the place up, for browsers without the script.
 func (h *HTTP) leave(c echo.Context) error {
 	zoneID := c.Param("zoneId")
-	seat := readCookie(c, zoneID)
+	seat := readCookie(c.Request(), zoneID)
 	if seat.waits() {
 		if err := h.wait.Leave(c.Request().Context(), zoneID, seat.token); err != nil && !errors.Is(err, token.ErrInvalid) {
 			return h.Refuse(c, err)
@@ -410,17 +410,14 @@ func randomHex() string {
 // reseat does what AgainParameter and TicketParameter ask for. Anybody can post a link with these, so none of them takes away a
 // place that waits or a pass that is good.
 func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
-	s := readCookie(c, zoneID)
+	s := readCookie(c.Request(), zoneID)
 	if s.token != "" && q.Has(AgainParameter) && !h.keeps(c.Request().Context(), zoneID, s, q.Get(RefusedParameter)) {
 		s = s.next()
 		s.write(c, zoneID)
 	}
 	shown := q.Get(TicketParameter)
 	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(c.Request().Context(), zoneID, shown, readTicket(c, zoneID)) {
-		c.SetCookie(&http.Cookie{
-			Name: ticketPrefix + zoneID, Value: shown, Path: c.Request().URL.Path, MaxAge: cookieSeconds,
-			HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",
-		})
+		set(c, &http.Cookie{Name: ticketPrefix + zoneID, Value: shown, MaxAge: cookieSeconds, HttpOnly: true})
 	}
 	q.Del(TicketParameter)
 	q.Del(AgainParameter)
@@ -436,4 +433,18 @@ func (h *HTTP) keeps(ctx context.Context, zoneID string, s seat, refused string)
 		return !a.CanEnter() || Refused(a.Pass) != refused
 	}
 	return !errors.Is(err, entry.ErrGone) && !errors.Is(err, token.ErrInvalid)
+}
+
+// write sets the place's cookie in the place of those of keyCookie.
+func (s seat) write(c echo.Context, zoneID string) {
+	for _, client := range readKeys(c.Request()) {
+		set(c, keyCookie(client, -1))
+	}
+	set(c, s.cookie(zoneID))
+}
+
+// set sets a cookie on the page's own path.
+func set(c echo.Context, cookie *http.Cookie) {
+	cookie.Path, cookie.SameSite, cookie.Secure = c.Request().URL.Path, http.SameSiteLaxMode, c.Scheme() == "https"
+	c.SetCookie(cookie)
 }

@@ -5,13 +5,10 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strings"
-
-	"github.com/labstack/echo/v4"
 )
 
 // seat is what the cookie keeps: the clientId, and the newest token or "". used says that the visitor was led on with
-// the pass. The token is kept then, since it still finds the admission; the clientId does not if the place was handed
-// over (see TokenParameter).
+// the pass. The token is kept then, since it still finds the admission.
 type seat struct {
 	client, token string
 	used          bool
@@ -21,16 +18,13 @@ type seat struct {
 func (s *seat) waits() bool { return s.token != "" && !s.used }
 
 // keyPrefix begins the name of a cookie of a minute, by which a browser gets its clientId before it joins. The clientId follows in
-// the name. The place's cookie takes it over. So tabs that are opened together get cookies that do not replace one another, and all of them use the first one:
-// browsers send cookies in the order in which they got them.
+// the name. So tabs that are opened together get cookies that do not replace one another, and all of them use the first one:
+// browsers send cookies in the order in which they got them. The place's cookie takes the clientId over.
 const keyPrefix = "waitingroom_client-"
 
-// writeKey gives a browser a clientId for so many seconds; below 0 it takes that away.
-func writeKey(c echo.Context, client string, seconds int) {
-	c.SetCookie(&http.Cookie{
-		Name: keyPrefix + client, Value: "1", Path: c.Request().URL.Path, MaxAge: seconds,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",
-	})
+// keyCookie gives a browser a clientId for so many seconds; below 0 it takes that away.
+func keyCookie(client string, seconds int) *http.Cookie {
+	return &http.Cookie{Name: keyPrefix + client, Value: "1", MaxAge: seconds, HttpOnly: true}
 }
 
 // next returns the seat after s: a clientId that follows from s, so that tabs get the same one, and no token.
@@ -39,24 +33,24 @@ func (s *seat) next() seat {
 	return seat{client: hex.EncodeToString(sum[:clientBytes])}
 }
 
-// readCookie reads the place's cookie, or else the first one of writeKey. A cookie that has another form than write gives it counts
-// as none.
-func readCookie(c echo.Context, zoneID string) (s seat) {
-	if cookie, err := c.Cookie(cookiePrefix + zoneID); err == nil {
+// readCookie reads the place's cookie, or else the first one of keyCookie. A cookie that has another form than
+// that of seat.cookie counts as none.
+func readCookie(r *http.Request, zoneID string) (s seat) {
+	if cookie, err := r.Cookie(cookiePrefix + zoneID); err == nil {
 		if client, token, ok := strings.Cut(cookie.Value, "."); ok && len(client) == 2*clientBytes {
 			token, _, used := strings.Cut(token, ".")
 			return seat{client: client, token: token, used: used}
 		}
 	}
-	if keys := readKeys(c); len(keys) > 0 {
+	if keys := readKeys(r); len(keys) > 0 {
 		return seat{client: keys[0]}
 	}
 	return seat{}
 }
 
-// readKeys returns the clientIds of writeKey, in the order in which the browser sent them.
-func readKeys(c echo.Context) (clients []string) {
-	for _, cookie := range c.Cookies() {
+// readKeys returns the clientIds of keyCookie, in the order in which the browser sent them.
+func readKeys(r *http.Request) (clients []string) {
+	for _, cookie := range r.Cookies() {
 		if client, ok := strings.CutPrefix(cookie.Name, keyPrefix); ok && len(client) == 2*clientBytes {
 			clients = append(clients, client)
 		}
@@ -64,17 +58,11 @@ func readKeys(c echo.Context) (clients []string) {
 	return clients
 }
 
-// write sets the cookie, on the page's own path. page.js writes it in the same form.
-func (s seat) write(c echo.Context, zoneID string) {
-	for _, client := range readKeys(c) {
-		writeKey(c, client, -1)
-	}
+// cookie returns the place's cookie. page.js writes it in the same form.
+func (s seat) cookie(zoneID string) *http.Cookie {
 	value := s.client + "." + s.token
 	if s.used {
 		value += "."
 	}
-	c.SetCookie(&http.Cookie{
-		Name: cookiePrefix + zoneID, Value: value, Path: c.Request().URL.Path, MaxAge: cookieSeconds,
-		SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",
-	})
+	return &http.Cookie{Name: cookiePrefix + zoneID, Value: value, MaxAge: cookieSeconds}
 }
