@@ -280,6 +280,7 @@ func (r *Registry) heal(ctx context.Context, z *Zone, before uint64) error {
 			// The store is told who departed before any visitor's poll reaches it. Else it would put
 			// departed visitors back. If it cannot be told now, tellAll tells it later.
 			z.told.Store(untold)
+			z.anew.Store(true)
 			if err := r.tell(ctx, z); err != nil {
 				r.log.Warn("the store cannot be told yet who had departed", "zone", id, "error", err)
 			}

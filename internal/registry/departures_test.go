@@ -211,19 +211,82 @@ func TestDeparturesAreBounded(t *testing.T) {
 	add('b', 1_000)
 	add('a', 2_000) // joined anew, and left again
 	ds.prune(1_001, 0)
-	if all, _ := ds.upTo(math.MaxInt64, 0); len(all) != 1 || all[0].Place.ID != idOf('a') {
+	all := func() (all []line.Departure) {
+		for at, done := (telling{millis: math.MaxInt64}), false; !done; {
+			var some []line.Departure
+			if some, at, done = ds.next(at); len(some) > tellAtOnce {
+				t.Errorf("%d at once", len(some))
+			}
+			all = append(all, some...)
+		}
+		return all
+	}
+	if all := all(); len(all) != 1 || all[0].Place.ID != idOf('a') {
 		t.Errorf("remembered %+v, want a", all)
 	}
-	for i := range maxDepartures + 10 {
-		id := line.ID{1, byte(i >> 16), byte(i >> 8), byte(i)}
-		ds.add(departure{Departure: line.Departure{Place: line.Place{ID: id}}, atMillis: 60_000})
+	const exact, more = 100, 3*tellAtOnce + 10
+	ds.others.Store(maxDepartures - exact) // of other zones
+	ds.othersOlder.Store(maxOlder - 3*tellAtOnce)
+	placeOf := func(i int) line.Place {
+		return line.Place{ID: line.ID{1, byte(i >> 16), byte(i >> 8), byte(i)}, ArrivedAtMicros: int64(1_000_000 + i)}
 	}
-	if all, _ := ds.upTo(math.MaxInt64, 0); len(all) != maxDepartures {
-		t.Errorf("%d are remembered, at most %d", len(all), maxDepartures)
+	var shortened, forgotten int
+	for i := range exact + more {
+		s, f := ds.add(departure{
+			Departure: line.Departure{Place: placeOf(i), AdmittedAtMillis: int64(60_000 + i), ExpiresAtMillis: int64(90_000 + i)}, atMillis: 60_000,
+		})
+		shortened, forgotten = shortened+s, forgotten+f
+	}
+	if got := all(); shortened != more+1 || forgotten != tellAtOnce || len(got) != exact+more+1-forgotten {
+		t.Errorf("%d are remembered, %d shortened, %d forgotten", len(got), shortened, forgotten)
+	}
+	for i, want := range map[int]struct {
+		ended    bool
+		admitted int64
+	}{0: {}, tellAtOnce: {ended: true}, more + 50: {true, 60_000 + more + 50}} {
+		d, ended := ds.find(placeOf(i))
+		anew := placeOf(i)
+		anew.ArrivedAtMicros += more + exact
+		if _, again := ds.find(anew); ended != want.ended || d.AdmittedAtMillis != want.admitted || again {
+			t.Errorf("%d ended: %t, admitted at %d; a later place: %t", i, ended, d.AdmittedAtMillis, again)
+		}
 	}
 	ds.prune(3_600_000, 0)
-	if ds.byID != nil || ds.order != nil {
+	if _, ended := ds.find(placeOf(tellAtOnce)); !ended {
+		t.Error("forgotten, though its pass is good")
+	}
+	ds.prune(3_600_000, 3_600_000)
+	if ds.byID != nil || ds.order != nil || len(ds.older) > 0 {
 		t.Error("memory is not given back")
+	}
+}
+
+// TestTheStoreIsToldInParts: what it took is not told again when the next part fails; after another loss, all is.
+func TestTheStoreIsToldInParts(t *testing.T) {
+	const departed = 2*tellAtOnce + 5
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.hears(t, r, 1_000, 0)
+	for i := range departed {
+		r.depart("a", line.Departure{Place: line.Place{ID: line.ID{1, byte(i >> 16), byte(i >> 8), byte(i)}}, AdmittedAtMillis: 900})
+	}
+	for _, lostAt := range []int64{1_001, 1_002} {
+		f.hears(t, r, 1_003, lostAt)
+		calls := 0
+		f.before = func(call, _ string) {
+			if call == "Recall" {
+				calls++
+				f.do(func() { f.away = calls%2 == 0 })
+			}
+		}
+		for _, want := range []int{tellAtOnce, tellAtOnce, 5, 0} {
+			r.tellOnce(t.Context())
+			f.do(func() { f.away = false })
+			if got := f.told(); len(got) != want {
+				t.Errorf("told %d, want %d", len(got), want)
+			}
+			calls = 0
+		}
 	}
 }
 

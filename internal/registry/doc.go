@@ -12,7 +12,8 @@
 // # Departures
 //
 // The registry remembers every visitor whom it saw admitted or leave, for as long as a token of that visitor may pass
-// for fresh and as long as the pass is good (departures.go). A store that lost a zone is told of them before any poll reaches it. A store that noticed a
+// for fresh and as long as the pass is good (departures.go): 1,048,576 departures of all zones; of older ones, only whose
+// they were. The store is told in parts, and no part twice (recall.go). A store that lost a zone is told of them before any poll reaches it. A store that noticed a
 // loss by itself (a fail-over) is told within a second. So no departed visitor is put back, and none gets a second pass.
 //
 // # Estimates

@@ -58,6 +58,9 @@ type Meter interface {
 	StoreFailing(zoneID string, failing bool)
 	// AdmitLocally counts one visitor whom this server let in by itself.
 	AdmitLocally(zoneID string)
+	// ForgetDepartures counts departures, of a zone from which too many departed lately, of which only the visitors are
+	// remembered (shortened), or nothing (forgotten).
+	ForgetDepartures(zoneID string, shortened, forgotten int)
 }
 
 // Options of a Registry. Store is required.
@@ -389,3 +392,4 @@ func (noMeter) Judged(string, estimate.Judgement)       {}
 func (noMeter) ClockAhead(string, time.Duration)        {}
 func (noMeter) StoreFailing(string, bool)               {}
 func (noMeter) AdmitLocally(string)                     {}
+func (noMeter) ForgetDepartures(string, int, int)       {}
