@@ -81,9 +81,6 @@ func forecastSays(f simulate.Forecast, perMinute int64, now time.Time) change.Sa
 	}
 	all.Add("It means %s polls a second on average, %s at most.", rate(f.PollsPerSecondMean), rate(f.PollsPerSecondPeak))
 	all.Add("Supposed: %s more join a minute, and %s leave a minute, as now.", rate(f.JoinsPerMinute), rate(f.LeavesPerMinute))
-	if f.Factor > 1 {
-		all.Add("The line is long: one simulated visitor stands for %s.", rate(f.Factor))
-	}
 	return all
 }
 

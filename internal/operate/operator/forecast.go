@@ -10,13 +10,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// ErrBusy: this server is making a forecast already. Each takes a core for a
-// second or two, which visitors must not miss.
-var ErrBusy = errors.New("operator: another forecast is being made")
-
-// forecastSeed is the same for all, so that two forecasts of one line differ by
-// their settings alone.
-const forecastSeed = 1
+// ErrBusy: this server plays an event already. Each takes a core for seconds, which visitors must not miss.
+var ErrBusy = errors.New("operator: another event is being played")
 
 // Forecast is what would become of a zone's line with other settings.
 type Forecast struct {
@@ -29,8 +24,7 @@ type Forecast struct {
 
 // Forecast tries, on the line as it is now, those settings that the JSON object
 // body names, as in Patch; it changes nothing. Newcomers and those who leave are
-// supposed to go on at the rates of the last minute. It returns a
-// *serve.FieldError, a *serve.InvalidError or ErrBusy, and ends with ctx.
+// supposed to go on at the rates of the last minute. It returns a *serve.FieldError or a *serve.InvalidError.
 func (s *Service) Forecast(ctx context.Context, zoneID string, body []byte) (Forecast, error) {
 	was, err := s.Get(ctx, zoneID)
 	if err != nil {
@@ -45,21 +39,17 @@ func (s *Service) Forecast(ctx context.Context, zoneID string, body []byte) (For
 
 // ForecastOf is Forecast with all settings of the zone that they name.
 func (s *Service) ForecastOf(ctx context.Context, settings zone.Settings) (Forecast, error) {
-	if !s.forecasting.CompareAndSwap(false, true) {
-		return Forecast{}, ErrBusy
-	}
-	defer s.forecasting.Store(false)
 	stats, err := s.store.Stats(ctx, settings.ZoneID)
 	if err != nil {
 		return Forecast{}, fmt.Errorf("operator: forecast: %w", err)
 	}
-	line := simulate.Present{Settings: settings.InForce(), State: stats.State, Seed: forecastSeed}
+	line := simulate.Present{Settings: settings.InForce(), State: stats.State}
 	if seen, ok := s.seen.Latest(settings.ZoneID); ok {
 		// All 0 where they are not known.
 		line.JoinsPerMinute = seen.JoinsPerMinute
 		line.DeparturesPerMinute, line.SweptPerMinute = seen.DeparturesPerMinute, seen.SweptPerMinute
 	}
-	f, err := simulate.Predict(ctx, line)
+	f, err := simulate.Predict(line)
 	if err != nil {
 		return Forecast{}, fmt.Errorf("operator: forecast: %w", err)
 	}
@@ -81,10 +71,10 @@ func (s *Service) Play(ctx context.Context, c simulate.EventConfig) (simulate.Ev
 	if c.Gather > MaxPlayed {
 		return simulate.EventReport{}, fmt.Errorf("%w: at most %d can gather here", simulate.ErrConfig, MaxPlayed)
 	}
-	if !s.forecasting.CompareAndSwap(false, true) {
+	if !s.playing.CompareAndSwap(false, true) {
 		return simulate.EventReport{}, ErrBusy
 	}
-	defer s.forecasting.Store(false)
+	defer s.playing.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
 	report, err := simulate.PlayEvent(ctx, c)

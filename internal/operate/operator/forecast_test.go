@@ -1,9 +1,7 @@
 package operator_test
 
 import (
-	"context"
 	"encoding/binary"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +28,7 @@ func TestForecast(t *testing.T) {
 	settings := r.put(t, "Z")
 	r.lineUp(t, "Z", 1260)
 	slow := read[operator.Forecast](t, r.send("POST", "/admin/zones/Z/forecast", `{}`))
-	if !slow.Settings.Equal(settings) || slow.Waiting != 1200 || slow.Present != 1200 || slow.At != 1_795_223_373_123 || slow.Factor != 1 {
+	if !slow.Settings.Equal(settings) || slow.Waiting != 1200 || slow.Present != 1200 || slow.At != 1_795_223_373_123 {
 		t.Errorf("%+v", slow)
 	}
 	if s := time.Duration(*slow.LastInMillis) * time.Millisecond; s < 115*time.Second || s > 130*time.Second {
@@ -70,35 +68,5 @@ func TestForecastRefuses(t *testing.T) {
 	}
 	if w := r.send("POST", "/admin/zones/Z/forecast", `{}`, "Sec-Fetch-Site", "cross-site"); w.Code != 403 {
 		t.Errorf("from another site: got %d %s", w.Code, w.Body)
-	}
-}
-
-// TestOneForecastAtATime: a second is told to come back, and can when the first
-// one's client has gone away.
-func TestOneForecastAtATime(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	r.put(t, "Z")
-	asked, answer := make(chan struct{}), make(chan struct{})
-	r.store.onStats = func() {
-		asked <- struct{}{}
-		<-answer
-	}
-	ctx, hangUp := context.WithCancel(t.Context())
-	first := make(chan *httptest.ResponseRecorder, 1)
-	go func() { first <- r.sendIn(ctx, "POST", "/admin/zones/Z/forecast", `{}`) }()
-	<-asked
-	r.store.onStats = nil
-	w := r.send("POST", "/admin/zones/Z/forecast", `{}`)
-	if w.Code != 429 || read[refusal](t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") == "" {
-		t.Errorf("got %d %s", w.Code, w.Body)
-	}
-	hangUp()
-	close(answer)
-	if w := <-first; w.Code == 200 {
-		t.Errorf("nobody was there any more, and got %s", w.Body)
-	}
-	if w := r.send("POST", "/admin/zones/Z/forecast", `{}`); w.Code != 200 {
-		t.Errorf("after the first: got %d %s", w.Code, w.Body)
 	}
 }

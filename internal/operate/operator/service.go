@@ -59,8 +59,8 @@ type Service struct {
 	store Store
 	seen  Seen
 	log   *slog.Logger
-	// forecasting: one forecast is being made.
-	forecasting atomic.Bool
+	// playing: an event is being played.
+	playing atomic.Bool
 }
 
 // New returns the room over this store, and over what was seen of it. Each change

@@ -41,11 +41,10 @@ type Store interface {
 	Close() error
 }
 
-// room is what visitors and operators ask: a server's registry, or a store itself.
+// room is what visitors and operators ask: a server's registry.
 type room interface {
 	Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error)
 	Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error)
-	Leave(ctx context.Context, zoneID string, p line.Place) error
 	store.Viewer
 	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
 	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
@@ -54,8 +53,7 @@ type room interface {
 // state is where a visitor is.
 type state uint8
 
-// The states. Who has left went away silently; refused had no place; swept came back too late. Who was there was told
-// to wait before the run began.
+// The states. Who has left went away silently; refused had no place; swept came back too late.
 const (
 	coming state = iota
 	waiting
@@ -72,25 +70,15 @@ type visitor struct {
 	lastPoll int64
 	admitted int64 // microseconds; 0: not yet
 	leavesAt int64 // microseconds; 0: never
-	period   int64 // as told, milliseconds
 	position int64 // last told
 	goesDark float64
 	polls    int
 	rose     int
 	state    state
 	late     bool // does not always poll when told to
-	// leaves: it will leave at a moment that depends on the position. counted: the run ends when all who are counted are in
-	// or gone. sampled: its estimates are kept.
-	leaves, counted, sampled bool
-	estimates                []estimate.Told
-}
-
-// perSecond is how many polls a second it makes by the period that it was told.
-func (v *visitor) perSecond() float64 {
-	if v.period == 0 {
-		return 0
-	}
-	return float64(time.Second.Milliseconds()) / float64(v.period)
+	// leaves: it will leave at a moment that depends on the position. sampled: its estimates are kept.
+	leaves, sampled bool
+	estimates       []estimate.Told
 }
 
 // crowd is a run under way: a crowd and the room that it goes through, in virtual time. Times are in microseconds.
@@ -108,10 +96,8 @@ type crowd struct {
 	tasks []*task
 	// next is how long one who was told to wait is silent from now on.
 	next func(v *visitor, a line.Told) time.Duration
-	// gone has who left silently leave the line: after how long the room finds out, in microseconds. Nil: by sweeps.
-	gone func(v *visitor) int64
 
-	// present is how many wait who have not left, remaining how many of those counted.
+	// present is how many wait who have not left, remaining how many are neither in nor gone.
 	present, remaining int
 	// ended counts those who ended in each state.
 	ended [refused + 1]int
@@ -122,8 +108,6 @@ type crowd struct {
 	// allPolls how many there were in all.
 	second                     int64
 	polls, mostPolls, allPolls int
-	// perSecond is how many polls a second those who wait make by the periods that they were told.
-	perSecond float64
 	// lost is how many lost the place though they had polled within the idle timeout.
 	lost int
 }
@@ -154,14 +138,12 @@ func (c *crowd) every(at int64, often time.Duration, do func(ctx context.Context
 // comes adds a visitor whose first request is at that time.
 func (c *crowd) comes(at int64, v visitor) {
 	binary.BigEndian.PutUint64(v.place.ID[:], c.rng.Uint64())
-	if v.counted {
-		c.remaining++
-	}
+	c.remaining++
 	c.queue = append(c.queue, request{at, int32(len(c.visitors))}) // at most maxVisitors
 	c.visitors = append(c.visitors, v)
 }
 
-// play runs the crowd until everybody who is counted is in or gone.
+// play runs the crowd until everybody is in or gone.
 func (c *crowd) play(ctx context.Context) error {
 	heap.Init(&c.queue)
 	if err := ctx.Err(); err != nil {
@@ -222,15 +204,9 @@ func (c *crowd) sweep(ctx context.Context) error {
 
 // request is one visitor's join or poll, and what it does with the answer. It returns when it makes the next.
 func (c *crowd) request(ctx context.Context, v *visitor) (again int64, err error) {
-	switch {
-	case v.state == left:
-		return never, c.room.Leave(ctx, c.zone.ZoneID, v.place)
-	case v.leavesAt > 0 && c.now >= v.leavesAt:
+	if v.leavesAt > 0 && c.now >= v.leavesAt {
 		c.becomes(v, left)
-		if c.gone == nil {
-			return never, nil
-		}
-		return c.now + c.gone(v), nil
+		return never, nil
 	}
 	var a line.Told
 	before := v.lastPoll
@@ -272,15 +248,13 @@ func (c *crowd) waits(v *visitor, a line.Told) (again int64) {
 	} else if a.Position > v.position && v.position > 0 {
 		v.rose++
 	}
-	c.perSecond -= v.perSecond()
-	v.position, v.period = a.Position, a.PeriodMillis
+	v.position = a.Position
 	if v.sampled && a.Position > 0 { // while people gather, the estimate is when the zone opens
 		v.estimates = append(v.estimates, estimate.Told{
 			AtMicros: c.now, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis,
 		})
 	}
 	again = c.now + (c.next(v, a) + c.delay()).Microseconds()
-	c.perSecond += v.perSecond()
 	if v.leavesAt > 0 {
 		again = min(again, max(v.leavesAt, c.now+1))
 	}
@@ -299,14 +273,13 @@ func (c *crowd) becomes(v *visitor, s state) {
 		c.note(1)
 	case v.state == waiting:
 		c.note(-1)
-		c.perSecond -= v.perSecond()
 	case s == inside && v.state == coming: // it never waited
 		c.note(1)
 		c.note(-1)
 	}
 	v.state = s
 	c.ended[s]++
-	if v.counted && s >= inside {
+	if s >= inside {
 		c.remaining--
 	}
 }

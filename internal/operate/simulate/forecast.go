@@ -1,8 +1,6 @@
 package simulate
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,35 +8,19 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 const (
-	// maxSimulated is how many visitors a forecast runs. A longer line, or one
-	// that so many join meanwhile, is scaled down: every Factor-th visitor,
-	// before a limit that is smaller by the same Factor.
-	maxSimulated = 50_000
-	// maxLine is the most that are simulated when the limit is too small to be
-	// scaled: the front of the line, the rest of which a day would not reach.
-	maxLine = 2 * maxSimulated
 	// horizon is as far as a forecast looks: the longest estimate ever told.
 	horizon = 24 * time.Hour
 	// heldHorizon is that of a zone that lets nobody in.
 	heldHorizon = time.Hour
 	// maxPoints bounds a forecast's series, without the point before an opening.
 	maxPoints = 199
-	// lineUp is how long before now a forecast begins: the line comes back, and nobody gets in. It is as long as
-	// the edge stays after a loss.
-	lineUp = window.FreezeMillis * time.Millisecond
-	// epoch is that of the data that a forecast makes up.
-	epoch = 1
-	// lazyAbove is the expected wait in milliseconds above which visitors do
-	// not ask the store at each poll: well above that at which polls come faster.
-	lazyAbove = 80_000
-	// lazyPart is the part of the wait for which they do not.
-	lazyPart = 2
+	// places is of how many places of the line the polling periods are looked at.
+	places = 64
 )
 
 // Present is a line at one moment, and what is supposed of it from then on.
@@ -53,8 +35,6 @@ type Present struct {
 	// have left silently. Of those present as many are expected to go away,
 	// and fewer as the line gets shorter.
 	DeparturesPerMinute, SweptPerMinute float64
-	// Seed makes the run repeatable.
-	Seed uint64
 }
 
 // Forecast is what becomes of a line. Times are in milliseconds from now.
@@ -82,8 +62,6 @@ type Forecast struct {
 	// JoinsPerMinute and LeavesPerMinute are what was supposed.
 	JoinsPerMinute  float64 `json:"joinsPerMinute"`
 	LeavesPerMinute float64 `json:"leavesPerMinute"`
-	// Factor is by how much the line was scaled down; 1 when it was not.
-	Factor float64 `json:"factor"`
 	// Series are the line over time, 200 points at most.
 	Series Series `json:"series"`
 }
@@ -97,21 +75,14 @@ type Series struct {
 	PollsPerSecond []float64 `json:"pollsPerSecond"`
 }
 
-// Predict runs the present line in virtual time, through the embedded store and
-// so by the real rule, until all of it are in or gone. The same line gives the
-// same forecast. It ends with the error of ctx.
+// Predict works out what becomes of the present line, second by second: the limit lets people in, in their order; those
+// present go away at a steady rate; newcomers stand behind. It is no run of visitors, which shows how even the flow is and
+// how good the estimate (Run): it says when the line is over, in no time, for a line of any length.
 //
-// Where each stands is known by its arrival alone: those beyond the edge are
-// taken to have come evenly between the edge and the newest arrival. Some of them
-// are taken to have left already; see Present.share. Nobody goes dark and comes
-// back.
-// Visitors far from the front do not ask the store at each of their polls: they
-// do so each time that half of the expected wait is over. How many polls a second
-// that is follows from the periods that they were told.
-//
-// Where an event is to open yet, it runs from the opening on, with the line of now; while that is held,
-// nobody gets in.
-func Predict(ctx context.Context, p Present) (Forecast, error) {
+// Some of those in the line are taken to have left already; see Present.share. Polls a second follow from the periods
+// that those who wait are told by their places. Where an event is to open yet, it begins with the opening; while that is
+// held, nobody gets in.
+func Predict(p Present) (Forecast, error) {
 	if err := p.validate(); err != nil {
 		return Forecast{}, err
 	}
@@ -124,18 +95,126 @@ func Predict(ctx context.Context, p Present) (Forecast, error) {
 	if opens == event.Never { // it is held
 		p.Settings.Mode, p.Settings.PerMinute, opensIn = zone.ModeQueue, 0, 0
 	}
-	z, factor := p.scale()
-	z.ZoneID = "FORECAST"
-	f := &forecast{crowd: newCrowd(p.Seed, z, beginning), from: p, rates: window.RatesOf(z), factor: factor, step: time.Second}
-	store, err := memory(f.clock)
-	if err == nil {
-		f.room = bare{store}
-		err = errors.Join(f.run(ctx, store), store.Close())
+	f := &flow{Present: p, rates: window.RatesOf(p.Settings), there: p.present()}
+	f.absent = float64(p.State.Waiting) - f.there
+	end := horizon
+	if p.Settings.PerMinute == 0 && p.Settings.Mode != zone.ModeOpen {
+		end = heldHorizon
 	}
-	if err != nil {
-		return Forecast{}, fmt.Errorf("simulate: forecast: %w", err)
+	if f.there > 0 {
+		f.leaving = 1 - math.Exp(-p.leaves()/f.there/60)
+	}
+	f.seconds = append(f.seconds, f.point())
+	for range int(end / time.Second) {
+		if f.there < 0.5 {
+			break
+		}
+		f.second()
 	}
 	return f.result(opensIn), nil
+}
+
+// flow is a forecast under way. Its figures are of people, in parts of one.
+type flow struct {
+	Present
+	rates window.Rates
+	// there are those of the present line who wait, absent those of it who have left and are not swept yet, behind the
+	// newcomers. leaving is the share of those who wait that leaves in a second.
+	there, absent, behind, leaving float64
+	// in are those of the present line who were admitted by each second, admitted everybody.
+	in, admitted []float64
+	left         float64
+	seconds      []point
+}
+
+// point is the line at the end of one second.
+type point struct{ waiting, admitted float64 }
+
+func (f *flow) point() point { return point{f.there + f.absent + f.behind, last(f.admitted)} }
+
+func last(all []float64) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	return all[len(all)-1]
+}
+
+// second goes on by one.
+func (f *flow) second() {
+	at, s := len(f.admitted), f.Settings
+	leave := f.there * f.leaving
+	f.there, f.left, f.behind = f.there-leave, f.left+leave, f.behind*(1-f.leaving)
+	idle := max(1, s.IdleTimeout().Seconds()+sweepEvery.Seconds()/2) // who has left is silent for so long before it is seen
+	f.absent += leave - f.absent/idle
+	if s.Mode != zone.ModeClosed && (s.MaxWaiting == 0 || f.point().waiting < float64(s.MaxWaiting)) {
+		f.behind += f.JoinsPerMinute / 60
+	}
+	// Who came in within the minute before now counts until a minute has passed, as who comes in from now on.
+	const minute = 60
+	before := 0.0
+	if at >= minute {
+		before = f.admitted[at-minute]
+	}
+	inMinute := last(f.admitted) - before + float64(f.State.InMinute)*max(0, minute-float64(at)-1)/minute
+	room := min(float64(f.rates.Pace)/minute, max(0, float64(s.PerMinute)-inMinute))
+	if s.Mode == zone.ModeOpen { // everybody at the next poll
+		room = float64(f.State.Waiting)/(float64(f.rates.PeriodCapMillis)/1000) + f.JoinsPerMinute
+	}
+	first := min(room, f.there)
+	f.there -= first
+	more := min(room-first, f.behind)
+	f.behind -= more
+	f.in = append(f.in, last(f.in)+first)
+	f.admitted = append(f.admitted, last(f.admitted)+first+more)
+	f.seconds = append(f.seconds, f.point())
+}
+
+// polls are those a second of a line of so many.
+func (f *flow) polls(waiting float64) (perSecond float64) {
+	for i := range places {
+		far := int64(waiting * (float64(i) + 0.5) / places)
+		period := f.rates.FarPeriod(far, f.rates.Estimate(0, far, 0, 0, 0), window.MaxEstimateMillis, 128)
+		perSecond += waiting / places * 1000 / float64(period)
+	}
+	return perSecond
+}
+
+// result is what became of the line that begins so many milliseconds from now.
+func (f *flow) result(beginsIn int64) Forecast {
+	out := Forecast{
+		Waiting: f.State.Waiting, Present: int64(math.Round(f.Present.present())), Complete: f.there < 0.5,
+		Admitted: int64(math.Round(last(f.in))), Left: int64(math.Round(f.left)),
+		JoinsPerMinute: f.JoinsPerMinute, LeavesPerMinute: f.leaves(),
+	}
+	if out.Complete && out.Admitted > 0 {
+		// by returns when that share of those who get in are in.
+		by := func(share float64) *int64 {
+			n := slices.IndexFunc(f.in, func(in float64) bool { return in >= share*last(f.in) })
+			return new(beginsIn + int64(n+1)*1000)
+		}
+		out.LastInMillis, out.MedianWaitMillis, out.P95WaitMillis = by(1), by(0.5), by(0.95)
+	}
+	tenth := func(polls float64) float64 { return math.Round(10*polls) / 10 }
+	add := func(millis int64, p point) float64 {
+		polls := f.polls(p.waiting)
+		out.Series.AtMillis = append(out.Series.AtMillis, millis)
+		out.Series.Waiting = append(out.Series.Waiting, int64(math.Ceil(p.waiting)))
+		out.Series.Admitted = append(out.Series.Admitted, int64(math.Floor(p.admitted)))
+		out.Series.PollsPerSecond = append(out.Series.PollsPerSecond, tenth(polls))
+		return polls
+	}
+	if beginsIn > 0 {
+		add(0, f.seconds[0])
+	}
+	step := (len(f.seconds) + maxPoints - 1) / maxPoints
+	sum, n := 0.0, 0.0
+	for i := 0; i < len(f.seconds); i += step {
+		polls := add(beginsIn+int64(i)*1000, f.seconds[i])
+		sum, n = sum+polls, n+1
+		out.PollsPerSecondPeak = max(out.PollsPerSecondPeak, tenth(polls))
+	}
+	out.PollsPerSecondMean = tenth(sum / n)
+	return out
 }
 
 func (p Present) validate() error {
@@ -174,254 +253,4 @@ func (p Present) leaves() float64 { return p.DeparturesPerMinute + p.SweptPerMin
 // present is how many of those waiting are there.
 func (p Present) present() float64 {
 	return float64(p.State.Live) + float64(p.State.Waiting-p.State.Released)*p.share()
-}
-
-// scale returns the settings of the zone to simulate, and how many real visitors
-// each of its visitors stands for.
-func (p Present) scale() (s zone.Settings, factor float64) {
-	s = p.Settings
-	people := float64(p.State.Waiting)
-	if s.Mode == zone.ModeQueue && s.PerMinute > 0 {
-		people += p.JoinsPerMinute * min(horizon.Minutes(), p.present()/float64(s.PerMinute))
-	}
-	factor = people / maxSimulated
-	if factor <= 1 {
-		return s, 1
-	}
-	if s.PerMinute > 0 {
-		// A whole number: so the limit is as exact as in the real zone.
-		per := max(1, math.Round(float64(s.PerMinute)/factor))
-		factor = float64(s.PerMinute) / per
-		s.PerMinute = int64(per)
-	}
-	s.Burst = int64(float64(s.Burst) / factor)
-	if s.MaxWaiting > 0 {
-		s.MaxWaiting = max(1, int64(float64(s.MaxWaiting)/factor))
-	}
-	return s, factor
-}
-
-// bare is a store as a room: what it answers is told as it is.
-type bare struct{ Store }
-
-func (b bare) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
-	a, err := b.Store.Join(ctx, zoneID, id)
-	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
-}
-
-func (b bare) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
-	a, err := b.Store.Poll(ctx, zoneID, p)
-	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
-}
-
-// forecast is one under way.
-type forecast struct {
-	*crowd
-	from   Present
-	rates  window.Rates
-	factor float64
-	// beyond are those of the scaled line, behind it, who are not simulated.
-	beyond float64
-	// points are the line over time, a step apart; when they are too many, every second one goes. polls are the polls a second
-	// at each second from now on.
-	points []point
-	step   time.Duration
-	polls  []float64
-}
-
-// point is the line at one time.
-type point struct{ waiting, admitted int64 }
-
-// run puts the line back as after a loss, by everybody's own poll, while nobody gets in; then puts the
-// settings to try, and goes on until all who wait are in or gone.
-func (f *forecast) run(ctx context.Context, s Store) error {
-	f.now = f.start - lineUp.Microseconds()
-	f.end = f.start + horizon.Microseconds()
-	if f.zone.PerMinute == 0 && f.zone.Mode != zone.ModeOpen {
-		f.end = f.start + heldHorizon.Microseconds()
-	}
-	edge, last := f.people()
-	f.newcomers()
-	held := f.zone
-	held.Mode, held.PerMinute, held.Burst, held.MaxWaiting = zone.ModeQueue, f.scaled(f.from.State.InMinute), 0, 0
-	// The minute before the run is as full as it is now. Within lineUp nobody gets in, so a limit that is lowered
-	// holds the line up for lineUp less than it really does.
-	if err := s.RestoreZone(ctx, held, line.Memory{
-		Epoch: epoch, SeenAtMillis: f.start / 1000, EdgeMicros: edge, LastArrivalMicros: last,
-	}); err != nil {
-		return err
-	}
-	held.PerMinute = 0
-	if err := f.put(ctx, held); err != nil {
-		return err
-	}
-	f.every(f.start, 0, func(ctx context.Context) error { return f.put(ctx, f.zone) })
-	f.every(f.start, time.Second, f.look)
-	f.next, f.gone = f.silent, f.unnoticed
-	return f.play(ctx)
-}
-
-// scaled is how many visitors of the run so many real ones are.
-func (f *forecast) scaled(n int64) int64 {
-	return min(zone.MaxPerMinute, int64(math.Round(float64(n)/f.factor)))
-}
-
-// people makes the visitors who wait now, in their order, and returns where the
-// edge lies and when the last of them arrived.
-func (f *forecast) people() (edge, last int64) {
-	now := f.from.State
-	line := math.Round(float64(now.Waiting) / f.factor)
-	f.beyond = max(0, line-maxLine)
-	n := int(min(line, maxLine))
-	released := min(n, int(f.scaled(now.Released)))
-	live := 1.0
-	if now.Released > 0 {
-		live = float64(now.Live) / float64(now.Released)
-	}
-	// Times as the zone has them, moved so that now is the start.
-	move := f.start - now.NowMillis*1000
-	last = min(f.start, now.LastArrivalMicros+move)
-	edge = now.EdgeMicros + move
-	if now.EdgeMicros <= 0 || edge >= last {
-		// Nobody was released yet.
-		edge = last - time.Minute.Microseconds()
-	}
-	for i := range n {
-		at, there := edge-int64(released-i), live
-		if i >= released {
-			at, there = edge+int64(float64(i-released+1)/float64(n-released)*float64(last-edge)), f.from.share()
-		}
-		v := visitor{state: waiting, counted: true}
-		v.place.ArrivedAtMicros, v.place.Epoch, v.place.DueMillis = at, epoch, f.start/1000
-		first := f.now
-		if f.rng.Float64() < there {
-			v.leavesAt = f.leaves(f.start)
-			waited := (f.start - at) / 1000
-			period := 1000 * max(1, f.rates.FarPeriod(0, window.MaxEstimateMillis, waited, 128))
-			first = min(max(at+1, f.start-f.rng.Int64N(period)), f.start-1)
-		} else {
-			v.counted, v.leavesAt = false, f.now+1 // after one poll, by which the room knows it
-		}
-		f.comes(first, v)
-	}
-	return edge, last
-}
-
-// leaves draws when a visitor will have left who is there at a time; 0: never.
-func (f *forecast) leaves(at int64) int64 {
-	there := f.from.present()
-	if f.from.leaves() == 0 || there == 0 {
-		return 0
-	}
-	mean := there / f.from.leaves() * float64(time.Minute.Microseconds())
-	return at + 1 + int64(min(f.rng.ExpFloat64()*mean, float64(2*horizon.Microseconds())))
-}
-
-// newcomers come from now on, at random times.
-func (f *forecast) newcomers() {
-	perMinute := f.from.JoinsPerMinute / f.factor
-	if perMinute <= 0 || f.zone.Mode == zone.ModeClosed {
-		return
-	}
-	for at := f.start; len(f.visitors) < 2*maxLine && at < f.end; {
-		f.comes(at, visitor{leavesAt: f.leaves(at)})
-		at += 1 + int64(min(f.rng.ExpFloat64()/perMinute*float64(time.Minute.Microseconds()), float64(horizon.Microseconds())))
-	}
-}
-
-// silent is how long one who was told to wait does not ask the store: until its next poll, or, far from
-// the front, until a part of the wait is over.
-func (f *forecast) silent(v *visitor, a line.Told) time.Duration {
-	millis := a.PeriodMillis
-	far := int64(float64(a.Position-1-a.State.Released) * f.factor)
-	waited := (f.now - v.place.ArrivedAtMicros) / 1000
-	switch {
-	case f.now < f.start && f.rates.PerMinute > 0:
-		// The zone lets nobody in yet, and those who are near the front are told to poll later than the real ones were.
-		period := f.rates.FarPeriod(far, a.Position*window.MinuteMillis/f.rates.PerMinute, waited, 128)
-		millis = min(millis, (f.start-f.now)/1000+f.rng.Int64N(max(1, period)))
-	case f.now >= f.start && a.EstimateMillis > lazyAbove && waited > 2*(window.FarPeriodMillis-window.FirstPeriodMillis):
-		v.period = f.rates.FarPeriod(far, window.MaxEstimateMillis, 2*window.MaxPeriodMillis, 128)
-		millis = max(millis, int64(float64(a.EstimateMillis)/lazyPart*f.from.share()))
-	}
-	return time.Duration(millis) * time.Millisecond
-}
-
-// unnoticed is how long after a visitor left the room finds out: it is swept when it has been silent for so long.
-func (f *forecast) unnoticed(v *visitor) int64 {
-	idle := f.zone.IdleTimeout().Microseconds()
-	if f.now < f.start {
-		return f.start - f.now + f.rng.Int64N(idle)
-	}
-	return idle + 1 + f.rng.Int64N(max(1, 1000*v.period))
-}
-
-// look takes the polls of a second, and a point of the series when one is due.
-func (f *forecast) look(ctx context.Context) error {
-	f.polls = append(f.polls, f.perSecond)
-	if at := time.Duration(f.now-f.start) * time.Microsecond; at < time.Duration(len(f.points))*f.step {
-		return nil
-	}
-	st, err := f.room.Stats(ctx, f.zone.ZoneID)
-	if err != nil {
-		return err
-	}
-	f.points = append(f.points, point{st.State.Waiting, int64(len(f.admitted))})
-	if len(f.points) > maxPoints {
-		half := f.points[:0]
-		for i := 0; i < len(f.points); i += 2 {
-			half = append(half, f.points[i])
-		}
-		f.points, f.step = half, 2*f.step
-	}
-	return nil
-}
-
-// result is what became of the line, scaled up again, of a run that began so many milliseconds from now.
-func (f *forecast) result(beginsIn int64) Forecast {
-	real := func(n float64) int64 { return int64(math.Round(n * f.factor)) }
-	var waits []int64
-	gone := 0
-	for i := range f.visitors {
-		switch v := &f.visitors[i]; {
-		case v.counted && v.state == inside:
-			waits = append(waits, v.admitted-f.start)
-		case v.counted && v.state > inside:
-			gone++
-		}
-	}
-	out := Forecast{
-		Waiting: f.from.State.Waiting, Present: int64(math.Round(f.from.present())),
-		Complete: f.remaining == 0 && f.beyond == 0,
-		Admitted: real(float64(len(waits))), Left: real(float64(gone)),
-		JoinsPerMinute: f.from.JoinsPerMinute, LeavesPerMinute: f.from.leaves(),
-		Factor: f.factor,
-	}
-	if len(waits) > 0 && out.Complete {
-		slices.Sort(waits)
-		at := func(percent float64) *int64 { return new(beginsIn + measure.Percentile(waits, percent)/1000) }
-		out.LastInMillis, out.MedianWaitMillis, out.P95WaitMillis = at(100), at(50), at(95)
-	}
-	if len(f.points) == 0 { // nobody waited
-		f.points, f.polls = []point{{}}, []float64{0}
-	}
-	sum := 0.0
-	for _, polls := range f.polls {
-		sum += polls
-	}
-	tenth := func(polls float64) float64 { return math.Round(10*max(0, polls)*f.factor) / 10 }
-	out.PollsPerSecondMean, out.PollsPerSecondPeak = tenth(sum/float64(len(f.polls))), tenth(slices.Max(f.polls))
-	add := func(millis int64, i int) {
-		out.Series.AtMillis = append(out.Series.AtMillis, millis)
-		out.Series.Waiting = append(out.Series.Waiting, real(float64(f.points[i].waiting)+f.beyond))
-		out.Series.Admitted = append(out.Series.Admitted, real(float64(f.points[i].admitted)))
-		out.Series.PollsPerSecond = append(out.Series.PollsPerSecond, tenth(f.polls[min(i*int(f.step/time.Second), len(f.polls)-1)]))
-	}
-	if beginsIn > 0 {
-		add(0, 0)
-	}
-	for i := range f.points {
-		add(beginsIn+int64(i)*f.step.Milliseconds(), i)
-	}
-	return out
 }

@@ -5,7 +5,6 @@
 package simulate_test
 
 import (
-	"context"
 	"errors"
 	"math"
 	"reflect"
@@ -25,7 +24,7 @@ func present(waiting, perMinute int64) simulate.Present {
 	const now = 1_795_223_373_123
 	z := zone.Defaults("A")
 	z.PerMinute = perMinute
-	return simulate.Present{Settings: z, Seed: 1, State: line.State{
+	return simulate.Present{Settings: z, State: line.State{
 		NowMillis: now, Waiting: waiting, EdgeMicros: (now - 600_000) * 1000, LastArrivalMicros: now * 1000,
 		InWindow: perMinute / 10, InMinute: perMinute, WindowLimit: perMinute / 10,
 	}}
@@ -33,7 +32,7 @@ func present(waiting, perMinute int64) simulate.Present {
 
 func predict(t *testing.T, p simulate.Present) simulate.Forecast {
 	t.Helper()
-	f, err := simulate.Predict(t.Context(), p)
+	f, err := simulate.Predict(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +47,7 @@ func near(got, want, share float64) bool { return math.Abs(got-want) <= share*wa
 func TestForecastOfALineThatStays(t *testing.T) {
 	t.Parallel()
 	f := predict(t, present(6_000, 600))
-	if !f.Complete || f.Admitted != 6_000 || f.Left != 0 || f.Factor != 1 || f.Present != 6_000 {
+	if !f.Complete || f.Admitted != 6_000 || f.Left != 0 || f.Present != 6_000 {
 		t.Errorf("%+v", f)
 	}
 	if !near(float64(*f.LastInMillis), 600_000, 0.03) || !near(float64(*f.MedianWaitMillis), 300_000, 0.03) ||
@@ -158,16 +157,12 @@ func TestForecastWhatCannotBe(t *testing.T) {
 	}
 }
 
-// TestForecastIsScaled: a longer line takes longer in proportion, and as long as
-// one that is not scaled.
-func TestForecastIsScaled(t *testing.T) {
+// TestForecastIsInProportion: of eight times as many at eight times the limit.
+func TestForecastIsInProportion(t *testing.T) {
 	t.Parallel()
 	small, large := present(50_000, 6_000), present(400_000, 48_000)
 	small.SweptPerMinute, large.SweptPerMinute = 1_000, 8_000
 	a, b := predict(t, small), predict(t, large)
-	if a.Factor != 1 || b.Factor != 8 {
-		t.Errorf("scaled by %v and %v", a.Factor, b.Factor)
-	}
 	for name, got := range map[string][2]float64{
 		"last in":       {float64(*a.LastInMillis), float64(*b.LastInMillis)},
 		"median":        {float64(*a.MedianWaitMillis), float64(*b.MedianWaitMillis)},
@@ -214,7 +209,7 @@ func TestForecastComesTrue(t *testing.T) {
 			}
 			r := run(t, cfg)
 			f := predict(t, simulate.Present{
-				Settings: cfg.Zone, State: now.State, Seed: 1,
+				Settings: cfg.Zone, State: now.State,
 				SweptPerMinute: float64(now.Totals.Swept - before.Totals.Swept),
 			})
 			want := float64(r.LastInMs - tt.at.Milliseconds())
@@ -230,15 +225,6 @@ func TestForecastComesTrue(t *testing.T) {
 	}
 }
 
-func TestForecastEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := simulate.Predict(ctx, present(1_000, 600)); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestForecastIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*simulate.Present){
@@ -250,7 +236,7 @@ func TestForecastIsChecked(t *testing.T) {
 	} {
 		p := present(10, 600)
 		spoil(&p)
-		if _, err := simulate.Predict(t.Context(), p); !errors.Is(err, simulate.ErrConfig) && !errors.Is(err, zone.ErrInvalid) {
+		if _, err := simulate.Predict(p); !errors.Is(err, simulate.ErrConfig) && !errors.Is(err, zone.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -32,9 +32,9 @@
 //
 // # What else is played
 //
-// Predict begins with a line that is there: the operators' dry run. PlayEvent plays an event of a zone: people gather,
-// it opens, and all are let in. All three are one crowd in one loop (crowd.go), and what they go through is what serves:
-// a server's registry and its schedule of events, on a store. A forecast asks the store itself.
+// PlayEvent plays an event of a zone: people gather, it opens, and all are let in. Both are one crowd in one loop
+// (crowd.go), and what they go through is what serves: a server's registry and its schedule of events, on a store. Predict
+// plays nobody: it works out when a line that is there is over.
 package simulate
 
 import (
@@ -175,7 +175,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 func (r *run) populate() {
 	every := (r.cfg.Visitors + maxSample - 1) / maxSample
 	for i := range r.cfg.Visitors {
-		v := visitor{goesDark: never, counted: true, sampled: i%every == 0, leaves: r.rng.Float64() < r.cfg.Leave}
+		v := visitor{goesDark: never, sampled: i%every == 0, leaves: r.rng.Float64() < r.cfg.Leave}
 		if r.rng.Float64() < r.cfg.Dark {
 			v.goesDark, v.late = r.rng.Float64(), true
 		}

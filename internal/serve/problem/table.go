@@ -71,7 +71,7 @@ var table = []kind{
 		ofStatus: true,
 		page: ", with the `Retry-After` of what was asked too often: for a join, when the limit of its `clientId` or of its " +
 			"address has room again, and up to 3 s more for an address, which many may share; for a poll before its time, " +
-			"what is left of the period; for a forecast while another is made, 5-10 s. Nothing was done, and every place is " +
+			"what is left of the period; for the dry run of an event while another is made, 5-10 s. Nothing was done, and every place is " +
 			"kept.",
 		readers: visitors,
 	},
