@@ -99,6 +99,10 @@ var layers = []layer{
 		"whoever imports pass gets what verifies passes; how they are made stays here, and nothing here imports it",
 	},
 	{
+		"visitor", []string{"client"}, nil, false,
+		"whoever imports client gets HTTP and nothing of this project",
+	},
+	{
 		"server", []string{"cmd/queue-server"},
 		[]string{
 			"kinds", "events", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
