@@ -44,7 +44,8 @@ local function load_zone(key)
   end
   local z = { was = values }
   for i = 1, NUMBERS do
-    z[FIELDS[i]] = tonumber(values[i] or 0)
+    local n = values[i] and tonumber(values[i]) or 0
+    z[FIELDS[i]], values[i] = n, n
   end
   z.mode, z.run_id = values[AT.mode], values[AT.run_id]
   z.peak = values[AT.peak] or ''
@@ -59,7 +60,7 @@ local function save_zone(key, z)
   local out = { 'HSET', key }
   for i = 1, NUMBERS do
     local v = z[FIELDS[i]]
-    if v ~= tonumber(z.was[i] or 0) then
+    if v ~= (z.was[i] or 0) then
       out[#out + 1], out[#out + 2] = FIELDS[i], string.format('%.0f', v)
     end
   end
