@@ -89,7 +89,7 @@ func TestALateAnswer(t *testing.T) {
 func TestDeparturesAreTold(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, _ := newTest(t, f, Options{})
-	in := line.Answer{Status: line.Admitted, Place: line.Place{ID: idOf('i'), ArrivedAtMicros: 5}, AdmittedAtMillis: 1_000}
+	in := line.Answer{Status: line.Admitted, Place: line.Place{ID: idOf('i'), ArrivedAtMicros: 5}, AdmittedAtMillis: 1_000, ExpiresAtMillis: 11_000}
 	f.answers(in, 1_000, 0)
 	polls(t, r, in.Place)
 	f.answers(line.Answer{Status: line.AdmittedBefore, Place: in.Place, AdmittedAtMillis: 1_000}, 2_000, 0)
@@ -104,7 +104,7 @@ func TestDeparturesAreTold(t *testing.T) {
 	}
 	// Whatever the newest arrival was when they departed: no earlier one comes back.
 	want := []line.Departure{
-		{Place: line.Place{ID: idOf('i'), ArrivedAtMicros: 1_000_000, Epoch: 9}, AdmittedAtMillis: 1_000},
+		{Place: line.Place{ID: idOf('i'), ArrivedAtMicros: 1_000_000, Epoch: 9}, AdmittedAtMillis: 1_000, ExpiresAtMillis: 11_000},
 		{Place: line.Place{ID: idOf('l'), ArrivedAtMicros: 2_000_000, Epoch: 9}},
 	}
 

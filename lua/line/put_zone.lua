@@ -24,6 +24,7 @@
 --          4 the zone's data is of a newer format
 
 --@include zone
+--@include expiry
 --@include loss
 --@include record
 
@@ -57,7 +58,10 @@ if missing == 2 then
   redis.call('HDEL', ZONE, 'deleted')
 elseif not created or ARGV[2] == 'restore' then
   -- A new zone's clock begins with its first visitor.
-  tick(z, ARGV[1])
+  local now = tick(z, ARGV[1])
+  if not created and z.ttl ~= tonumber(ARGV[9]) then
+    keep_log(z, now, z.ttl, now + z.ttl)
+  end
 end
 if created and missing ~= 2 then
   z.epoch = epoch_of(time(ARGV[1]))

@@ -35,6 +35,7 @@ for i = 2, #ARGV, 5 do
     if at > admission(redis.call('ZSCORE', LOG, id)) and at <= t.now and expires > t.now then
       keep_earlier(t, id)
       redis.call('ZADD', LOG, log_score(at, expires - at), id)
+      keep_log(z, t.now, expires - at, expires)
       z.has_log = 1
     end
   end

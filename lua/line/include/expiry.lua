@@ -27,3 +27,14 @@ local function admission(score)
   end
   return at, at + code * 1000
 end
+
+-- The zone's keep is a time to live, in ms, that no pass in the log exceeds until keep_until, as far as
+-- it differs from the setting: the log is trimmed by it.
+local function kept_for(z, now)
+  return now < z.keep_until and z.keep or 0
+end
+
+-- keep_log notes that the log has passes with that time to live, which expire until then.
+local function keep_log(z, now, ttl, upto)
+  z.keep, z.keep_until = math.max(kept_for(z, now), ttl), math.max(z.keep_until, upto)
+end

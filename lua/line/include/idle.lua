@@ -1,5 +1,5 @@
 -- idle: what a sweep does beside looking at the seen buckets.
---@include trim
+--@include expiry
 --@include presence
 --@include place
 
@@ -38,5 +38,12 @@ local function trim(z, t)
     before = '(' .. (redis.call('ZREVRANGEBYSCORE', MARKS, edge, '-inf', 'LIMIT', 0, 1)[1] or 0)
   end
   redis.call('ZREMRANGEBYSCORE', MARKS, '-inf', before)
-  return trim_log(t.now, TRIM)
+
+  -- The limits need the last minute of the log, a repeated poll the passes that are good.
+  local keep = max(MINUTE, z.ttl, kept_for(z, t.now))
+  local old = min(TRIM, redis.call('ZCOUNT', LOG, '-inf', '(' .. string.format('%.0f', t.now - keep)))
+  if old > 0 then
+    redis.call('ZREMRANGEBYRANK', LOG, 0, old - 1)
+  end
+  return old
 end

@@ -50,7 +50,10 @@ end
 local function join(z, r, t, score, ids, i, answers)
   local n, id = #answers, ids[i]
   local rank = redis.call('ZRANK', LINE, id)
-  local at, expires = good_pass(t, id)
+  local at, expires
+  if not rank then
+    at, expires = good_pass(t, id)
+  end
   if rank then
     local stands = tonumber(redis.call('ZSCORE', LINE, id))
     local arrived = joined_at(id, stands)

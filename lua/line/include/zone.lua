@@ -22,6 +22,7 @@ local FIELDS = {
   'set_micros', 'ahead_micros',
   'gather_at', 'settles_at', 'opens_at', 'draw_from', 'draw_upto', 'draw_behind',
   'has_line', 'has_live', 'has_log', 'has_marks', 'has_waits', 'has_departed', 'froze_at', 'swept_to', 'seen',
+  'keep', 'keep_until',
 }
 for _, total in ipairs(TOTALS) do
   FIELDS[#FIELDS + 1] = total
