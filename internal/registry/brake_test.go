@@ -68,6 +68,20 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 	}
 }
 
+// TestAChangeIsTakenBack: an operator changes the limit, and sets it back at once.
+func TestAChangeIsTakenBack(t *testing.T) {
+	was, now := settings("a", 600), settings("a", 900)
+	r, _ := newTest(t, newFakeStore(was), Options{})
+	for _, s := range []zone.Settings{now, was} {
+		if _, err := r.PutZone(t.Context(), s, nil, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.Zone(t.Context(), "a"); err != nil || !got.Equal(s) {
+			t.Errorf("%d a minute in force, %v; want %d", got.PerMinute, err, s.PerMinute)
+		}
+	}
+}
+
 // TestALostChangeIsMadeAgain: the store loses everything, and another server puts the zone back as it was before a change
 // that it had not read. What somebody takes back without a loss, or when all have read it, stays taken back.
 func TestALostChangeIsMadeAgain(t *testing.T) {

@@ -307,10 +307,10 @@ func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Setti
 	if err != nil {
 		return false, fmt.Errorf("registry: put zone: %w", err)
 	}
-	r.remember(s, created)
 	if z != nil && !created {
-		r.changed(z, before, s, by)
+		r.changed(z, before, s, by) // first: else a change that an operator takes back would look like one that is lost
 	}
+	r.remember(s, created)
 	return created, nil
 }
 
