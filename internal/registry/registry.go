@@ -42,10 +42,7 @@ const sharedTimeout = 3 * time.Second
 
 // Meter shows what happens here. Its methods are called from any goroutine.
 type Meter interface {
-	// Know hears which zones this server knows, perhaps more than once. Forget hears which zone it no longer knows.
-	// The two are never called at the same time.
-	Know(zoneIDs ...string)
-	Forget(zoneID string)
+	ZoneMeter
 	// Called measures a call to the store: how long it took, and how it ended.
 	Called(call store.Call, took time.Duration, err error)
 	// Restored counts a place that the store had lost and put back.
@@ -61,6 +58,14 @@ type Meter interface {
 	// ForgetDepartures counts departures, of a zone from which too many departed lately, of which only the visitors are
 	// remembered (shortened), or nothing (forgotten).
 	ForgetDepartures(zoneID string, shortened, forgotten int)
+}
+
+// ZoneMeter hears which zones there are. Its two methods are never called at the same time.
+type ZoneMeter interface {
+	// Know hears which zones this server knows, perhaps more than once.
+	Know(zoneIDs ...string)
+	// Forget hears which zone it no longer knows.
+	Forget(zoneID string)
 }
 
 // Options of a Registry. Store is required.

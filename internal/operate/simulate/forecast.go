@@ -182,7 +182,7 @@ func (f *flow) polls(waiting float64) (perSecond float64) {
 // result is what became of the line that begins so many milliseconds from now.
 func (f *flow) result(beginsIn int64) Forecast {
 	out := Forecast{
-		Waiting: f.State.Waiting, Present: int64(math.Round(f.Present.present())), Complete: f.there < 0.5,
+		Waiting: f.State.Waiting, Present: int64(math.Round(f.present())), Complete: f.there < 0.5,
 		Admitted: int64(math.Round(last(f.in))), Left: int64(math.Round(f.left)),
 		JoinsPerMinute: f.JoinsPerMinute, LeavesPerMinute: f.leaves(),
 	}
