@@ -20,6 +20,17 @@ func Count(n int64) string {
 	return digits
 }
 
+// Rate writes what happens in a minute or a second with as many decimals as mean something.
+func Rate(v float64) string {
+	if v >= 0.05 && v < 9.95 {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return Count(int64(math.Round(v)))
+}
+
+// Percent writes 0.123 as 12 %.
+func Percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
 // Span writes a duration in its two largest units: 42 s, 20 m 34 s, 2 h 05 m.
 func Span(d time.Duration) string {
 	const sixty = 60

@@ -69,12 +69,8 @@ func (c *Client) Stats(ctx context.Context, zoneID string) (Reply[Stats], error)
 	return call[Stats](ctx, c, http.MethodGet, zonePath(zoneID)+"/stats", serve.Condition{}, nil)
 }
 
-// Changes are entries of the record of changes, newest first. Those of policies are
-// only there when no zone was asked for, those of zones when no policy was.
-type Changes struct {
-	Changes  []zone.Change  `json:"changes"`
-	Policies []limit.Change `json:"policyChanges"`
-}
+// Changes are entries of the record of changes.
+type Changes = operator.Changes
 
 // Changes returns the newest changes of one zone, of one policy, or of all when both are "": at most so many of
 // zones, and as many of policies.

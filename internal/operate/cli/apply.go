@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -170,11 +171,16 @@ func apply[T any](c *connection, fileKeys []string, key, what string, open func(
 				return err
 			}
 		}
-		err = r.carryOut(ctx, p, func(one *step[T]) {
+		done := 0
+		failed, left := r.carryOut(ctx, p, func(one *step[T]) {
+			done++
 			s.say("  %s: %s", one.name, map[string]string{actionMake: "made", actionChange: "changed", actionDelete: "deleted"}[one.action])
 		})
-		s.say("%d done, %d failed, %d not tried.", p.result(resultDone), p.result(resultFailed), p.result(resultSkipped))
-		return err
+		s.say("%d done, %d failed, %d not tried.", done, len(failed), left)
+		if len(failed) > 0 {
+			return fmt.Errorf("%w\nThe command can be repeated: it does only what is left", errors.Join(failed...))
+		}
+		return nil
 	})
 	flags := command.Flags()
 	flags.StringVarP(&file, "file", "f", "", "YAML `FILE` with "+key+", as for QUEUE_CONFIG; - is standard input; what it leaves out of one has its default")

@@ -63,7 +63,7 @@ func (c *connection) audit() *cobra.Command {
 
 // record is the entries of both lists, the newest first.
 func record(changes adminclient.Changes) (all []recorded) {
-	for _, c := range changes.Changes {
+	for _, c := range changes.Zones {
 		all = append(all, recorded{c.ZoneID, c.By, c.AtMillis, zoneChange(c)})
 	}
 	for _, c := range changes.Policies {

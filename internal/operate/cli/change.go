@@ -124,7 +124,7 @@ func (s *session) limitBefore(ctx context.Context, paused *zone.Settings) (int64
 	if err != nil {
 		return 0, err
 	}
-	for _, c := range reply.Value.Changes {
+	for _, c := range reply.Value.Zones {
 		if c.Was == nil || c.Now == nil {
 			break // what was before is another zone of that name
 		}

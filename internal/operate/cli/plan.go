@@ -22,14 +22,6 @@ const (
 	actionLeave = "left alone"
 )
 
-// What became of a step.
-const (
-	resultDone   = "done"
-	resultFailed = "failed"
-	// resultSkipped: a step before it failed in a way that would fail it too.
-	resultSkipped = "skipped"
-)
-
 // resource is a kind of things that a server has and a file names: zones, or policies.
 type resource[T any] struct {
 	// one and many name the kind to people.
@@ -64,8 +56,6 @@ type step[T any] struct {
 	left []string
 	// was is nil for what is new, now for what the file does not have.
 	was, now *T
-	// result is empty in a plan that was only looked at, and where nothing is to be done.
-	result string
 	// lines are the differences for people.
 	lines []string
 	// version names what now was compared with.
@@ -142,17 +132,17 @@ func (r resource[T]) look(ctx context.Context, s *step[T]) error {
 	return nil
 }
 
-// carryOut does the steps and returns all errors. A step that fails does not keep the others from being done, but a
-// server that does not answer, or refuses the token, does. done is called after each that was done.
-func (r resource[T]) carryOut(ctx context.Context, p plan[T], done func(*step[T])) error {
-	var all []error
+// carryOut does the steps and returns all errors, and how many steps were not tried. A step that fails does not keep the
+// others from being done, but a server that does not answer, or refuses the token, does. done is called after each that
+// was done.
+func (r resource[T]) carryOut(ctx context.Context, p plan[T], done func(*step[T])) (all []error, left int) {
 	stop := false
 	for _, s := range p {
 		if !s.does() {
 			continue
 		}
 		if stop {
-			s.result = resultSkipped
+			left++
 			continue
 		}
 		var err error
@@ -162,18 +152,13 @@ func (r resource[T]) carryOut(ctx context.Context, p plan[T], done func(*step[T]
 			err = r.put(ctx, s)
 		}
 		if err == nil {
-			s.result = resultDone
 			done(s)
 			continue
 		}
-		s.result = resultFailed
 		all = append(all, fmt.Errorf("%s %s: %w", r.one, s.name, err))
 		stop = ctx.Err() != nil || errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnauthorized)
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w\nThe command can be repeated: it does only what is left", errors.Join(all...))
+	return all, left
 }
 
 // count returns how many steps are so.
@@ -189,11 +174,6 @@ func (p plan[T]) count(is func(*step[T]) bool) (n int) {
 // action counts the steps that do that.
 func (p plan[T]) action(want string) int {
 	return p.count(func(s *step[T]) bool { return s.action == want })
-}
-
-// result counts the steps of which that became.
-func (p plan[T]) result(want string) int {
-	return p.count(func(s *step[T]) bool { return s.result == want })
 }
 
 // summary counts what is to be done.

@@ -2,9 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -27,17 +24,14 @@ func seconds(n int64) string { return span(time.Duration(n) * time.Second) }
 func millis(n int64) string  { return span(time.Duration(n) * time.Millisecond) }
 
 // percent writes a share from 0 to 1.
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+func percent(share float64) string { return setting.Percent(share) }
 
 // rate writes what happens in a minute or a second; unknown is a dash.
 func rate(r *float64) string {
-	switch {
-	case r == nil:
+	if r == nil {
 		return "-"
-	case *r > 0 && *r < 10:
-		return strings.TrimSuffix(strconv.FormatFloat(*r, 'f', 1, 64), ".0")
 	}
-	return grouped(int64(math.Round(*r)))
+	return setting.Rate(*r)
 }
 
 // counted writes a number and what is counted: 1 zone, 2 zones.

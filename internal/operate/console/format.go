@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/window"
@@ -10,19 +9,6 @@ import (
 
 // unknown stands where there is no figure.
 const unknown = "–"
-
-// rate writes a rate with as many decimals as mean something.
-func rate(v float64) string {
-	if v >= 0.05 && v < 9.95 {
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return count(int64(math.Round(v)))
-}
-
-// percent writes 0.123 as 12 %.
-func percent(share float64) string {
-	return strconv.FormatFloat(math.Round(100*share), 'f', 0, 64) + " %"
-}
 
 // span writes milliseconds as a person says them: 4.2 s, 42 s, 4 min 20 s,
 // 34 min, 1 h 05 min. A day, the longest ever told, may be more.

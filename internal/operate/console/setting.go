@@ -8,8 +8,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/setting"
 )
 
-func count(n int64) string   { return setting.Count(n) }
-func seconds(n int64) string { return count(n) + " s" }
+func count(n int64) string         { return setting.Count(n) }
+func seconds(n int64) string       { return count(n) + " s" }
+func rate(v float64) string        { return setting.Rate(v) }
+func percent(share float64) string { return setting.Percent(share) }
 
 // field is a setting in a form.
 type field struct {

@@ -60,15 +60,16 @@ func readChangesQuery(raw string) (q changesQuery, err error) {
 
 var errChangesQuery = &serve.FieldError{Field: "the query", Reason: "may hold zoneId or policy, and limit, nothing else"}
 
-// changeLists are the latest changes, the newest first in each list.
-type changeLists struct {
+// Changes are the latest changes, the newest first in each list. Those of policies are left out where a zone was asked
+// for, those of zones where a policy was.
+type Changes struct {
 	Zones    []zone.Change  `json:"changes"`
 	Policies []limit.Change `json:"policyChanges"`
 }
 
 // changes reads what is to be listed.
-func (h *HTTP) changes(ctx context.Context, q changesQuery) (all changeLists, err error) {
-	all = changeLists{Zones: []zone.Change{}, Policies: []limit.Change{}} // empty lists, not null
+func (h *HTTP) changes(ctx context.Context, q changesQuery) (all Changes, err error) {
+	all = Changes{Zones: []zone.Change{}, Policies: []limit.Change{}} // empty lists, not null
 	if q.policy == "" {
 		changes, err := h.service.Changes(ctx, q.zoneID, q.limit)
 		if err != nil {

@@ -49,11 +49,7 @@ func (s *Service) ForecastOf(ctx context.Context, settings zone.Settings) (Forec
 		line.JoinsPerMinute = seen.JoinsPerMinute
 		line.DeparturesPerMinute, line.SweptPerMinute = seen.DeparturesPerMinute, seen.SweptPerMinute
 	}
-	f, err := simulate.Predict(line)
-	if err != nil {
-		return Forecast{}, fmt.Errorf("operator: forecast: %w", err)
-	}
-	return Forecast{At: stats.State.NowMillis, Settings: settings, Forecast: f}, nil
+	return Forecast{At: stats.State.NowMillis, Settings: settings, Forecast: simulate.Predict(line)}, nil
 }
 
 const (

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -23,7 +22,7 @@ const (
 	places = 64
 )
 
-// Present is a line at one moment, and what is supposed of it from then on.
+// Present is a line at one moment, as a store tells it, and what is supposed of it from then on. No figure is negative.
 type Present struct {
 	// Settings are those to try, from now on.
 	Settings zone.Settings
@@ -82,10 +81,7 @@ type Series struct {
 // Some of those in the line are taken to have left already; see Present.share. Polls a second follow from the periods
 // that those who wait are told by their places. Where an event is to open yet, it begins with the opening; while that is
 // held, nobody gets in.
-func Predict(p Present) (Forecast, error) {
-	if err := p.validate(); err != nil {
-		return Forecast{}, err
-	}
+func Predict(p Present) Forecast {
 	opens := p.Settings.Gate().OpensAtMillis
 	opensIn := max(0, opens-p.State.NowMillis)
 	p.Settings.EventState = event.State{}
@@ -111,7 +107,7 @@ func Predict(p Present) (Forecast, error) {
 		}
 		f.second()
 	}
-	return f.result(opensIn), nil
+	return f.result(opensIn)
 }
 
 // flow is a forecast under way. Its figures are of people, in parts of one.
@@ -215,17 +211,6 @@ func (f *flow) result(beginsIn int64) Forecast {
 	}
 	out.PollsPerSecondMean = tenth(sum / n)
 	return out
-}
-
-func (p Present) validate() error {
-	s := p.State
-	switch {
-	case s.Waiting < 0 || s.Released < 0 || s.Live < 0 || s.Live > s.Released || s.Released > s.Waiting:
-		return fmt.Errorf("%w: a line of %d, %d of them released and %d live", ErrConfig, s.Waiting, s.Released, s.Live)
-	case !(p.JoinsPerMinute >= 0 && p.DeparturesPerMinute >= 0 && p.SweptPerMinute >= 0): // nor NaN
-		return fmt.Errorf("%w: rates must not be negative", ErrConfig)
-	}
-	return p.Settings.Validate()
 }
 
 // share is how many of those beyond the edge are there. Both signs of those who

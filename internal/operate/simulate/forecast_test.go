@@ -5,7 +5,6 @@
 package simulate_test
 
 import (
-	"errors"
 	"math"
 	"reflect"
 	"slices"
@@ -30,15 +29,6 @@ func present(waiting, perMinute int64) simulate.Present {
 	}}
 }
 
-func predict(t *testing.T, p simulate.Present) simulate.Forecast {
-	t.Helper()
-	f, err := simulate.Predict(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
 // near reports whether got is within a share of want.
 func near(got, want, share float64) bool { return math.Abs(got-want) <= share*want }
 
@@ -46,7 +36,7 @@ func near(got, want, share float64) bool { return math.Abs(got-want) <= share*wa
 // poll in ten to twenty seconds.
 func TestForecastOfALineThatStays(t *testing.T) {
 	t.Parallel()
-	f := predict(t, present(6_000, 600))
+	f := simulate.Predict(present(6_000, 600))
 	if !f.Complete || f.Admitted != 6_000 || f.Left != 0 || f.Present != 6_000 {
 		t.Errorf("%+v", f)
 	}
@@ -69,7 +59,7 @@ func TestForecastOfALineThatStays(t *testing.T) {
 			t.Errorf("at %d: %d wait and %d are in", s.AtMillis[i], s.Waiting[i], s.Admitted[i])
 		}
 	}
-	if again := predict(t, present(6_000, 600)); !reflect.DeepEqual(again, f) {
+	if again := simulate.Predict(present(6_000, 600)); !reflect.DeepEqual(again, f) {
 		t.Error("the same line has another forecast")
 	}
 }
@@ -90,7 +80,7 @@ func TestForecastBeforeAnOpening(t *testing.T) {
 			Event: "noon", GathersAtMillis: gathers.PreQueueAtMillis, SettlesAtMillis: gathers.SettlesAtMillis, OpensAtMillis: gathers.OpensAtMillis,
 			FromMicros: gathers.PreQueueAtMillis * 1000, UptoMicros: gathers.SettlesAtMillis * 1000,
 		}}}
-		f := predict(t, p)
+		f := simulate.Predict(p)
 		if !f.Complete || f.Admitted != 600 || !near(float64(*f.LastInMillis), 1_860_000, 0.01) || *f.MedianWaitMillis < 1_800_000 {
 			t.Errorf("opens in half an hour: %+v", f)
 		}
@@ -99,19 +89,19 @@ func TestForecastBeforeAnOpening(t *testing.T) {
 		}
 		nobody := p
 		nobody.State.Waiting, nobody.State.Released, nobody.State.Live = 0, 0, 0
-		if f := predict(t, nobody); !f.Complete || f.Waiting != 0 || f.LastInMillis != nil {
+		if f := simulate.Predict(nobody); !f.Complete || f.Waiting != 0 || f.LastInMillis != nil {
 			t.Errorf("nobody has come yet: %+v", f)
 		}
 		held := gathers
 		held.Held, held.OpensAtMillis, held.SettlesAtMillis = event.StepOpens, event.Never, event.Never
 		p.Settings.EventState.Now = &held
-		if f := predict(t, p); f.Complete || f.Admitted != 0 {
+		if f := simulate.Predict(p); f.Complete || f.Admitted != 0 {
 			t.Errorf("its opening is held: %+v", f)
 		}
 		open := gathers
 		open.Phase, open.OpensAtMillis, open.SettlesAtMillis = event.PhaseOpen, now-5_000, now-6_000
 		p.Settings.EventState.Now = &open
-		if f := predict(t, p); !f.Complete || !near(float64(*f.LastInMillis), 60_000, 0.2) {
+		if f := simulate.Predict(p); !f.Complete || !near(float64(*f.LastInMillis), 60_000, 0.2) {
 			t.Errorf("it has opened: %+v", f)
 		}
 	}
@@ -123,12 +113,12 @@ func TestForecastShowsWhatWasFull(t *testing.T) {
 	t.Parallel()
 	lowered := present(600, 600)
 	lowered.Settings.PerMinute = 60
-	if f := predict(t, lowered); f.Series.Admitted[slices.Index(f.Series.AtMillis, 8_000)] != 0 {
+	if f := simulate.Predict(lowered); f.Series.Admitted[slices.Index(f.Series.AtMillis, 8_000)] != 0 {
 		t.Errorf("within 8 s of the change: %+v", f.Series)
 	}
 	raised := present(600, 60)
 	raised.Settings.PerMinute = 600
-	if f := predict(t, raised); *f.LastInMillis > 65_000 {
+	if f := simulate.Predict(raised); *f.LastInMillis > 65_000 {
 		t.Errorf("the last is in after %d ms", *f.LastInMillis)
 	}
 }
@@ -136,23 +126,23 @@ func TestForecastShowsWhatWasFull(t *testing.T) {
 // TestForecastWhatCannotBe: nobody waits, nobody is let in, or not within a day.
 func TestForecastWhatCannotBe(t *testing.T) {
 	t.Parallel()
-	empty := predict(t, present(0, 600))
+	empty := simulate.Predict(present(0, 600))
 	if !empty.Complete || empty.LastInMillis != nil || empty.MedianWaitMillis != nil || len(empty.Series.AtMillis) != 1 {
 		t.Errorf("of nobody: %+v", empty)
 	}
 	held := present(1_000, 600)
 	held.Settings.PerMinute, held.DeparturesPerMinute = 0, 20
-	f := predict(t, held)
+	f := simulate.Predict(held)
 	if f.Complete || f.LastInMillis != nil || f.Admitted != 0 || !near(float64(f.Left), 1000*(1-math.Exp(-1.2)), 0.1) {
 		t.Errorf("held for an hour: complete %t, admitted %d, left %d", f.Complete, f.Admitted, f.Left)
 	}
-	slow := predict(t, present(20_000, 10))
+	slow := simulate.Predict(present(20_000, 10))
 	if slow.Complete || slow.LastInMillis != nil || !near(float64(slow.Admitted), 14_400, 0.05) {
 		t.Errorf("after a day: %d admitted", slow.Admitted)
 	}
 	opened := present(5_000, 600)
 	opened.Settings.Mode = zone.ModeOpen
-	if f := predict(t, opened); !f.Complete || *f.LastInMillis > 25_000 {
+	if f := simulate.Predict(opened); !f.Complete || *f.LastInMillis > 25_000 {
 		t.Errorf("open to all: %+v", f)
 	}
 }
@@ -162,7 +152,7 @@ func TestForecastIsInProportion(t *testing.T) {
 	t.Parallel()
 	small, large := present(50_000, 6_000), present(400_000, 48_000)
 	small.SweptPerMinute, large.SweptPerMinute = 1_000, 8_000
-	a, b := predict(t, small), predict(t, large)
+	a, b := simulate.Predict(small), simulate.Predict(large)
 	for name, got := range map[string][2]float64{
 		"last in":       {float64(*a.LastInMillis), float64(*b.LastInMillis)},
 		"median":        {float64(*a.MedianWaitMillis), float64(*b.MedianWaitMillis)},
@@ -208,7 +198,7 @@ func TestForecastComesTrue(t *testing.T) {
 				}
 			}
 			r := run(t, cfg)
-			f := predict(t, simulate.Present{
+			f := simulate.Predict(simulate.Present{
 				Settings: cfg.Zone, State: now.State,
 				SweptPerMinute: float64(now.Totals.Swept - before.Totals.Swept),
 			})
@@ -222,22 +212,5 @@ func TestForecastComesTrue(t *testing.T) {
 				t.Errorf("%d are there, forecast %d", now.Present, f.Present)
 			}
 		})
-	}
-}
-
-func TestForecastIsChecked(t *testing.T) {
-	t.Parallel()
-	for name, spoil := range map[string]func(*simulate.Present){
-		"fewer than nobody":  func(p *simulate.Present) { p.State.Waiting = -1 },
-		"more live than are": func(p *simulate.Present) { p.State.Live = 5 },
-		"rates below 0":      func(p *simulate.Present) { p.JoinsPerMinute = -1 },
-		"rates that are not": func(p *simulate.Present) { p.SweptPerMinute = math.NaN() },
-		"bad settings":       func(p *simulate.Present) { p.Settings.WindowSeconds = 0 },
-	} {
-		p := present(10, 600)
-		spoil(&p)
-		if _, err := simulate.Predict(p); !errors.Is(err, simulate.ErrConfig) && !errors.Is(err, zone.ErrInvalid) {
-			t.Errorf("%s: got %v", name, err)
-		}
 	}
 }
