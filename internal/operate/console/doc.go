@@ -1,27 +1,15 @@
 // Package console is the operators' console in the browser. It belongs on the
 // operators' listener, never on the public one.
 //
-//	/console/login                       name and token; then a cookie, for 12 h
-//	/console/                            all zones                 + events
-//	/console/zones/{zoneId}              one zone                  + events, history
-//	/console/zones/{zoneId}/change       what a change will do; POST does it
-//	/console/zones/{zoneId}/undo         POST: puts back what a change took away
-//	/console/zones/{zoneId}/forecast     the dry run
-//	/console/zones/{zoneId}/delete       asks for the zone's name
-//	/console/zones/{zoneId}/new-event    lists an event
-//	/console/zones/{zoneId}/schedule/{event}  one event          + events, edit, remove, draw, dryrun
-//	.../schedule/{event}/act             what do=hold, move, open or cancel will do; POST does it
-//	/console/limits                      all policies of limits  + limits-events, limits-history
-//	/console/limits/{name}               one policy              + events, history, change, undo, delete
-//	/console/new, /console/changes       a new zone; the record of all changes
+// Console.Handler has its routes.
 //
 // # What is shown
 //
 // All figures come from the samples of package watch, and are turned into text
 // in one place (texts), for the page as for each second after it: the page's
 // script puts text into elements and knows nothing of limits. An event is made
-// once a second for each console that is open, and asks nothing of the
-// store. Measured (BenchmarkSecond, 50 zones, 100 policies): a console of one zone
+// once a second for each console that is open, and asks the store for nothing but
+// whether the session was logged out. Measured (BenchmarkSecond, 50 zones, 100 policies): a console of one zone
 // costs 0.007 % of a core, the page of all zones 0.1 %, that of all policies 0.1 %.
 //
 // Limits come from package limiter in the same way, and are of the server that

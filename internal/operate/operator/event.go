@@ -93,8 +93,8 @@ type Act struct {
 	To   time.Time
 }
 
-// ReadAct is Act, of a JSON object with step and to: a time as RFC 3339 has it. To open and to cancel, body may be empty.
-func (s *Service) ReadAct(ctx context.Context, zoneID, name string, do Verb, body []byte, by string) (zone.Settings, error) {
+// readAct reads a JSON object with step and to: a time as setting.ParseTime reads it. To open and to cancel, body may be empty.
+func readAct(do Verb, body []byte) (act Act, err error) {
 	var asked struct {
 		Step string `yaml:"step"`
 		To   string `yaml:"to"`
@@ -104,25 +104,28 @@ func (s *Service) ReadAct(ctx context.Context, zoneID, name string, do Verb, bod
 	}
 	n, err := strictyaml.Object(body)
 	if err != nil {
-		return zone.Settings{}, &serve.FieldError{Field: serve.BodyField, Reason: err.Error()}
+		return act, &serve.FieldError{Field: serve.BodyField, Reason: err.Error()}
 	}
 	var r strictyaml.Reader
-	r.Struct(n, "a change of an event", &asked)
-	if len(r.Faults) > 0 {
-		return zone.Settings{}, &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
+	if r.Struct(n, "a change of an event", &asked); len(r.Faults) > 0 {
+		return act, &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
 	}
-	act := Act{Do: do, Step: event.Step(asked.Step)}
+	act = Act{Do: do, Step: event.Step(asked.Step)}
 	if do == Move {
 		if act.To, err = setting.ParseTime(asked.To); err != nil {
-			return zone.Settings{}, &serve.FieldError{Field: "to", Reason: err.Error()}
+			return act, &serve.FieldError{Field: "to", Reason: err.Error()}
 		}
 	}
-	return s.Act(ctx, zoneID, name, act, by)
+	return act, nil
 }
 
-// Act holds, moves, opens or cancels an event that is fixed. It returns a *serve.InvalidError with nothing changed where
-// that cannot be.
-func (s *Service) Act(ctx context.Context, zoneID, name string, act Act, by string) (zone.Settings, error) {
+// Act holds, moves, opens or cancels an event that is fixed, as body says. It returns a *serve.FieldError or a
+// *serve.InvalidError with nothing changed where that cannot be.
+func (s *Service) Act(ctx context.Context, zoneID, name string, do Verb, body []byte, by string) (zone.Settings, error) {
+	act, err := readAct(do, body)
+	if err != nil {
+		return zone.Settings{}, err
+	}
 	for range maxTries {
 		was, err := s.Get(ctx, zoneID)
 		if err != nil {

@@ -174,7 +174,7 @@ func (h *HTTP) Act(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, err := h.service.ReadAct(c.Request().Context(), c.Param("zoneId"), c.Param("event"), Verb(c.Param("do")), body, by)
+	settings, err := h.service.Act(c.Request().Context(), c.Param("zoneId"), c.Param("event"), Verb(c.Param("do")), body, by)
 	return sendZone(c, http.StatusOK, settings, err)
 }
 
