@@ -192,9 +192,9 @@ func (s *experiment) answered(t *testing.T) {
 	room.Await(t, "everybody is answered again", func() bool { return s.crowd.silent(s.back) == 0 })
 }
 
-// noneReady reports whether every server asks for no traffic.
-func (s *experiment) noneReady() bool {
-	return !slices.ContainsFunc(s.servers, (*room.Server).Ready)
+// storeIsAway reports whether every server says so.
+func (s *experiment) storeIsAway() bool {
+	return !slices.ContainsFunc(s.servers, (*room.Server).HasStore)
 }
 
 // staysReady fails the test if a server asks for no traffic while something

@@ -49,7 +49,7 @@ type broken struct {
 func (b *broken) away(t *testing.T, goes, comes func()) {
 	t.Helper()
 	goes()
-	room.Await(t, "both servers say that they are not ready", b.noneReady)
+	room.Await(t, "both servers say that the store is away", b.storeIsAway)
 	b.refusals(t, aCrowd/2)
 	comes()
 }
@@ -293,7 +293,7 @@ func TestPromotion(t *testing.T) {
 	})
 	s.breaks()
 	master.Kill()
-	room.Await(t, "both servers say that they are not ready", s.noneReady)
+	room.Await(t, "both servers say that the store is away", s.storeIsAway)
 	s.refusals(t, aCrowd/2)
 	replica.do(t, "REPLICAOF", "NO", "ONE")
 	p.retarget(replica.Addr())

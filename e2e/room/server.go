@@ -152,6 +152,12 @@ func (s *Server) Ready() bool {
 	return err == nil && r.Status == http.StatusOK
 }
 
+// HasStore reports whether the server asks for traffic, and its store answers.
+func (s *Server) HasStore() bool {
+	r, err := Ask(context.Background(), nil, http.MethodGet, s.Public+"/readyz", "")
+	return err == nil && r.Status == http.StatusOK && r.Body == "ready\n"
+}
+
 // AwaitReady waits until the server asks for traffic.
 func (s *Server) AwaitReady(t testing.TB) {
 	t.Helper()
