@@ -282,6 +282,7 @@ func TestKinds(t *testing.T) {
 			_, answers = dial(t, f.addr, "GET /cart?item=7 HTTP/1.0\r\nAccept: text/html\r\n\r\n")
 			res, err := http.ReadResponse(answers, nil)
 			must(t, err)
+			must(t, res.Body.Close())
 			if to := res.Header.Get("Location"); !strings.HasPrefix(to, "/wait/SHOP?to=%2Fcart%3Fitem%3D7") {
 				t.Errorf("without Host: %d to %q", res.StatusCode, to)
 			}

@@ -21,7 +21,7 @@ import (
 
 // gateways are those whose examples run here.
 var gateways = map[string]struct {
-	// starts starts one, with the shop in its example.
+	// starts begins one, with the shop in its example.
 	starts func(t *testing.T, gate, public string, shop room.Others) (addr string)
 	// withoutServer is what visitors get while queue-server is away.
 	withoutServer int
@@ -117,6 +117,7 @@ func oddAgent(t *testing.T, addr, path string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = res.Body.Close() }()
 	return res.StatusCode
 }
 
