@@ -37,6 +37,12 @@ http {
 // with a certificate and its key.
 func StartNginx(t testing.TB, example string, others Others, certificate string) (addr string) {
 	t.Helper()
+	return StartNginxOf(t, deployed(t, example), others, certificate)
+}
+
+// StartNginxOf is StartNginx with the text of an example.
+func StartNginxOf(t testing.TB, example string, others Others, certificate string) (addr string) {
+	t.Helper()
 	program, err := exec.LookPath("nginx")
 	if err != nil { // Debian keeps it where not everybody's PATH leads to
 		program = "/usr/sbin/nginx"
@@ -58,7 +64,7 @@ func StartCaddy(t testing.TB, example string, others Others) (addr string) {
 	dir, addr := t.TempDir(), FreeAddr(t)
 	file := filepath.Join(dir, "Caddyfile")
 	// Nothing of this machine's, and no certificates.
-	write(t, file, "{\n\tadmin off\n\tpersist_config off\n}\n"+others.in(t, example, "shop.example {", "http://"+addr+" {"))
+	write(t, file, "{\n\tadmin off\n\tpersist_config off\n}\n"+others.in(t, deployed(t, example), "shop.example {", "http://"+addr+" {"))
 	return startGateway(t, addr, &process.Process{
 		Name: Tool(t, "CADDY"), Args: []string{"run", "--config", file, "--adapter", "caddyfile"}, Dir: dir,
 		Env: append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir),
@@ -80,23 +86,29 @@ func startGateway(t testing.TB, addr string, p *process.Process) string {
 	return addr
 }
 
-// in returns an example with the others, and one more.
-func (o Others) in(t testing.TB, example, was, is string) string {
+// deployed returns the text of an example.
+func deployed(t testing.TB, example string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "deploy", example))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(text)
+}
+
+// in returns the text of an example with the others, and one more.
+func (o Others) in(t testing.TB, text, was, is string) string {
+	t.Helper()
 	all := []string{was, is}
 	for was, is := range o {
 		all = append(all, was, is)
 	}
 	for i := 0; i < len(all); i += 2 {
-		if strings.Count(string(text), all[i]) != 1 {
-			t.Fatalf("%s has not one %q", example, all[i])
+		if strings.Count(text, all[i]) != 1 {
+			t.Fatalf("the example has not one %q", all[i])
 		}
 	}
-	return strings.NewReplacer(all...).Replace(string(text))
+	return strings.NewReplacer(all...).Replace(text)
 }
 
 func write(t testing.TB, name, text string) {

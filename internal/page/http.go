@@ -82,7 +82,14 @@ func (h *HTTP) Get(c echo.Context) error {
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
-	if q := c.Request().URL.Query(); q.Has(AgainParameter) || q.Has(TicketParameter) {
+	q := c.Request().URL.Query()
+	// ingress-nginx leads here by itself, with the whole address of a visitor whose pass the gate has refused.
+	if to, shown := TakeOut(q.Get("to"), PassParameter); shown != "" && !q.Has(CookielessParameter) {
+		q.Set("to", to)
+		q.Set(AgainParameter, "1")
+		q.Set(RefusedParameter, Refused(shown))
+	}
+	if q.Has(AgainParameter) || q.Has(TicketParameter) {
 		return h.reseat(c, zoneID, q)
 	}
 	settings, err := h.zones.Zone(ctx, zoneID)

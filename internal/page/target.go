@@ -56,6 +56,30 @@ func escape(uri string) string {
 // Leads reports whether the page, without sites, would lead to the path on its own origin.
 func Leads(path string) bool { return target(path, nil) == escape(path) }
 
+// TakeOut takes a parameter out of the query of a URI. It returns what is left, and the parameter's value as it is written; ""
+// if it is not there. All other parameters stay as they are written.
+func TakeOut(uri, parameter string) (rest, taken string) {
+	path, query, ok := strings.Cut(uri, "?")
+	if !ok || !strings.Contains(query, parameter) {
+		return uri, ""
+	}
+	kept := make([]string, 0, strings.Count(query, "&")+1)
+	for part := range strings.SplitSeq(query, "&") {
+		if value, ok := strings.CutPrefix(part, parameter+"="); ok {
+			taken = value
+		} else {
+			kept = append(kept, part)
+		}
+	}
+	switch {
+	case taken == "":
+		return uri, ""
+	case len(kept) > 0:
+		path += "?" + strings.Join(kept, "&")
+	}
+	return path, taken
+}
+
 // WithPass adds the pass to the target's query. Everything else stays as it is written.
 func WithPass(target, pass string) string {
 	address, fragment, has := strings.Cut(target, "#")

@@ -36,7 +36,7 @@
 // # Who is believed
 //
 // The gateway writes the beginning of the path, up to the zone. The visitor's request is in
-// X-Original-URI (nginx), X-Forwarded-Uri (Traefik and Caddy), or the rest of the path (Envoy,
+// X-Original-URI (nginx), X-Original-URL (ingress-nginx), X-Forwarded-Uri (Traefik and Caddy), or the rest of the path (Envoy,
 // for which neither header is read). A request with both headers is refused: one of them comes
 // from the visitor, who could choose with it which path the gate decides about.
 package site

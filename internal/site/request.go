@@ -49,9 +49,9 @@ func readRequest(r *http.Request) (request, error) {
 	switch {
 	case i >= 0 && rest[i] == '/':
 		q.below, q.uri = true, rest[i:]
-	case original != "" && forwarded != "", whole != "" && original+forwarded != "":
+	case forwarded != "" && original+whole != "", whole != "" && !strings.HasSuffix(whole, original):
 		return q, &serve.FieldError{Field: "X-Original-URI, X-Original-URL and X-Forwarded-Uri", Reason: "are not there alone: the gateway must remove those that it does not set"}
-	case whole != "": // the parts are taken as they are written
+	case whole != "": // beside which ingress-nginx may say X-Original-URI, too; the parts are taken as they are written
 		q.nginx, q.ingress = true, true
 		var rest string
 		scheme, rest, _ = strings.Cut(whole, "://")
@@ -138,28 +138,9 @@ func (q *request) preflight() bool {
 	return q.method == http.MethodOptions && q.header.Get("Access-Control-Request-Method") != ""
 }
 
-// takeOut takes a parameter out of the query, and returns its value as it is written; "" if it is not
-// there. All other parameters stay as they are written.
+// takeOut takes a parameter out of the query, and returns its value as it is written; "" if it is not there.
 func (q *request) takeOut(parameter string) (taken string) {
-	path, query, ok := strings.Cut(q.uri, "?")
-	if !ok || !strings.Contains(query, parameter) {
-		return ""
-	}
-	kept := make([]string, 0, strings.Count(query, "&")+1)
-	for part := range strings.SplitSeq(query, "&") {
-		if value, ok := strings.CutPrefix(part, parameter+"="); ok {
-			taken = value
-		} else {
-			kept = append(kept, part)
-		}
-	}
-	if taken == "" {
-		return ""
-	}
-	q.uri = path
-	if len(kept) > 0 {
-		q.uri += "?" + strings.Join(kept, "&")
-	}
+	q.uri, taken = page.TakeOut(q.uri, parameter)
 	return taken
 }
 

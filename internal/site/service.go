@@ -169,6 +169,9 @@ func (s *Service) decide(ctx context.Context, zoneID string, q *request, from or
 	settings = settings.InForce()
 	v := s.judge(ctx, settings, q, from, shown, h, now)
 	v.origin = named(settings, q)
+	if q.ingress && (v.outcome == outExchanged || v.outcome == outSession) {
+		v.location = "" // it would lead to the waiting page. The site sees the pass, which is of no use any more.
+	}
 	return v
 }
 
@@ -304,6 +307,9 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 	by := h.key
 	if by == "" && h.inside {
 		by = string(h.session.Admission[:])
+	}
+	if by == "" && q.ingress { // it leads nobody back with a key
+		by = newKey()
 	}
 	g, good := s.grant(settings.ZoneID, shown, now)
 	switch {

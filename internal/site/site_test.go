@@ -745,3 +745,80 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 		t.Errorf("%d were counted as unreadable, want 5", n)
 	}
 }
+
+// TestIngressNginx: ingress-nginx says X-Original-URL alone, and leads to the page by itself whenever the answer is 401.
+func TestIngressNginx(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 600)
+	ask := func(url string, header ...string) *httptest.ResponseRecorder {
+		req := httptest.NewRequest(http.MethodGet, "/site/SHOP", http.NoBody)
+		req.Host = "queue-server-gate.default.svc"
+		for i, all := 0, append([]string{"X-Original-URL", url, "X-Original-Method", "GET", "X-Forwarded-For", "203.0.113.9", "Sec-Fetch-Mode", "navigate"}, header...); i < len(all); i += 2 {
+			req.Header.Set(all[i], all[i+1])
+		}
+		w := httptest.NewRecorder()
+		r.bare.ServeHTTP(w, req)
+		return w
+	}
+	for url, name := range map[string]string{
+		"https://shop.example/cart?item=7": "__Host-waitingroom-SHOP=", "https://shop.example": "__Host-waitingroom-SHOP=", "http://shop.example/?a": "waitingroom_session-SHOP=",
+	} {
+		if w := ask(url); w.Code != 200 || !strings.HasPrefix(cookie(w), name) {
+			t.Errorf("%s: %d %q", url, w.Code, cookie(w))
+		}
+	}
+	// Where the annotation auth-method is set, X-Original-URI is there, too.
+	for uri, want := range map[string]int{"/cart": 200, "/assets/a.css": 400, "/": 400} {
+		if w := ask("https://shop.example/cart", "X-Original-URI", uri); w.Code != want {
+			t.Errorf("beside %s: %d", uri, w.Code)
+		}
+	}
+	if w := ask("https://shop.example/cart", "X-Forwarded-Uri", "/cart"); w.Code != 400 {
+		t.Errorf("with two: %d", w.Code)
+	}
+
+	r.set(func(s *zone.Settings) { s.PerMinute = 0 })
+	w := ask("https://shop.example/cart?n=a%20b")
+	if to := w.Header().Get("Location"); w.Code != 401 || to != roomURL+"/wait/SHOP?to="+url.QueryEscape("https://shop.example/cart?n=a%20b") {
+		t.Errorf("in a line: %d to %s", w.Code, to)
+	}
+	browser, pass := key(w), r.pass(zoneID, time.Minute)
+	for i, tt := range []struct {
+		header []string
+		want   int
+	}{{[]string{"Cookie", browser}, 200}, {[]string{"Cookie", browser}, 200}, {nil, 401}} {
+		w := ask("https://shop.example/cart?waiting_room_pass="+pass, tt.header...)
+		if w.Code != tt.want || strings.HasPrefix(cookie(w), "__Host-waitingroom-SHOP=") != (tt.want == 200) {
+			t.Errorf("%d: a pass: %d %v", i, w.Code, w.Header())
+		}
+	}
+	if w := ask("https://shop.example/?waiting_room_pass=" + r.pass(zoneID, time.Minute)); w.Code != 200 || cookie(w) == "" {
+		t.Errorf("a pass of one without a key: %d", w.Code)
+	}
+}
+
+// TestHostsThatNobodyStates: where the room has a name of its own, a visitor is led back to the host that the gateway states, if it is one
+// of the zone's sites. Else the page leads to the first of these, with the path.
+func TestHostsThatNobodyStates(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	for _, tt := range []struct {
+		sites      []string
+		host, want string
+	}{
+		{nil, "shop.example", "https://shop.example/cart?item=7"},
+		{nil, "", "/cart?item=7"},
+		{[]string{"https://shop.example"}, "shop.example", "https://shop.example/cart?item=7"},
+		{[]string{"https://shop.example"}, "", "/cart?item=7"},
+		{[]string{"https://shop.example"}, "queue_gate", "/cart?item=7"},
+		{[]string{"https://a.example", "https://shop.example:8443"}, "SHOP.example:8443", "https://SHOP.example:8443/cart?item=7"},
+		{[]string{"https://shop.example"}, "shop.example.evil.example", "/cart?item=7"},
+	} {
+		r.set(func(s *zone.Settings) { s.Sites = tt.sites })
+		to, err := url.Parse(led(t, "nginx", r.askAt(r.bare, "nginx", "GET", "/cart?item=7", with(opens, "X-Original-Host", tt.host)...)))
+		must(t, err)
+		if got := to.Query().Get("to"); got != tt.want {
+			t.Errorf("%v, %q: led back to %s, want %s", tt.sites, tt.host, got, tt.want)
+		}
+	}
+}
