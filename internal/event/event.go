@@ -162,8 +162,11 @@ func (e Event) faults() (faults []string) {
 	}
 	for _, texts := range []map[string]string{e.Texts.Before, e.Texts.During, e.Texts.After} {
 		for language, text := range texts {
-			if len(language) == 0 || len(language) > MaxNameLength || len(text) > MaxTextLength {
-				add("texts: %q must be a language, as en, with a text of at most %d bytes", language, MaxTextLength)
+			if len(language) == 0 || len(language) > MaxNameLength {
+				add("texts: %q must be a language, as en", language)
+			}
+			if err := setting.CheckText(text, MaxTextLength); err != nil {
+				add("texts: %q %v", language, err)
 			}
 		}
 	}

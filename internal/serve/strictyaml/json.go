@@ -33,6 +33,9 @@ func Object(text []byte) (*yaml.Node, error) {
 			err = cmp.Or(err, errMore)
 		}
 	}
+	if broken, is := errors.AsType[*jsontext.SyntacticError](err); is { // without its path, which may be 20 kB long
+		err = fmt.Errorf("line %d: %w", 1+bytes.Count(text[:broken.ByteOffset], []byte("\n")), broken.Err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrJSON, err)
 	}
