@@ -305,7 +305,7 @@ func (w *watched) Called(call store.Call, took time.Duration, err error) {
 	w.called[call] = n
 }
 
-func (w *watched) Restored(string) {
+func (w *watched) Happened(string, Event, int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.restored++

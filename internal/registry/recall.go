@@ -156,7 +156,8 @@ func (z *Zone) departed(a *line.Answer, local bool) {
 		aheadMillis: a.AheadMillis, local: local, atMillis: z.registry.Millis(),
 	})
 	if shortened > 0 {
-		z.registry.meter.ForgetDepartures(z.id, shortened, forgotten)
+		z.registry.meter.Happened(z.id, Shortened, shortened)
+		z.registry.meter.Happened(z.id, Forgotten, forgotten)
 		if !z.short.Swap(true) {
 			z.registry.log.Warn("too many departed lately to remember all admissions: if the store loses its data, some are refused who ask again",
 				"zone", z.id, "most", maxDepartures)

@@ -40,13 +40,26 @@ const (
 // a visitor's client waits.
 const sharedTimeout = 3 * time.Second
 
+// Event is what a Meter counts.
+type Event uint8
+
+// The events.
+const (
+	// Restored: the store had lost a place, and put it back.
+	Restored Event = iota
+	// Shortened: so many departed lately that only the visitor of a departure is remembered.
+	Shortened
+	// Forgotten: so many departed lately that nothing of a departure is remembered.
+	Forgotten
+)
+
 // Meter shows what happens here. Its methods are called from any goroutine.
 type Meter interface {
 	ZoneMeter
 	// Called measures a call to the store: how long it took, and how it ended.
 	Called(call store.Call, took time.Duration, err error)
-	// Restored counts a place that the store had lost and put back.
-	Restored(zoneID string)
+	// Happened counts what happened to places and departures.
+	Happened(zoneID string, what Event, n int)
 	// Judged takes in how good an estimate was that was told to a visitor who has been let in since.
 	Judged(zoneID string, j estimate.Judgement)
 	// ClockAhead takes in by how much the zone's clock is ahead of this server's; negative if it is behind.
@@ -55,9 +68,6 @@ type Meter interface {
 	StoreFailing(zoneID string, failing bool)
 	// AdmitLocally counts one visitor whom this server let in by itself.
 	AdmitLocally(zoneID string)
-	// ForgetDepartures counts departures, of a zone from which too many departed lately, of which only the visitors are
-	// remembered (shortened), or nothing (forgotten).
-	ForgetDepartures(zoneID string, shortened, forgotten int)
 }
 
 // ZoneMeter hears which zones there are. Its two methods are never called at the same time.
@@ -392,9 +402,8 @@ type noMeter struct{}
 func (noMeter) Know(...string)                          {}
 func (noMeter) Forget(string)                           {}
 func (noMeter) Called(store.Call, time.Duration, error) {}
-func (noMeter) Restored(string)                         {}
+func (noMeter) Happened(string, Event, int)             {}
 func (noMeter) Judged(string, estimate.Judgement)       {}
 func (noMeter) ClockAhead(string, time.Duration)        {}
 func (noMeter) StoreFailing(string, bool)               {}
 func (noMeter) AdmitLocally(string)                     {}
-func (noMeter) ForgetDepartures(string, int, int)       {}

@@ -99,7 +99,6 @@ type outageMeter struct {
 }
 
 func (m *outageMeter) StoreFailing(_ string, failing bool) { m.failing.Store(failing) }
-func (m *outageMeter) ForgetDepartures(string, int, int)   {}
 func (m *outageMeter) AdmitLocally(string)                 { m.local.Add(1) }
 
 // server is one of those that share a store.

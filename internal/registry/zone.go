@@ -137,7 +137,7 @@ func (z *Zone) answered(a *line.Told) {
 		z.judge.hear(a)
 	}
 	if a.Restored {
-		r.meter.Restored(z.id)
+		r.meter.Happened(z.id, Restored, 1)
 	}
 	if z.before.Load() != nil && !a.Remembered {
 		z.before.Store(nil)

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
@@ -30,8 +31,18 @@ func (m *Metrics) Called(call store.Call, took time.Duration, err error) {
 	}
 }
 
-// Restored implements registry.Meter.
-func (m *Metrics) Restored(zoneID string) { m.meter(zoneID).restored.Inc() }
+// Happened implements registry.Meter.
+func (m *Metrics) Happened(zoneID string, what registry.Event, n int) {
+	z := m.meter(zoneID)
+	switch what {
+	case registry.Restored:
+		z.restored.Add(float64(n))
+	case registry.Shortened:
+		z.shortened.Add(float64(n))
+	case registry.Forgotten:
+		z.forgotten.Add(float64(n))
+	}
+}
 
 // ClockAhead implements registry.Meter.
 func (m *Metrics) ClockAhead(zoneID string, by time.Duration) {

@@ -2,10 +2,9 @@
 //
 //	rooms ── Join, Poll, Refuse, Admit ──> counters of a zone (zone.go)
 //	registry ── Know, Forget ──> which zones have series (zone.go)
-//	registry ── Called, Restored ──> time per call to the store, restored places (call.go)
+//	registry ── Called, Happened ──> time per call to the store, restored places (call.go)
 //	guard ── JoinUnlimited, ForwardedRefused ──> joins that no address was counted for (call.go)
 //	registry ── Judged ──> how good the estimates were (estimate.go)
-//	registry ── ForgetDepartures ──> what a loss of the store would bring back (zone.go)
 //	registry ── StoreFailing, AdmitLocally ──> what is done while the store
 //	                         is away (zone.go)
 //	limiter ── Took, Failing ──> how long decisions took, how often the store failed (limit.go)

@@ -68,13 +68,6 @@ func (m *Metrics) Admit(zoneID string, waited time.Duration) {
 // away. Admit counts the same visitor.
 func (m *Metrics) AdmitLocally(zoneID string) { m.meter(zoneID).localAdmissions.Inc() }
 
-// ForgetDepartures counts departures of which only the visitors are remembered (shortened), or nothing (forgotten).
-func (m *Metrics) ForgetDepartures(zoneID string, shortened, forgotten int) {
-	z := m.meter(zoneID)
-	z.shortened.Add(float64(shortened))
-	z.forgotten.Add(float64(forgotten))
-}
-
 // StoreFailing says whether the latest call to the zone's store failed.
 func (m *Metrics) StoreFailing(zoneID string, failing bool) {
 	m.meter(zoneID).storeFailing.Set(oneIf(failing))
