@@ -30,19 +30,6 @@ func (e *FixedError) Detail() string { return e.Sentence }
 // Unwrap returns ErrFixed.
 func (e *FixedError) Unwrap() error { return ErrFixed }
 
-// withEvents is was or, where that is nil, the zone if it has events: what is set
-// unconditionally must not end one of them.
-func (s *Service) withEvents(ctx context.Context, zoneID string, was *zone.Settings) (*zone.Settings, error) {
-	if was != nil {
-		return was, nil
-	}
-	is, err := s.find(ctx, zoneID)
-	if is != nil && is.EventState.IsZero() {
-		is = nil
-	}
-	return is, err
-}
-
 // adopt has settings go on with the zone's events. It refuses a list that would change an event that is fixed, with a
 // *FixedError, and events that are past or in the way of that one.
 func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {

@@ -105,11 +105,8 @@ func (s *Service) find(ctx context.Context, zoneID string) (*zone.Settings, erro
 }
 
 // check returns what find does, if the condition allows to change it, else
-// ErrPrecondition. Without a condition the store is not asked.
+// ErrPrecondition.
 func (s *Service) check(ctx context.Context, zoneID string, only serve.Condition) (*zone.Settings, error) {
-	if only == (serve.Condition{}) {
-		return nil, answer.CheckZoneID(zoneID)
-	}
 	there, err := s.find(ctx, zoneID)
 	version := ""
 	if there != nil {
@@ -129,24 +126,27 @@ func (s *Service) check(ctx context.Context, zoneID string, only serve.Condition
 // who make the same zone at the same moment because there was none, both may be
 // told that they did; the record of changes tells who was later.
 func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string, only serve.Condition) (zone.Settings, bool, error) {
-	was, err := s.check(ctx, zoneID, only)
-	if err != nil {
+	if err := answer.CheckZoneID(zoneID); err != nil {
 		return zone.Settings{}, false, err
 	}
 	settings, err := change(zone.Defaults(zoneID), body)
 	if err != nil {
 		return zone.Settings{}, false, err
 	}
-	seen, err := s.withEvents(ctx, zoneID, was)
+	was, err := s.check(ctx, zoneID, only)
 	if err != nil {
 		return zone.Settings{}, false, err
 	}
-	if err := s.adopt(ctx, seen, &settings); err != nil {
+	free := only == (serve.Condition{})
+	if free && was != nil && was.EventState.IsZero() { // whatever others set meanwhile; with events, not to end one of them
+		was = nil
+	}
+	if err := s.adopt(ctx, was, &settings); err != nil {
 		return zone.Settings{}, false, err
 	}
-	created, err := s.store.PutZone(ctx, settings, seen, by)
+	created, err := s.store.PutZone(ctx, settings, was, by)
 	switch {
-	case was == nil && errors.Is(err, line.ErrZoneChanged):
+	case free && errors.Is(err, line.ErrZoneChanged):
 		return zone.Settings{}, false, ErrConflict
 	case err != nil:
 		return zone.Settings{}, false, fmt.Errorf("operator: put zone: %w", err)
@@ -202,9 +202,6 @@ func (s *Service) Replace(ctx context.Context, was, now zone.Settings, by string
 // that there is no such zone (line.ErrZoneUnknown or line.ErrZoneDeleted).
 func (s *Service) Delete(ctx context.Context, zoneID, by string, only serve.Condition) error {
 	is, err := s.check(ctx, zoneID, only)
-	if err == nil && is == nil {
-		is, err = s.find(ctx, zoneID)
-	}
 	if err != nil {
 		return err
 	}
