@@ -75,6 +75,7 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.familiar)
 	e.GET("/wait/:zoneId", r.page.Get, packed, r.familiarPage)
 	e.POST("/wait/:zoneId", r.page.Post, r.ownSites, r.familiarPage)
+	e.GET("/traffic/site.js", page.SiteScript)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw", r.events.Draw)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/list", r.events.List)

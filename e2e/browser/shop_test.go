@@ -43,7 +43,7 @@ type shop struct {
 var shopZones = func() string {
 	all := "zones:\n"
 	for zoneID, perMinute := range map[string]int{
-		"QUIET": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "TABS": 0, "DEEP": 0, "BARE": 0, "HOSTS": 0,
+		"QUIET": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "TABS": 0, "CDN": 0, "WORKER": 0, "DEEP": 0, "BARE": 0, "HOSTS": 0,
 	} {
 		all += fmt.Sprintf("  - {zoneId: %s, perMinute: %d, windowSeconds: 1, idleTimeoutSeconds: 3600, passTtlSeconds: 3600, sessionSeconds: 7200, bypassPaths: [/assets/*]}\n",
 			zoneID, perMinute)
@@ -83,6 +83,9 @@ func openShop(t *testing.T) *shop {
 
 // serve is the site itself: each of its pages has a link and a form.
 func (s *shop) serve(w http.ResponseWriter, r *http.Request) {
+	if shell(w, r) {
+		return
+	}
 	what := r.Method + " " + r.URL.String()
 	s.mu.Lock()
 	s.asked = append(s.asked, what)
@@ -96,6 +99,10 @@ func (s *shop) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	if strings.HasPrefix(r.Host, apex) {
 		http.Redirect(w, r, "https://www."+r.Host+r.URL.String(), http.StatusMovedPermanently)
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		_, _ = fmt.Fprint(w, what)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html")
@@ -210,6 +217,7 @@ func TestAShopInBrowsers(t *testing.T) {
 	for name, step := range map[string]func(*testing.T, *browser){
 		"a normal day": s.aNormalDay, "a deep link, and the way back": s.aDeepLink, "without JavaScript": s.withoutJavaScript,
 		"in mid-checkout": s.inMidCheckout, "ten tabs": s.tabs, "before the pass": s.beforeThePass,
+		"pages of a CDN": s.pagesOfACDN, "a service worker": s.serviceWorker,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -54,6 +54,15 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
+//go:embed site.js
+var siteJS string
+
+// SiteScript answers GET /traffic/site.js, for pages of the site that no gateway sees.
+func SiteScript(c echo.Context) error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
+	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", []byte(siteJS))
+}
+
 // New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
 // error means that the program's own texts or template are broken.
 func New(w *wait.Service, e *entry.Service, zones Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {

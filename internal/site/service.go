@@ -367,7 +367,8 @@ func (s *Service) app(ctx context.Context, settings zone.Settings, q *request, n
 	if err != nil {
 		return verdict{outcome: outUnknown, err: err}, true
 	}
-	return s.begin(outPass, settings, g, true, now), first
+	// The page of a browser that sends cookies by itself keeps the session in one: see site.js of package page.
+	return s.begin(outPass, settings, g, q.header.Get("Sec-Fetch-Site") != "same-origin", now), first
 }
 
 // key returns a new key for a browser.

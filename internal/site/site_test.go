@@ -822,3 +822,17 @@ func TestHostsThatNobodyStates(t *testing.T) {
 		}
 	}
 }
+
+// TestAPassOfAPage: a page of the site shows its pass by a call, and gets a cookie; an app and the page of another site get a header.
+func TestAPassOfAPage(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range gatewayNames {
+		r := newRoom(t, 0)
+		for from, inCookie := range map[string]bool{"same-origin": true, "same-site": false, "cross-site": false, "": false} {
+			w := r.ask(gateway, "GET", "/api/me", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Site", from, site.AppHeader, r.pass(zoneID, time.Minute))
+			if w.Code != 200 || (cookie(w) != "") != inCookie || (w.Header().Get(site.SessionHeader) != "") == inCookie {
+				t.Errorf("%s: from %q: %d %v", gateway, from, w.Code, w.Header())
+			}
+		}
+	}
+}
