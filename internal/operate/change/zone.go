@@ -155,7 +155,7 @@ func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
 		}
 	}
 	if now.IdleTimeoutSeconds != was.IdleTimeoutSeconds {
-		s.Add("Who does not poll for %s gives up the place.", seconds(now.IdleTimeoutSeconds))
+		s.Add("A visitor who does not poll for %s loses the place.", seconds(now.IdleTimeoutSeconds))
 		if now.IdleTimeoutSeconds < was.IdleTimeoutSeconds {
 			s.Warn("A phone that sleeps for longer than that loses its place.")
 		}

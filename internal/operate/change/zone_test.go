@@ -95,7 +95,7 @@ func TestEffects(t *testing.T) {
 		"fewer may wait than do": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.MaxWaiting = 10_000 }), line,
 			"! 12,340 wait, so newcomers are turned away until fewer than 10,000 do. Nobody loses a place.\n"},
 		"a shorter silence": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.IdleTimeoutSeconds = 20 }), line,
-			"Who does not poll for 20 s gives up the place.\n! A phone that sleeps for longer than that loses its place.\n"},
+			"A visitor who does not poll for 20 s loses the place.\n! A phone that sleeps for longer than that loses its place.\n"},
 		"the rest": {zone.Defaults("Z"), set(func(s *zone.Settings) {
 			s.Burst, s.PassTTLSeconds, s.OnStoreFailure, s.WindowSeconds = 20, 60, zone.FailureAdmit, 12
 		}), line,

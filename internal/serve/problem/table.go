@@ -230,7 +230,7 @@ var table = []kind{
 	{
 		errs:   []error{ticket.ErrMissing},
 		status: http.StatusForbidden, code: "ticket_missing",
-		title:   "Only who is invited may join",
+		title:   "You need an invitation to join",
 		detail:  "Join with the ticket of the invitation.",
 		page:    "The zone takes who is invited: join with the ticket, as `ticket`.",
 		readers: visitors,
