@@ -79,7 +79,7 @@ func TestAnEvent(t *testing.T) {
 		}, []string{figure + "Your place", figure + "Expected"}, 12, 20},
 		{event.OrderDraw, -31 * time.Second, true, http.StatusOK, []string{"You are in the waiting room", `<dd id="there">1</dd>`}, []string{figure + "Your place"}, 12, 20},
 		{event.OrderDraw, -29 * time.Second, true, http.StatusOK, []string{
-			"Your number is drawn", "one after the other", figure + `Your place</dt><dd id="place">1</dd>`, figure + "Opens in",
+			"Your number is drawn", "one after the other", figure + `Your place <span id="heard" aria-hidden="true"></span></dt><dd id="place">1</dd>`, figure + "Opens in",
 		}, []string{figure + "Expected"}, 1, 20},
 		{event.OrderDraw, -29 * time.Second, false, http.StatusOK, []string{"You are in line", "one after the other", figure + "Opens in"}, []string{`tabindex="-1">Your number is drawn`}, 1, 20},
 		{event.OrderDraw, 10 * time.Second, false, http.StatusOK, []string{"You are in line", "It is on."}, []string{figure + "Opens in", `>At noon.</p>`}, 1, 20},

@@ -114,7 +114,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	case seat.client == "":
 		set(c, keyCookie(randomHex(), 60))
 		if c.QueryParam(reloadedParameter) == "" {
-			return lead(c, with(c, reloadedParameter))
+			return lead(c, with(c, reloadedParameter, 0))
 		}
 		return h.show(c, h.without(c, settings, ""))
 	}
@@ -127,7 +127,11 @@ func (h *HTTP) Get(c echo.Context) error {
 	if v.Go != "" {
 		return lead(c, string(v.Go))
 	}
-	v.Reloaded = with(c, reloadedParameter)
+	// A browser without scripts tells by its address what it has seen, so that no page shows less.
+	if seen, err := strconv.ParseInt(c.QueryParam(reloadedParameter), 10, 64); err == nil && v.Gone > 0 {
+		v.Gone = min(max(v.Gone, seen), 99)
+	}
+	v.Reloaded = with(c, reloadedParameter, v.Gone)
 	return h.show(c, v)
 }
 
@@ -145,10 +149,10 @@ func (h *HTTP) without(c echo.Context, settings zone.Settings, enter string) *vi
 	accept := accepted(c.Request())
 	v := &view{
 		locale: h.locales.choose(accept), settings: settings, State: cookieless, status: http.StatusForbidden,
-		Go: template.URL(enter), Again: with(c, AgainParameter), // target has checked it
+		Go: template.URL(enter), Again: with(c, AgainParameter, 1), // target has checked it
 	}
 	if enter == "" {
-		v.status, v.RefreshSeconds, v.Reloaded, v.Data.PollAfter = http.StatusOK, cookielessSeconds, with(c, reloadedParameter), 1
+		v.status, v.RefreshSeconds, v.Reloaded, v.Data.PollAfter = http.StatusOK, cookielessSeconds, with(c, reloadedParameter, 0), 1
 	}
 	v.finish(accept)
 	return v
@@ -158,7 +162,7 @@ func (h *HTTP) without(c echo.Context, settings zone.Settings, enter string) *vi
 // visitor sees, as view.Range; "" for none.
 func (h *HTTP) view(c echo.Context, settings zone.Settings, a *answer.Answer, err error, shown string) *view {
 	accept := accepted(c.Request())
-	v := &view{locale: h.locales.choose(accept), settings: settings, Again: with(c, AgainParameter)}
+	v := &view{locale: h.locales.choose(accept), settings: settings, Again: with(c, AgainParameter, 1)}
 	switch {
 	case err != nil:
 		if v.refuse(err, accept); v.State == closed {
@@ -254,7 +258,7 @@ func (h *HTTP) leave(c echo.Context) error {
 		return err
 	}
 	accept := accepted(c.Request())
-	v := &view{locale: h.locales.choose(accept), settings: settings, State: left, Again: with(c, AgainParameter)}
+	v := &view{locale: h.locales.choose(accept), settings: settings, State: left, Again: with(c, AgainParameter, 1)}
 	v.finish(accept)
 	return h.show(c, v)
 }
@@ -342,7 +346,7 @@ func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Set
 	const place, low, high = 1_234, 10 * time.Minute, 15 * time.Minute
 	accept := accepted(r)
 	l := h.locales.choose(accept)
-	v := &view{locale: l, settings: settings, State: inLine, Seated: true, Place: l.number(place), Wait: l.ranged(rounded{low.Minutes(), high.Minutes(), time.Minute})}
+	v := &view{locale: l, settings: settings, State: inLine, Seated: true, Gone: 40, Place: l.number(place), Wait: l.ranged(rounded{low.Minutes(), high.Minutes(), time.Minute})}
 	if len(settings.SoldOut) > 0 {
 		v = &view{locale: l, settings: settings, State: soldOut, Text: serve.TextFor(settings.SoldOut, accept)}
 	}
@@ -358,10 +362,10 @@ func accepted(r *http.Request) string { return r.Header.Get("Accept-Language") }
 // script is the page's script: the client of clients/js, with its exports made plain functions, and page.js.
 var script = strings.ReplaceAll(js.Source, "export ", "") + pageJS
 
-// with returns the page's own address with a parameter set to 1.
-func with(c echo.Context, parameter string) string {
+// with returns the page's own address with a parameter.
+func with(c echo.Context, parameter string, value int64) string {
 	q := c.Request().URL.Query()
-	q.Set(parameter, "1")
+	q.Set(parameter, strconv.FormatInt(value, 10))
 	return "?" + q.Encode()
 }
 
@@ -387,7 +391,7 @@ const (
 	// TicketParameter hands over a ticket, which is then kept in a cookie of its own: see package ticket.
 	TicketParameter = "ticket"
 	// reloadedParameter is in the address at which a browser without scripts loads the page again. A browser that
-	// then comes without the cookie keeps no cookies.
+	// then comes without the cookie keeps no cookies. Its value is view.Gone of the page before.
 	reloadedParameter = "reloaded"
 	// CookielessParameter says that the gate gave the browser a cookie, which did not come back. The address in `to` has the
 	// pass, which was not used.

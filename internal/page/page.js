@@ -7,6 +7,7 @@ const $ = (id) => document.getElementById(id);
 const title = document.title.slice(document.title.indexOf(' – ') + 1 || document.title.length);
 const number = new Intl.NumberFormat(data.lang, { useGrouping: 'always' });
 const inMinutes = new Intl.NumberFormat(data.lang, { style: 'unit', unit: 'minute', unitDisplay: 'long' });
+const ago = new Intl.RelativeTimeFormat(data.lang);
 const time = new Intl.DateTimeFormat(data.lang, { dateStyle: 'full', timeStyle: 'short' });
 
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
@@ -27,6 +28,9 @@ const WAITS = ['inLine', 'paused', 'away', 'offline', 'full', 'gathering', 'draw
 let opens = 0;
 // The event whose draw gave the place, once its seed is public.
 let drawn = '';
+// When the room was last heard of, on that clock, and how much of the wait is shown as over: the bar never goes back.
+let heard = performance.now();
+let far = $('gone').value;
 // How much was left until the opening when the page last looked.
 let leftBefore = Infinity;
 
@@ -77,6 +81,9 @@ function swap(html, keeps) {
   head(next.dataset.state, heading, text, next.dataset.title);
   if (keeps) return;
   morph($('told'), next);
+  heard = performance.now();
+  far = $('gone').hidden ? 0 : Math.max(far, $('gone').value);
+  $('gone').value = far;
   if ($('notice').textContent !== notice && !$('notice').hidden) say(`${$('organiser').textContent}: ${$('notice').textContent}`);
   beside();
 }
@@ -88,8 +95,10 @@ function morph(old, next) {
   [...next.children].forEach((child, i) => morph(old.children[i], child));
 }
 
-// tick counts down.
+// tick counts down, and says how old the place is that is shown.
 function tick() {
+  const age = Math.round((performance.now() - heard) / SECOND);
+  set('heard', age < 2 ? '' : `· ${age < 60 ? ago.format(-age, 'second') : ago.format(-Math.floor(age / 60), 'minute')}`);
   if (!opens) return;
   const left = opens - performance.now();
   const two = (n) => String(Math.floor(n)).padStart(2, '0');

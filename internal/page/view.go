@@ -9,6 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -54,6 +55,8 @@ type view struct {
 	// Place, Wait, Opens and There are the figures: the position, the expected wait, the time until
 	// an event opens, and how many wait for it. "" for none.
 	Place, Wait, Opens, There string
+	// Gone is how much of the wait is over, in percent, 1 to 99; 0 where it is not known.
+	Gone int64
 	// OpensIn is in how many milliseconds the event opens, for the script, which counts down; 0 for none.
 	OpensIn int64
 	// Range has both ends of the range that Wait shows, in milliseconds, for the script, which sends it with the next poll:
@@ -129,9 +132,21 @@ func (v *view) waiting(a *answer.Answer, shown, accept string) {
 		v.Place = v.number(float64(a.Line.Position))
 		v.Spoken = strings.TrimSpace(v.Why + " " + v.text("spoken", "place", v.Place, "wait", v.Wait))
 	}
+	v.Gone = gone(a, v.settings.Gate())
 	v.gathered(a, accept)
 	v.RefreshSeconds = a.RetryAfterSeconds()
 	v.Data.PollAfter, v.Data.Position, v.Data.Estimate, v.Data.High = a.Line.PeriodMillis, a.Line.Position, a.Line.EstimateMillis, a.Line.HighMillis
+}
+
+// gone is how much of a visitor's wait is over, in percent, as view.Gone: the time that has passed since the arrival, or since the
+// opening of the event, of that and the expected wait.
+func gone(a *answer.Answer, g event.Gate) int64 {
+	now := a.Line.State.NowMillis
+	if a.Line.Position == 0 || now == 0 {
+		return 0
+	}
+	waited := max(0, now-g.WaitsSince(a.Line.Place.ArrivedAtMicros/1000, now))
+	return min(max(100*waited/max(1, waited+a.Line.EstimateMillis), 1), 99)
 }
 
 // finish fills in what follows from the state, and the texts that all pages have.
