@@ -70,11 +70,11 @@ func (h *health) closing(next echo.HandlerFunc) echo.HandlerFunc {
 func (r rooms) public() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
-	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.familiar)
-	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.familiar)
-	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.familiar)
-	e.GET("/wait/:zoneId", r.page.Get, packed, r.familiarPage)
-	e.POST("/wait/:zoneId", r.page.Post, r.ownSites, r.familiarPage)
+	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.requireSharedSecret)
+	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.requireSharedSecret)
+	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.requireSharedSecret)
+	e.GET("/wait/:zoneId", r.page.Get, packed, r.requireSharedSecretPage)
+	e.POST("/wait/:zoneId", r.page.Post, r.ownSites, r.requireSharedSecretPage)
 	e.GET("/traffic/site.js", page.SiteScript)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw", r.events.Draw)
@@ -109,9 +109,9 @@ func (r rooms) ownSites(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// familiar refuses visitors while the tokens that they may have would seem invalid to
+// requireSharedSecret refuses visitors while the tokens that they may have would seem invalid to
 // this server: with 503 they keep their places, with 401 they would join again.
-func (r rooms) familiar(next echo.HandlerFunc) echo.HandlerFunc {
+func (r rooms) requireSharedSecret(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := r.secretsDiffer(); err != nil {
 			return err
@@ -120,8 +120,8 @@ func (r rooms) familiar(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// familiarPage is familiar for people.
-func (r rooms) familiarPage(next echo.HandlerFunc) echo.HandlerFunc {
+// requireSharedSecretPage is requireSharedSecret for people.
+func (r rooms) requireSharedSecretPage(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := r.secretsDiffer(); err != nil {
 			return r.page.Refuse(c, err)
@@ -189,11 +189,11 @@ func (r rooms) siteGate() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
-		e.Match(reading, path, r.site.Ask, r.familiar)
-		e.RouteNotFound(path, r.site.Ask, r.familiar)
+		e.Match(reading, path, r.site.Ask, r.requireSharedSecret)
+		e.RouteNotFound(path, r.site.Ask, r.requireSharedSecret)
 	}
 	e.Match(reading, "/healthz", alive)
-	e.Match(reading, "/readyz", r.standing, r.familiar)
+	e.Match(reading, "/readyz", r.standing, r.requireSharedSecret)
 	e.Match(reading, "/openapi.yaml", openapi.Site.ServeYAML)
 	e.Match(reading, "/openapi.json", openapi.Site.ServeJSON)
 	return e

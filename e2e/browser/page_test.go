@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -414,6 +415,7 @@ func (g *guest) hearsWhy() {
 		}
 		g.do(g.t, "tell", chromedp.Evaluate[chromedp.Void](told))
 		g.has("#place", fmt.Sprintf("^%d$", place))
+		g.has("#spoken", "^"+regexp.QuoteMeta(spoken)+"$") // said a moment after it is shown
 		const all = `["h1", "#text", "#wait", "#spoken"].map((id) => document.querySelector(id).textContent).join("|")`
 		if got, want := value[string](g.t, g.browser, all), strings.Join([]string{tt.heading, text, tt.wait, spoken}, "|"); got != want {
 			g.t.Errorf("told %s, it says\n%q, want\n%q", told, got, want)

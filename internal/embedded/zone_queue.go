@@ -346,7 +346,7 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 		if !q.heals(t, p) {
 			return line.Answer{Status: line.Gone}
 		}
-		if q.gate.Drew(p.ArrivedAtMicros) && !q.gate.Scores(p.ScoreMicros) {
+		if q.gate.TookPart(p.ArrivedAtMicros) && !q.gate.Scores(p.ScoreMicros) {
 			return line.Answer{Status: line.Undrawn}
 		}
 		q.refill(t)

@@ -106,8 +106,8 @@ func (g Gate) Gathers(nowMillis int64) bool {
 // Draws reports whether a visitor who joins at the time gets a place by the draw.
 func (g Gate) Draws(nowMillis int64) bool { return g.UptoMicros > 0 && g.Gathers(nowMillis) }
 
-// Drew reports whether a visitor with that arrival got a place by the draw that the gate is of.
-func (g Gate) Drew(arrivedAtMicros int64) bool {
+// TookPart reports whether a visitor with that arrival got a place by the draw that the gate is of.
+func (g Gate) TookPart(arrivedAtMicros int64) bool {
 	return g.UptoMicros > 0 && arrivedAtMicros/1000 >= g.GatherAtMillis && arrivedAtMicros/1000 < g.SettlesAtMillis
 }
 

@@ -68,7 +68,7 @@ func (z *Zone) join(ctx context.Context, id line.ID) (line.Told, error) {
 	if err != nil {
 		return line.Told{}, err
 	}
-	told := z.tell(a, drawn.ScoreMicros)
+	told := z.setEstimate(a, drawn.ScoreMicros)
 	z.answered(&told)
 	return told, nil
 }
@@ -110,9 +110,9 @@ func (z *Zone) poll(ctx context.Context, p line.Place) (line.Told, error) {
 	if err != nil {
 		return line.Told{}, err
 	}
-	told := z.tell(a, 0)
+	told := z.setEstimate(a, 0)
 	z.answered(&told)
-	z.letIn(&told, p)
+	z.repeatAdmission(&told, p)
 	return told, nil
 }
 
@@ -281,7 +281,7 @@ func (r *Registry) heal(ctx context.Context, z *Zone, before uint64) error {
 			// departed visitors back. If it cannot be told now, tellAll tells it later.
 			z.told.Store(untold)
 			z.anew.Store(true)
-			if err := r.tell(ctx, z); err != nil {
+			if err := r.recall(ctx, z); err != nil {
 				r.log.Warn("the store cannot be told yet who had departed", "zone", id, "error", err)
 			}
 		}

@@ -371,7 +371,7 @@ func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
 // tellOnce tells the store of zone a what it may have lost.
 func tellOnce(t *testing.T, r *Registry) {
 	t.Helper()
-	if err := r.tell(t.Context(), r.lookup("a")); err != nil {
+	if err := r.recall(t.Context(), r.lookup("a")); err != nil {
 		t.Fatal(err)
 	}
 }

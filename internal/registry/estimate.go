@@ -60,8 +60,8 @@ func (r *Registry) estimate(ctx context.Context, z *Zone, most int) {
 	}
 }
 
-// tell returns what the visitor of an answer is told: also how long the visitor will wait.
-func (z *Zone) tell(a line.Answer, score int64) line.Told {
+// setEstimate returns the answer with how long its visitor will wait.
+func (z *Zone) setEstimate(a line.Answer, score int64) line.Told {
 	stands := a.Place
 	if a.Status == line.Waiting {
 		stands = z.placed(stands)

@@ -219,7 +219,7 @@ func (r *Registry) probe(ctx context.Context, z *Zone) {
 	stats, err := ask(bounded, z, store.Stats, func() (line.Stats, error) { return r.store.Stats(bounded, z.id) })
 	if err == nil && z.outage.inPhase(away) {
 		z.learn(stats.State, r.Millis())
-		err = r.tell(bounded, z)
+		err = r.recall(bounded, z)
 	}
 	switch {
 	case err == nil && z.outage.inPhase(away):

@@ -45,9 +45,9 @@ type telling struct {
 // untold differs from every time at which a store may notice a loss.
 const untold = -1
 
-// tell tells the store of the departures that this server remembers of a zone. It does so if the store has noticed a
+// recall tells the store of the departures that this server remembers of a zone. It does so if the store has noticed a
 // loss since it was last told, or has not been told of all of them yet.
-func (r *Registry) tell(ctx context.Context, z *Zone) error {
+func (r *Registry) recall(ctx context.Context, z *Zone) error {
 	z.tellMu.Lock()
 	defer z.tellMu.Unlock()
 	lost, now, upTo := z.lostAt.Load(), z.now.Load(), z.toldUpTo.Load()
@@ -95,10 +95,10 @@ func (z *Zone) toldAll() bool {
 	return z.told.Load() == z.lostAt.Load() && z.toldUpTo.Load() == 0
 }
 
-// letIn changes the answer to a visitor for whom the store has no place, if this server remembers the visitor's
+// repeatAdmission changes the answer to a visitor for whom the store has no place, if this server remembers the visitor's
 // admission and the store was not told of all departures yet: the visitor is told of that admission again. A store whose
 // clock is behind is not told of an admission before its clock has reached it.
-func (z *Zone) letIn(a *line.Told, p line.Place) {
+func (z *Zone) repeatAdmission(a *line.Told, p line.Place) {
 	if a.Status != line.Gone || z.toldAll() {
 		return
 	}
@@ -137,7 +137,7 @@ func (r *Registry) shareMemory() {
 
 // tellOrLog is tell, with the first of several failures logged. tellAll tries again.
 func (r *Registry) tellOrLog(ctx context.Context, z *Zone) {
-	if err := r.tell(ctx, z); err != nil && !z.silent.Swap(true) {
+	if err := r.recall(ctx, z); err != nil && !z.silent.Swap(true) {
 		r.log.Warn("the store cannot be told yet who had departed", "zone", z.id, "error", err)
 	} else if err == nil {
 		z.silent.Store(false)

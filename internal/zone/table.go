@@ -72,13 +72,13 @@ var Table = setting.Table[Settings]{
 		Name: "idleTimeoutSeconds", At: func(s *Settings) any { return &s.IdleTimeoutSeconds },
 		Default: int64(DefaultIdleTimeoutSeconds), Least: MinIdleTimeoutSeconds, Most: MaxIdleTimeoutSeconds, Unit: "s",
 		Label: "Idle timeout", Hint: "Seconds without a poll after which a place is given up, 5 to 3600.",
-		Means:  func(Settings) string { return "who is silent for longer loses the place" },
+		Means:  func(Settings) string { return "a visitor who does not poll for longer loses the place" },
 		Column: "IDLE",
-		Choose: "how long a phone may sleep. More (120-300) for apps that poll only in the foreground. But a visitor who has left " +
-			"holds the place for as long, counted from when the next poll was due (up to 20 s after the last poll, 60 s far " +
-			"away), and for a period of the sweep more. **180 for crowds of millions**: those with 200,000 ahead then poll " +
-			"once a minute, and cost a third ([0030](decisions/0030-far-visitors-come-once-a-minute.md)). Shortened, it holds " +
-			"for each from the next poll on. 5-3600",
+		Choose: "how long a phone may sleep without losing the place. Set 120 to 300 for apps that poll only in the foreground. A visitor " +
+			"who leaves silently keeps the place until `idleTimeoutSeconds` after the missed poll (a poll is due at most 20 s " +
+			"after the last one, 60 s far back), and is removed by the next sweep. **Set 180 for crowds of millions**: visitors " +
+			"with 200,000 ahead then poll once a minute, and cost a third ([0030](decisions/0030-far-visitors-come-once-a-minute.md)). " +
+			"A shorter time applies to each visitor from the next poll on. 5-3600",
 	},
 	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },

@@ -220,7 +220,7 @@ func (m *model) poll(token line.Place) line.Answer {
 		if !m.heals(token) {
 			return line.Answer{Status: line.Gone}
 		}
-		if g := m.settings.Gate(); g.Drew(token.ArrivedAtMicros) && !g.Scores(token.ScoreMicros) {
+		if g := m.settings.Gate(); g.TookPart(token.ArrivedAtMicros) && !g.Scores(token.ScoreMicros) {
 			return line.Answer{Status: line.Undrawn}
 		}
 		v, restored, m.healed = &visitor{Place: token}, true, true
