@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -444,7 +445,7 @@ func (s *Service) admitNow(ctx context.Context, settings zone.Settings, q *reque
 	if settings.Mode == zone.ModeClosed || settings.PerMinute == 0 || settings.InvitationAt(now) != "" || s.lines(ctx, settings, now) {
 		return verdict{}, false
 	}
-	n := wait.Newcomer{ClientID: browser + now.Truncate(sameJoin).String()}
+	n := wait.Newcomer{ClientID: browser + strconv.FormatInt(now.Unix()/int64(sameJoin/time.Second), 10)}
 	return s.join(ctx, settings, n.From(address, q.header), now)
 }
 
