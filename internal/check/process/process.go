@@ -9,7 +9,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -191,18 +193,20 @@ const (
 	portCount = 20_000
 )
 
-// nextPort is the offset of the port that is given out next. It begins anywhere, so
-// that two test runs on one machine seldom meet.
+// nextPort is the offset of the port that is given out next. It begins anywhere.
 var nextPort = func() *atomic.Uint32 {
 	v := new(atomic.Uint32)
 	v.Store(rand.Uint32N(portCount))
 	return v
 }()
 
-// FreePort returns a port of 127.0.0.1 that nobody listens on, another each time.
+// FreePort returns a port of 127.0.0.1 that nobody listens on, another each time, also in other processes on this machine.
 func FreePort(ctx context.Context) (int, error) {
 	for range portCount {
 		port := firstPort + int(nextPort.Add(1)%portCount)
+		if !takePort(port) {
+			continue
+		}
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", Local(port))
 		if err == nil {
 			return port, l.Close()
@@ -212,6 +216,28 @@ func FreePort(ctx context.Context) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("none of %d ports is free", portCount)
+}
+
+// taken are the locks of the ports that this process has given out: they are held until it ends.
+var taken sync.Map
+
+// takePort reports whether no other process has given the port out. Packages are tested side by side, and a program begins
+// to listen a moment after it was told its port.
+func takePort(port int) bool {
+	folder := filepath.Join(os.TempDir(), "waitingroom-ports")
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return true // without locks, two test runs on one machine seldom meet
+	}
+	f, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return true
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return false
+	}
+	taken.Store(port, f)
+	return true
 }
 
 // FreeAddr returns an address of this machine, host:port, that nobody listens on.
