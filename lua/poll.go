@@ -24,6 +24,8 @@ const (
 	maxPending = 50_000
 	// recallBatch bounds one call of recall.lua to some milliseconds.
 	recallBatch = 1000
+	// stayBuckets is the first bucket of stays among those of waits: STAYS in inside.lua.
+	stayBuckets = 1000
 	// restoredFlag is added to the status of a visitor whose place was put back.
 	restoredFlag = 16
 )
@@ -52,8 +54,8 @@ type request struct {
 	totals line.Totals
 	// mostInSecond is line.Stats's.
 	mostInSecond int64
-	// waited is how long the admitted had waited, by window.WaitBucket.
-	waited []int64
+	// waited is how long the admitted had waited, and stayed how long they were inside, by window.WaitBucket.
+	waited, stayed []int64
 }
 
 // zoneBatch gathers the requests of one zone.
@@ -147,7 +149,7 @@ func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if err != nil {
 		return line.Stats{}, err
 	}
-	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.WaitMillis, MostInSecond: q.mostInSecond, Waits: q.waited}, nil
+	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.WaitMillis, MostInSecond: q.mostInSecond, Waits: q.waited, Stays: q.stayed}, nil
 }
 
 // Recall implements store.Healer.
@@ -276,7 +278,8 @@ func (q *request) appendTo(b []byte) []byte {
 		}
 	case q.op == opLeave:
 		b = append(append(b, q.op...), p.ID[:]...)
-		micros(p.ArrivedAtMicros)
+		micros(p.ArrivedAtMicros, p.AdmittedAtMillis<<16)
+		b = b[:len(b)-2]
 	case d != (event.Drawn{}):
 		b = append(b, joinDrawn...)
 		micros(d.ScoreMicros, d.FromMicros, d.UptoMicros)
@@ -298,7 +301,7 @@ type pollReply struct {
 	// clock has what AheadMillis needs.
 	clock                         window.Clock
 	answers, rounded, pace, moved []int64
-	waits                         []int64 // by window.WaitBucket
+	waits, stays                  []int64 // by window.WaitBucket
 }
 
 // readPolls reads the reply of poll.lua. For a zone that does not exist it returns an error of package line.
@@ -312,11 +315,15 @@ func readPolls(reply any) (r pollReply, err error) {
 	}
 	for w := (reader{left: waits}); w.more(); {
 		bucket, n := w.next(), w.next()
+		of := &r.waits
+		if bucket >= stayBuckets {
+			bucket, of = bucket-stayBuckets, &r.stays
+		}
 		if bucket < 0 || bucket >= window.WaitBuckets {
 			return r, fmt.Errorf("lua: poll: a bucket of waits is %d", bucket)
 		}
-		r.waits = append(r.waits, make([]int64, max(0, int(bucket)+1-len(r.waits)))...)
-		r.waits[bucket] = n
+		*of = append(*of, make([]int64, max(0, int(bucket)+1-len(*of)))...)
+		(*of)[bucket] = n
 	}
 	return r, nil
 }
@@ -354,6 +361,7 @@ func readState(list []int64) (line.State, window.Clock, error) {
 		SettlesAtMillis: st.next(), OpensAtMillis: st.next(),
 	}
 	clock := window.Clock{SetMicros: st.next(), AheadMicros: st.next()}
+	state.Inside, state.InsideLost, state.Full = st.next(), st.next(), st.next() == 1
 	return state, clock, st.end("reply", "a state")
 }
 
@@ -365,14 +373,14 @@ func (q *request) read(v *reader, r pollReply) {
 			*x.At(&q.totals) = v.next()
 		}
 		q.answer.WaitMillis, q.mostInSecond = v.next(), v.next()
-		q.waited = slices.Clone(r.waits)
+		q.waited, q.stayed = slices.Clone(r.waits), slices.Clone(r.stays)
 		return
 	}
 	a := &q.answer
 	status, first, second, third := v.next(), v.next(), v.next(), v.next()
 	a.Status, a.Restored = line.Status(status%restoredFlag), status >= restoredFlag
 	place := q.place
-	place.ScoreMicros = 0
+	place.ScoreMicros, place.AdmittedAtMillis = 0, 0
 	if q.op == opJoin {
 		place.ArrivedAtMicros = v.next()
 	}

@@ -37,6 +37,7 @@ var (
 	putZoneScript     = newScript("line/put_zone.lua")
 	deleteZoneScript  = newScript("line/delete_zone.lua")
 	recallScript      = newScript("line/recall.lua")
+	tellScript        = newScript("line/tell.lua")
 	announceScript    = newScript("line/announce.lua")
 	spendScript       = newScript("line/spend.lua")
 	allowScript       = newScript("limits/allow.lua")
@@ -47,7 +48,7 @@ var (
 	allowScripts = singleAllowScripts()
 
 	scripts = slices.AppendSeq([]*script{
-		pollScript, pollFullScript, touchScript, sweepScript, sampleScript, putZoneScript, deleteZoneScript, recallScript, announceScript, spendScript,
+		pollScript, pollFullScript, touchScript, sweepScript, sampleScript, putZoneScript, deleteZoneScript, recallScript, tellScript, announceScript, spendScript,
 		allowScript, putPoliciesScript,
 	}, maps.Values(allowScripts))
 )

@@ -268,7 +268,7 @@ func (s *Store) keys(zoneID string) []string {
 	tag := s.prefix + "{" + zoneID + "}:"
 	return []string{
 		tag + "zone", tag + "line", tag + "live", tag + "due", tag + "log",
-		tag + "departed", tag + "seen:", tag + "waits", tag + "marks",
+		tag + "departed", tag + "seen:", tag + "waits", tag + "marks", tag + "inside", tag + "over",
 	}
 }
 

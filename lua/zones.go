@@ -121,7 +121,9 @@ func (s *Store) putZone(
 		s.clock(), how, was, text,
 		force.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTL().Milliseconds(),
 		z.MaxWaiting, string(force.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by, int64(z.MaxPerSecond),
-		gate.GatherAtMillis, gate.SettlesAtMillis, gate.OpensAtMillis, gate.FromMicros, gate.UptoMicros, gate.BehindMicros)
+		gate.GatherAtMillis, gate.SettlesAtMillis, gate.OpensAtMillis, gate.FromMicros, gate.UptoMicros, gate.BehindMicros,
+		z.MaxInside, z.SessionSeconds*1000, z.InsideBy == zone.InsideBySession, z.InsideState.RevokedUpToMillis, z.InsideState.ResetAtMillis,
+		revokedOf(z), stepsOf(m.Inside))
 	if err != nil {
 		return 0, err
 	}

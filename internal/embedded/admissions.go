@@ -87,3 +87,18 @@ func (a *admissions) trim(now int64) (more bool) {
 	}
 	return n == trimBatch
 }
+
+// withdraw forgets an admission, if it is the visitor's latest. In the limits it still counts if it is not from before
+// the time.
+func (a *admissions) withdraw(of line.Admission, millis int64) {
+	if a.byID[of.ID].atMillis != of.AtMillis {
+		return
+	}
+	delete(a.byID, of.ID)
+	for i := a.from(of.AtMillis); of.AtMillis < millis && i < int64(len(a.entries)) && a.entries[i].atMillis == of.AtMillis; i++ {
+		if a.entries[i].id == of.ID {
+			a.entries = slices.Delete(a.entries, int(i), int(i)+1)
+			return
+		}
+	}
+}

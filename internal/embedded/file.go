@@ -132,6 +132,7 @@ func (s *Store) remember() {
 			close(written)
 		case <-tick.C:
 			s.journal.rotate(s.keepFor())
+			s.stays.rotate(s.keepStaysFor())
 			s.spends.tidy(s.now())
 			s.saveAll()
 		}
@@ -257,7 +258,7 @@ func (q *zoneQueue) oldestPass() time.Duration {
 
 // take brings in what the files held. The lines come back with the visitors' tokens,
 // except those of visitors who had departed. A window counts as full from now on.
-func (s *Store) take(had contents, departed []entryOf) {
+func (s *Store) take(had contents, departed []entryOf, stays []string) {
 	for _, k := range had.Zones {
 		// The line went on for up to rememberEvery after the file was written, if the server was killed.
 		k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
@@ -274,6 +275,7 @@ func (s *Store) take(had contents, departed []entryOf) {
 			q.recall(&transaction{now: q.clock.NowMicros / 1000}, e.Departure)
 		}
 	}
+	s.takeStays(stays)
 	for _, d := range had.Deleted {
 		s.deleted[d.ZoneID] = d.deleted
 	}

@@ -52,6 +52,7 @@ func (q *zoneQueue) lose(now, alive, newest int64) {
 		alive = min(alive, q.heal.alive)
 	}
 	q.heal.alive = alive
+	q.loseInside(now)
 	q.last = q.newestLost(now, newest)
 	q.heal.upTo = q.last
 	q.heal.until = now + window.HealMillis
@@ -125,5 +126,6 @@ func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 	}
 	if at := d.AdmittedAtMillis; at > q.log.byID[d.Place.ID].atMillis && at <= t.now && d.ExpiresAtMillis > t.now {
 		q.log.insert(d.Place.ID, pass{at, d.ExpiresAtMillis})
+		q.recallStay(t, line.Admission{ID: d.Place.ID, AtMillis: at}, d.ExpiresAtMillis)
 	}
 }

@@ -22,7 +22,7 @@ import (
 const (
 	// The name of a part of a journal begins with what the journal has, and then has when the part was begun, in Unix
 	// milliseconds.
-	departuresPrefix, spentPrefix, journalSuffix = "departures-", "spent-", ".log"
+	departuresPrefix, staysPrefix, spentPrefix, journalSuffix = "departures-", "stays-", "spent-", ".log"
 	// journalEnd ends a record. A line without it was cut short, and is not read.
 	journalEnd = "."
 	// journalTimeout is how long one who waits for a record to be written waits: less than half of what a visitor's
@@ -119,10 +119,11 @@ func readPart(name string) (all []string, err error) {
 
 // add has a record written, and waits for that for journalTimeout at most, or not at all while the disk does not write.
 func (j *journal) add(text string) {
-	if j == nil {
-		return
-	}
-	written := j.enqueue(text)
+	j.wait(j.enqueue(text))
+}
+
+// wait waits for what enqueue returned, as add does.
+func (j *journal) wait(written <-chan struct{}) {
 	if written == nil {
 		return
 	}
@@ -139,8 +140,12 @@ func (j *journal) add(text string) {
 	}
 }
 
-// enqueue has a record written. It returns what is closed then; nil while the disk does not write.
+// enqueue has a record written, or several with journalEnd and a line feed between them; "" is none. It returns what is
+// closed then; nil while the disk does not write, or if there is nothing to write.
 func (j *journal) enqueue(text string) <-chan struct{} {
+	if j == nil || text == "" {
+		return nil
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.pending) < maxUnwritten {

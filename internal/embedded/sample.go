@@ -35,9 +35,15 @@ func (q *zoneQueue) sample(t *transaction, most int) line.Sample {
 	// is interpolated between the times of the two whole numbers next to it.
 	out.Coming = q.shows.Coming(q.rates)
 	all, of := q.shows.Share(int64(q.live.len()), q.rates)
-	slot := func(ahead int64) int64 { return q.opens(t, ahead) }
-	out.SlotMillis = q.rates.Enters(all/of, slot)
-	out.SlotMillis += (q.rates.Enters(all/of+1, slot) - out.SlotMillis) * (all % of) / of
+	enters := func(ahead int64) int64 {
+		at := q.rates.Enters(ahead, func(ahead int64) int64 { return q.opens(t, ahead) })
+		if t.full && t.hold == 0 {
+			at = max(at, q.rates.Leaves(ahead, t.cap, t.now))
+		}
+		return at
+	}
+	out.SlotMillis = enters(all / of)
+	out.SlotMillis += (enters(all/of+1) - out.SlotMillis) * (all % of) / of
 	if first := q.live.first(); first != nil {
 		out.FrontMicros = first.arrived
 	}

@@ -51,7 +51,7 @@ type Store struct {
 	logger *slog.Logger
 	// disk, journal and files are nil without a directory.
 	disk                                *disk
-	journal                             *journal
+	journal, stays                      *journal
 	zonesFile, recordFile, policiesFile *file
 
 	spends spends
@@ -147,17 +147,20 @@ func (s *Store) load() error {
 	}
 	// The policies are written when they change next. The zones are written below.
 	s.policiesKept = s.policies.Load()
-	var departures, spent []string
+	var departures, spent, stays []string
 	if s.journal, departures, err = openJournal(s.disk, departuresPrefix, s.now); err != nil {
 		return err
 	}
 	if s.spends.journal, spent, err = openJournal(s.disk, spentPrefix, s.now); err != nil {
 		return err
 	}
+	if s.stays, stays, err = openJournal(s.disk, staysPrefix, s.now); err != nil {
+		return err
+	}
 	s.spends.take(spent)
 	departed := departed(departures)
 	s.takeRecord(had)
-	s.take(had, departed)
+	s.take(had, departed, stays)
 	if s.save(false) != nil {
 		// Another run of the server may have come after the file, which could not write either. So only
 		// visitors who were due less than an idle timeout ago get their places back.
@@ -165,7 +168,7 @@ func (s *Store) load() error {
 			m := &had.Zones[i].Memory
 			m.SeenAtMillis = max(m.SeenAtMillis, s.now().UnixMilli())
 		}
-		s.take(had, departed)
+		s.take(had, departed, stays)
 	}
 	return nil
 }
@@ -178,7 +181,7 @@ func (s *Store) Close() error {
 	if s.disk == nil {
 		return nil
 	}
-	return errors.Join(s.save(false), s.journal.close(), s.spends.journal.close(), s.disk.close())
+	return errors.Join(s.save(false), s.journal.close(), s.stays.close(), s.spends.journal.close(), s.disk.close())
 }
 
 // Ping always succeeds: the store is in this process.
@@ -227,9 +230,11 @@ func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answe
 
 // Leave implements store.Visitors.
 func (s *Store) Leave(_ context.Context, zoneID string, p line.Place) error {
-	a, err := s.transact(zoneID, func(q *zoneQueue, _ *transaction) line.Answer {
+	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer {
 		if q.forget(p) {
 			q.totals.Left++
+		} else {
+			q.endAdmission(t, p)
 		}
 		return line.Answer{Place: p}
 	})
@@ -246,17 +251,21 @@ func (s *Store) transact(zoneID string, do func(*zoneQueue, *transaction) line.A
 	if err != nil {
 		return line.Answer{}, err
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.ended {
-		return line.Answer{}, line.ErrZoneDeleted
-	}
-	now := s.now()
-	t := q.begin(now.UnixMicro(), s.clockSet(now))
-	a := do(q, t)
-	a.State = q.state(t)
-	a.Renew()
-	return a, nil
+	a, written, err := func() (a line.Answer, written <-chan struct{}, err error) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.ended {
+			return a, nil, line.ErrZoneDeleted
+		}
+		now := s.now()
+		t := q.begin(now.UnixMicro(), s.clockSet(now))
+		a = do(q, t)
+		a.State = q.state(t)
+		a.Renew()
+		return a, s.stays.enqueue(q.in.takeNotes()), nil
+	}()
+	s.stays.wait(written)
+	return a, err
 }
 
 // Recall implements store.Healer.
@@ -274,6 +283,7 @@ func (s *Store) Recall(_ context.Context, zoneID string, departed []line.Departu
 func (s *Store) Stats(_ context.Context, zoneID string) (st line.Stats, err error) {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
 		st.Totals, st.Waits, st.MostInSecond = q.totals, slices.Clone(q.waits), q.peak.Latest(t.now)
+		st.Stays = slices.Clone(q.in.stayed)
 		st.EstimateMillis = q.estimate(t, int64(q.line.len())-q.line.upTo(q.edge))
 		return none
 	})

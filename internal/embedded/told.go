@@ -10,15 +10,19 @@ import (
 func (q *zoneQueue) wait(t *transaction, r *record, p line.Place) line.Answer {
 	rank := q.line.rank(r.place())
 	a := line.Answer{Status: line.Waiting, Place: p, Position: rank + 1}
-	a.Place.ScoreMicros = 0
+	a.Place.ScoreMicros, a.Place.AdmittedAtMillis = 0, 0
 	switch {
 	case t.gathers:
 		a.Position, a.WaitMillis = 0, min(t.hold, window.MaxEstimateMillis)
 		a.PeriodMillis = q.rates.GatherPeriod(window.Jitter(p.ID[7], t.now))
 	case r.arrived <= q.edge:
-		opens := q.opens(t, q.shows.Expect(q.live.rank(r.place()), q.rates))
+		live := q.live.rank(r.place())
+		opens := q.opens(t, q.shows.Expect(live, q.rates))
 		a.WaitMillis = min(opens-t.now, window.MaxEstimateMillis)
 		a.PeriodMillis = q.rates.AppointmentPeriod(opens-t.now, q.shows)
+		if t.full && live < q.rates.Reach(1) {
+			a.PeriodMillis = min(a.PeriodMillis, window.FrontMillis)
+		}
 	default:
 		far := rank - q.line.upTo(q.edge)
 		a.WaitMillis = q.estimate(t, far)
@@ -49,7 +53,7 @@ func (q *zoneQueue) opens(t *transaction, ahead int64) int64 {
 	if q.rates.PerMinute == 0 {
 		return t.now + window.MaxEstimateMillis
 	}
-	return q.rates.Slot(ahead, func(ahead, span, limit int64) int64 {
+	opens := q.rates.Slot(ahead, func(ahead, span, limit int64) int64 {
 		if t.hold > 0 { // limit visitors enter at the opening, as many a span later, and so on
 			return t.now + min(t.hold+ahead/limit*(span+1), window.MaxEstimateMillis)
 		}
@@ -62,6 +66,10 @@ func (q *zoneQueue) opens(t *transaction, ahead int64) int64 {
 		return window.Opens(j, t.now, span, limit, q.phantoms, lost, logged,
 			func(i int64) int64 { return q.log.entries[from+i].atMillis })
 	})
+	if t.full && t.hold == 0 {
+		opens = max(opens, q.rates.Leaves(ahead, t.cap, t.now))
+	}
+	return opens
 }
 
 // actual returns where the visitor of a place stands. That differs from what the token says
@@ -80,6 +88,7 @@ func (q *zoneQueue) state(t *transaction) line.State {
 		Waiting: int64(q.line.len()), Released: q.line.upTo(q.edge), Live: int64(q.live.len()),
 		InWindow: t.inWindow, InMinute: t.inMinute, WindowLimit: q.rates.Limit,
 		EdgePassed: q.passed, EdgeLive: q.present,
+		Inside: t.inside, InsideLost: q.in.lost(), Full: t.full,
 		Epoch: q.epoch, LostAtMillis: max(0, q.heal.until-window.HealMillis),
 		SettlesAtMillis: t.settles, OpensAtMillis: t.opens,
 	}

@@ -17,9 +17,10 @@ type zoneQueue struct {
 	ended    bool
 	settings zone.Settings
 	// mode, rates and gate are those in force.
-	mode  zone.Mode
-	rates window.Rates
-	gate  event.Gate
+	mode zone.Mode
+	gate event.Gate
+	// base are the rates by the settings; rates are those of the transaction: slower while as many are inside as may be.
+	base, rates window.Rates
 
 	clock window.Clock
 	// clockSet is by how much the store's clock had been set forward, in microseconds.
@@ -47,6 +48,7 @@ type zoneQueue struct {
 	peak     window.Peak
 	phantoms window.Phantoms
 	heal     healing
+	in       inside
 	// doing is the transaction under way. It is part of the zone so that a poll allocates nothing.
 	doing transaction
 }
@@ -64,11 +66,17 @@ type transaction struct {
 	settles, opens int64
 	// gathers says that people gather, so that nobody is told a position.
 	gathers bool
+	// inside is how many are inside, cap for how many there is room. full: there is less than a window's worth of room.
+	// Who was inside until from or earlier is not, in milliseconds.
+	inside, cap, from int64
+	full              bool
 }
 
 func (q *zoneQueue) set(s zone.Settings) {
-	force := s.InForce()
-	q.settings, q.mode, q.rates, q.gate = s, force.Mode, window.RatesOf(force), s.Gate()
+	was, force := q.settings, s.InForce()
+	q.settings, q.mode, q.base, q.gate = s, force.Mode, window.RatesOf(force), s.Gate()
+	q.rates = q.base
+	q.setCap(was, q.clock.NowMicros/1000)
 }
 
 // look begins a transaction that only reads: it moves the clock on, but not the edge.
@@ -80,6 +88,7 @@ func (q *zoneQueue) look(rawMicros int64) *transaction {
 		t.settles, t.opens = q.gate.SettlesAtMillis, q.gate.OpensAtMillis
 		t.hold = t.opens - t.now
 	}
+	q.endStays(t)
 	q.refill(t)
 	return t
 }
@@ -113,15 +122,21 @@ func (q *zoneQueue) begin(rawMicros, set int64) *transaction {
 
 // tick moves the clock on, and returns the zone's time in milliseconds.
 func (q *zoneQueue) tick(rawMicros int64) int64 {
+	last := q.clock.NowMicros / 1000
 	q.clock = q.clock.Tick(rawMicros)
-	return q.clock.NowMicros / 1000
+	now := q.clock.NowMicros / 1000
+	if q.capped() && last > 0 && now-last > window.QuietMillis {
+		q.in.quietAt, q.in.quietUntil = last, now+window.QuietMillis
+	}
+	return now
 }
 
 // refill counts the admissions and the room. An admission leaves the window when it is
 // older than the window, not when it is just as old. So even a closed interval holds the limit.
 func (q *zoneQueue) refill(t *transaction) {
 	t.inWindow, t.inMinute = q.admittedSince(t.now-q.rates.WindowMillis), q.admittedSince(t.now-window.MinuteMillis)
-	if t.room = q.rates.Room(t.inWindow, t.inMinute); t.hold > 0 {
+	q.cap(t)
+	if t.room = min(q.rates.Room(t.inWindow, t.inMinute), t.cap); t.hold > 0 {
 		t.room = 0
 	}
 }
@@ -205,18 +220,17 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	q.totals.Admitted++
 	_, inSecond := q.since(t.now - window.SecondMillis)
 	q.peak = q.peak.See(t.now, inSecond)
-	bucket := window.WaitBucket(t.now - q.gate.WaitsSince(p.ArrivedAtMicros/1000, t.now))
-	q.waits = append(q.waits, make([]int64, max(0, bucket+1-len(q.waits)))...)
-	q.waits[bucket]++
+	q.waits = countWait(q.waits, t.now-q.gate.WaitsSince(p.ArrivedAtMicros/1000, t.now))
+	q.comes(t, line.Admission{ID: p.ID, AtMillis: t.now}, pass.expiresMillis)
 	t.inWindow++
 	t.inMinute++
-	t.room = q.rates.Room(t.inWindow, t.inMinute)
+	t.room = min(q.rates.Room(t.inWindow, t.inMinute), t.cap)
 	return q.admission(line.Admitted, p, pass)
 }
 
 // admission returns the answer to a visitor who is let in now, or was before.
 func (q *zoneQueue) admission(status line.Status, p line.Place, pass pass) line.Answer {
-	p.ScoreMicros = 0
+	p.ScoreMicros, p.AdmittedAtMillis = 0, 0
 	return line.Answer{
 		Status: status, Place: p,
 		AdmittedAtMillis: pass.atMillis, ExpiresAtMillis: pass.expiresMillis, AheadMillis: q.clock.AheadMillis(pass.atMillis),
@@ -245,7 +259,7 @@ func (q *zoneQueue) forget(p line.Place) bool {
 // known, or if the pass has expired.
 func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
 	pass := q.log.byID[p.ID]
-	if pass.expiresMillis <= t.now {
+	if pass.expiresMillis <= t.now || q.capped() && pass.atMillis <= q.settings.InsideState.RevokedUpToMillis {
 		return line.Answer{}, false
 	}
 	return q.admission(line.AdmittedBefore, p, pass), true
@@ -295,7 +309,7 @@ func (q *zoneQueue) straightIn(t *transaction) bool {
 		return false
 	}
 	if q.live.len() == 0 {
-		return min(q.rates.Limit+q.settings.Burst-t.inWindow, q.rates.PerMinute-t.inMinute) > 0
+		return min(q.rates.Limit+q.settings.Burst-t.inWindow, q.rates.PerMinute-t.inMinute, t.cap) > 0
 	}
 	return int64(q.live.len()) < q.roomInLine(t)
 }

@@ -26,6 +26,9 @@ type deleted struct {
 	Clock             window.Clock    `json:"clock"`
 	LastArrivalMicros int64           `json:"lastArrivalMicros"`
 	Phantoms          window.Phantoms `json:"phantoms"`
+	// Inside is how many were inside, and until when they may be, InsideAtMillis when that was; both on the zone's clock.
+	Inside         line.Step `json:"inside,omitzero"`
+	InsideAtMillis int64     `json:"insideAtMillis,omitempty"`
 	// Epoch is that of the deleted zone. The next zone of that name gets a greater one.
 	Epoch uint32 `json:"epoch,omitempty"`
 	// here says that this process deleted the zone. Then what servers remember must not
@@ -121,7 +124,9 @@ func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Set
 			q.mu.Lock()
 			q.tick(s.now().UnixMicro())
 			q.set(settings)
+			written := s.stays.enqueue(q.in.takeNotes())
 			q.mu.Unlock()
+			s.stays.wait(written)
 		} else {
 			q = s.made(settings)
 		}
@@ -148,14 +153,18 @@ func (s *Store) enforce(q *zoneQueue, record []zone.Change) {
 func (s *Store) made(settings zone.Settings) *zoneQueue {
 	now := s.now()
 	q := &zoneQueue{epoch: window.Epoch(now.UnixMicro()), clockSet: s.clockSet(now)}
-	q.set(settings)
 	if d, ok := s.deleted[settings.ZoneID]; ok {
 		q.epoch = max(q.epoch, d.Epoch+1)
 		q.clock = d.Clock.Tick(s.now().UnixMicro())
 		// No token of the deleted line has an arrival that is newer, so none looks like a loss.
 		q.last = max(d.LastArrivalMicros, q.clock.NowMicros)
 		q.phantoms = d.Phantoms
+		if d.Inside.Count > 0 {
+			q.in.lose(d.Inside)
+			q.in.lostAt = d.InsideAtMillis
+		}
 	}
+	q.set(settings)
 	return q
 }
 
@@ -180,8 +189,8 @@ func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Me
 
 func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 	q := &zoneQueue{edge: m.EdgeMicros}
-	q.set(settings)
 	now := q.tick(s.now().UnixMicro())
+	q.set(settings)
 	if m.SeenAtMillis == 0 {
 		q.epoch = window.Epoch(q.clock.NowMicros)
 		q.lose(now, now, m.LastArrivalMicros)
@@ -190,6 +199,7 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 		q.epoch = m.Epoch
 		q.lose(now, m.SeenAtMillis, m.LastArrivalMicros)
 	}
+	q.restoreInside(now, m)
 	q.heal.freeze = now + window.FreezeMillis
 	return q
 }
@@ -217,8 +227,11 @@ func (q *zoneQueue) remains(rawMicros int64) deleted {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ended = true
-	newest, minute := max(q.phantoms.AtMillis, q.log.newest()), q.tick(rawMicros)-window.MinuteMillis
+	now := q.tick(rawMicros)
+	newest, minute := max(q.phantoms.AtMillis, q.log.newest()), now-window.MinuteMillis
+	longest := max(q.settings.Session(), q.settings.PassTTL()).Milliseconds()
 	return deleted{
+		Inside: line.Step{EndsMillis: now + longest, Count: int64(len(q.in.ends)) + q.in.lost()}, InsideAtMillis: now,
 		ZoneID: q.settings.ZoneID, AtMillis: rawMicros / 1000, here: true,
 		Clock: q.clock, LastArrivalMicros: q.last, Epoch: q.epoch,
 		Phantoms: q.rates.Remains(q.settings.Burst, newest,

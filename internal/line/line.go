@@ -47,6 +47,8 @@ type Place struct {
 	// before the idle timeout has passed after that time. It is 0 if the visitor was admitted: then the place must
 	// not be put back.
 	DueMillis int64
+	// AdmittedAtMillis is when the visitor was admitted, 0 if it was not, as far as the token tells.
+	AdmittedAtMillis int64
 	// ScoreMicros is where a draw has placed the visitor in the line, in place of its arrival; 0 without a draw. No
 	// token and no answer carries it: the caller of a store computes it (event.Draw).
 	ScoreMicros int64
@@ -156,9 +158,9 @@ type Told struct {
 func (a *Answer) Renew() {
 	switch a.Status {
 	case Waiting:
-		a.Place.Epoch, a.Place.DueMillis = a.State.Epoch, a.State.NowMillis+a.PeriodMillis
+		a.Place.Epoch, a.Place.DueMillis, a.Place.AdmittedAtMillis = a.State.Epoch, a.State.NowMillis+a.PeriodMillis, 0
 	case Admitted, AdmittedBefore:
-		a.Place.Epoch, a.Place.DueMillis = a.State.Epoch, 0
+		a.Place.Epoch, a.Place.DueMillis, a.Place.AdmittedAtMillis = a.State.Epoch, 0, a.AdmittedAtMillis
 	default: // no place
 	}
 }
@@ -179,6 +181,11 @@ type State struct {
 	InWindow, InMinute, WindowLimit int64
 	// EdgePassed is how many visitors the edge reached lately. EdgeLive is how many of those were there.
 	EdgePassed, EdgeLive int64
+	// Inside is how many are inside, in a zone with a cap. InsideLost of them are phantoms: they may be inside, since the
+	// store has lost data. Full says that there is less than a window's worth of room inside, so that the pace is that of
+	// those who leave.
+	Inside, InsideLost int64
+	Full               bool
 	// Epoch tells the zone's data from other data under the same name: of a zone that was deleted, of another
 	// installation, or of a zone whose loss nobody remembers. It is the Unix second in which the data began.
 	Epoch uint32
@@ -211,6 +218,8 @@ type Stats struct {
 	// token. Visitors who were let straight in are included. The index is that of window.WaitBucket. The last count
 	// is not 0.
 	Waits []int64
+	// Stays counts the same way how long those have been inside who are no longer, unused admissions left out.
+	Stays []int64
 }
 
 // Memory is what a server remembers of a zone's line, for a store that lost it. The zero value is right for a zone that
@@ -225,6 +234,8 @@ type Memory struct {
 	EdgeMicros int64 `json:"edgeMicros"`
 	// LastArrivalMicros is the newest known arrival that was given out. It bounds which places may be put back.
 	LastArrivalMicros int64 `json:"lastArrivalMicros"`
+	// Inside is how many were inside until when.
+	Inside []Step `json:"-"`
 	// MadeBy is zone.ByConfig for a zone that the store, as far as is known, never had. It is empty for a zone that is
 	// put back, which is not recorded as a change.
 	MadeBy string `json:"-"`

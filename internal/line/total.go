@@ -14,6 +14,8 @@ type Totals struct {
 	Restored int64 `json:"restored"`
 	// Polls counts the polls that found a place: those answered Waiting or Admitted.
 	Polls int64 `json:"polls"`
+	// Unused counts admissions whose pass was not used while it was good, in a zone with a cap.
+	Unused int64 `json:"unused"`
 }
 
 // Total is one of the Totals.
@@ -64,6 +66,10 @@ var TotalTable = []Total{
 	{
 		Name: "polls", At: func(t *Totals) *int64 { return &t.Polls }, Words: "polls",
 		Help: "Polls that found a place: still waiting, or let in.",
+	},
+	{
+		Name: "unused", At: func(t *Totals) *int64 { return &t.Unused }, Words: "unused", Note: "let in, and never came", Metric: true,
+		Help: "Admissions whose pass was not used while it was good, in zones with a cap.",
 	},
 }
 

@@ -1,8 +1,6 @@
 package pass
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -25,13 +23,6 @@ var (
 	// ErrExpired: a genuine pass whose time is over.
 	ErrExpired = errors.New("pass: expired")
 )
-
-// idSpace is the name space of jti, made once at random.
-var idSpace = uuid.MustParse("bfc82b08-36e8-4fc5-a89d-9d6853a85e1f")
-
-// idVersion marks a UUID whose bits have a meaning of our own (RFC 9562,
-// section 5.8): here a SHA-256, since version 5 would be a SHA-1.
-const idVersion = 8
 
 // issuedEarlier is by how much iat lies before the admission: more than clocks differ by that are kept in time. PyJWT refuses
 // a pass whose iat is a second in its future.
@@ -107,15 +98,9 @@ func seconds(millis int64) *jwt.NumericDate {
 	return jwt.NewNumericDate(time.Unix(millis/1000, 0))
 }
 
-// jti names the admission: the same admission always has the same jti, and different ones have different ones. The
-// zone's length comes first, so that it is never in doubt where the zone's name ends.
+// jti names the admission: see line.Admission.JTI.
 func (g Grant) jti() uuid.UUID {
-	name := make([]byte, 0, 1+len(g.ZoneID)+len(g.ID)+8)
-	name = append(name, byte(len(g.ZoneID))) // at most 64
-	name = append(name, g.ZoneID...)
-	name = append(name, g.ID[:]...)
-	name = binary.BigEndian.AppendUint64(name, uint64(g.AdmittedAtMillis))
-	return uuid.NewHash(sha256.New(), idSpace, name, idVersion)
+	return line.Admission{ID: g.ID, AtMillis: g.AdmittedAtMillis}.JTI(g.ZoneID)
 }
 
 // Verify returns what a pass grants at the given time; the grant expires at a whole second. The caller compares

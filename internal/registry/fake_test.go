@@ -125,6 +125,12 @@ func (f *fakeStore) Leave(_ context.Context, zoneID string, _ line.Place) error 
 	return err
 }
 
+func (f *fakeStore) Tell(_ context.Context, zoneID string, _ line.Telling) (line.Heard, error) {
+	leave, err := f.enter("tell", zoneID)
+	defer leave()
+	return line.Heard{}, err
+}
+
 func (f *fakeStore) Stats(_ context.Context, zoneID string) (line.Stats, error) {
 	a, err := f.visit("Stats", zoneID)
 	return line.Stats{State: a.State}, err

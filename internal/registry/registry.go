@@ -175,6 +175,7 @@ func (r *Registry) Start(ctx context.Context) {
 		background.Every(sendEvery, r.sendAll),
 		background.Every(ProbeEvery, r.probeAll),
 		background.Every(estimateEvery, r.estimateAll),
+		background.Every(tellInsideEvery, r.tellAllInside),
 		background.Every(judgeEvery, r.judgeAll))
 }
 

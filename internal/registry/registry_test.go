@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -170,7 +171,7 @@ func TestLostZoneIsRestoredFromMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.wantCalls(t, map[string]int{name: 2, "RestoreZone": 1})
-			if f.memory["a"] != want {
+			if !reflect.DeepEqual(f.memory["a"], want) {
 				t.Errorf("restored with %+v, want %+v", f.memory["a"], want)
 			}
 			if !f.zones["a"].Equal(settings("a", 60)) {
@@ -430,7 +431,7 @@ func TestPutZone(t *testing.T) {
 		if created, err := r.PutZone(t.Context(), put, nil, ""); err != nil || !created {
 			t.Fatalf("PutZone = %v, %v", created, err)
 		}
-		if m := r.lookup("a").lost(); m != (line.Memory{}) {
+		if m := r.lookup("a").lost(); !reflect.DeepEqual(m, line.Memory{}) {
 			t.Errorf("memory = %+v", m)
 		}
 	})
@@ -602,6 +603,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_ = r.Leave(ctx, "a", line.Place{})
 		_, _ = r.Stats(ctx, "a")
 		r.estimate(ctx, r.lookup("a"), sampledEach(1))
+		r.tellCrowd(ctx, r.lookup("a"))
 		_, _ = r.Sweep(ctx, "a", "me", 0)
 		_, _ = r.Changes(ctx, "a")
 		_, _ = r.Poll(ctx, "b", line.Place{}) // lost

@@ -35,6 +35,7 @@ type Zone struct {
 	healing
 	estimates
 	outage outage
+	crowd  insiders
 }
 
 // healing is how a zone that the store has lost is put back.

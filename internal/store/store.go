@@ -46,7 +46,8 @@ type Visitors interface {
 	Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error)
 
 	// Leave gives a place up, for good: no later poll brings it back. It is no error if there is no such place, so it
-	// can be repeated. A visitor who was admitted stays admitted.
+	// can be repeated. A visitor who was admitted stays admitted; in a zone with
+	// a cap the admission is done instead (Insider.Tell).
 	Leave(ctx context.Context, zoneID string, p line.Place) error
 }
 
@@ -146,8 +147,21 @@ type Healer interface {
 	Recall(ctx context.Context, zoneID string, departed []line.Departure) error
 }
 
+// Insider counts those inside, in zones with a cap.
+type Insider interface {
+	// Tell takes in what a server knows of those inside (line.Telling), and says what else was done. An admission that
+	// stays for longer than the store knew stays so; one that ends is done for good, on all servers, and its pass is not
+	// given out again. It may have been lost: then it counts as one of the phantoms. A repeated call does the same, but
+	// a session may then last for longer by the time between. In a zone without a cap nothing is done.
+	Tell(ctx context.Context, zoneID string, t line.Telling) (line.Heard, error)
+}
+
+// TellBatch is how many Stays go to a store in one call; Tell makes several of more.
+const TellBatch = 512
+
 // Store is all that a store does.
 type Store interface {
+	Insider
 	Viewer
 	Drawer
 	Editor
@@ -184,6 +198,7 @@ const (
 	Draw
 	Sample
 	Spend
+	Tell
 )
 
 // Calls are the names of all calls, as metrics write them.
@@ -192,5 +207,5 @@ var Calls = [...]string{
 	PutZone: "put_zone", DeleteZone: "delete_zone", Changes: "changes", Sweep: "sweep",
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
-	Sample: "sample", Spend: "spend",
+	Sample: "sample", Spend: "spend", Tell: "tell",
 }

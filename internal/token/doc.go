@@ -5,13 +5,14 @@
 //
 // A token is 56 characters of base64url without padding, over 42 bytes:
 //
-//	byte   0       version, 1
+//	byte   0       version: 1, or 2 for a visitor who was admitted
 //	byte   1       key id: which secret signed it
 //	bytes  2..9    the visitor's id
 //	bytes 10..17   arrival, Unix microseconds, big-endian
 //	bytes 18..21   epoch of the zone's data, big-endian; not 0
 //	bytes 22..25   when the visitor was told to poll again, Unix seconds, rounded
-//	               down, big-endian; 0 once it is admitted
+//	               down, big-endian; in version 2 when it was admitted, in milliseconds
+//	               after the arrival, with a sign
 //	bytes 26..41   the first 128 bits of
 //	               HMAC-SHA256(token key, length of zone | zone | bytes 0..25)
 //

@@ -13,6 +13,8 @@ import (
 // Where the parts of a token lie: see doc.go.
 const (
 	version = 1
+	// inVersion is of the token of a visitor who was admitted.
+	inVersion = 2
 
 	versionAt = 0
 	keyIDAt   = 1
@@ -65,6 +67,10 @@ func claims(keyID byte, p line.Place) (raw [size]byte) {
 	binary.BigEndian.PutUint64(raw[arrivalAt:], uint64(p.ArrivedAtMicros))
 	binary.BigEndian.PutUint32(raw[epochAt:], p.Epoch)
 	binary.BigEndian.PutUint32(raw[dueAt:], uint32(min(max(0, p.DueMillis/1000), lastDue)))
+	if after := p.AdmittedAtMillis - p.ArrivedAtMicros/1000; p.AdmittedAtMillis > 0 && int64(int32(after)) == after {
+		raw[versionAt] = inVersion
+		binary.BigEndian.PutUint32(raw[dueAt:], uint32(int32(after)))
+	}
 	return raw
 }
 
@@ -100,17 +106,20 @@ func VisitorID(tok string) (id line.ID, ok bool) {
 // server with one of the secrets; the line may no longer have it.
 func (k *Keys) Verify(zoneID, tok string) (line.Place, error) {
 	raw, ok := decode(tok)
-	if !ok || raw[versionAt] != version {
+	if !ok || raw[versionAt] != version && raw[versionAt] != inVersion {
 		return line.Place{}, ErrInvalid
 	}
 	arrival := int64(binary.BigEndian.Uint64(raw[arrivalAt:]))
 	if arrival <= 0 || arrival >= endOfTime || !k.signed(zoneID, raw[:]) {
 		return line.Place{}, ErrInvalid
 	}
-	return line.Place{
-		ID: line.ID(raw[idAt:arrivalAt]), ArrivedAtMicros: arrival,
-		Epoch: binary.BigEndian.Uint32(raw[epochAt:]), DueMillis: int64(binary.BigEndian.Uint32(raw[dueAt:])) * 1000,
-	}, nil
+	p := line.Place{ID: line.ID(raw[idAt:arrivalAt]), ArrivedAtMicros: arrival, Epoch: binary.BigEndian.Uint32(raw[epochAt:])}
+	if due := binary.BigEndian.Uint32(raw[dueAt:]); raw[versionAt] == inVersion {
+		p.AdmittedAtMillis = arrival/1000 + int64(int32(due))
+	} else {
+		p.DueMillis = int64(due) * 1000
+	}
+	return p, nil
 }
 
 // signed reports whether the token's code was made with a secret of the token's key id.

@@ -109,7 +109,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"another zone", "OTHER_ZONE", good},
 		{"no zone", "", good},
 		{"zone with more behind", testZone + "\x00", good},
-		{"version 2", testZone, with(func(head []byte) { head[0] = 2 })},
+		{"version 3", testZone, with(func(head []byte) { head[0] = 3 })},
 		{"arrival 0", testZone, arrival(0)},
 		{"arrival before 1970", testZone, arrival(-1)},
 		{"arrival at 2^53", testZone, arrival(1 << 53)},

@@ -57,8 +57,11 @@ type Rates struct {
 	WindowMillis, Limit int64
 	// PerSecond is the most admissions in any 1,000 ms while there is a line, never more than Limit.
 	PerSecond int64
-	// Pace is how many a minute enter from a line: PerMinute, or less if PerSecond lets fewer through.
+	// Pace is how many a minute enter from a line: PerMinute, or less if PerSecond lets fewer through, or if fewer leave
+	// while as many are inside as may be.
 	Pace int64
+	// Flow is how many enter from a line in a window: Limit, or less where fewer leave.
+	Flow int64
 	// Target is how many live visitors are kept released: 2.5 windows' worth, at least 3. With fewer, a window runs
 	// dry when some do not come. With more, appointments reach further ahead than they can be kept.
 	Target int64
@@ -79,12 +82,14 @@ func RatesOf(s zone.Settings) Rates {
 		pace = min(pace, second*MinuteMillis/(SecondMillis+1))
 	}
 	return Rates{
-		PerMinute: s.PerMinute, WindowMillis: w, Limit: l, PerSecond: second, Pace: pace,
-		Target:          max(3, (5*l+1)/2),
+		PerMinute: s.PerMinute, WindowMillis: w, Limit: l, PerSecond: second, Pace: pace, Flow: l,
+		Target:          targetOf(l),
 		Trust:           max(32, l),
 		PeriodCapMillis: min(MaxPeriodMillis, s.IdleTimeoutSeconds*1000/3),
 	}
 }
+
+func targetOf(flow int64) int64 { return max(3, (5*flow+1)/2) }
 
 // Room is how many may enter now, given the admissions in the last window and
 // the last 60 s. It is negative after the limit was lowered or the zone was open.
@@ -100,7 +105,7 @@ func (r Rates) Reach(room int64) int64 {
 	if room <= 0 {
 		return 0
 	}
-	return room + r.Limit/10
+	return room + r.Flow/10
 }
 
 // Shows tell how many of the live released keep their appointments: of those whose turn came lately, Kept were there and

@@ -71,6 +71,7 @@ func TestRatesOf(t *testing.T) {
 	for name, tt := range tests {
 		s := zone.Defaults("z")
 		tt.edit(&s)
+		tt.want.Flow = tt.want.Limit
 		if got := RatesOf(s); got != tt.want {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, tt.want)
 		}

@@ -201,6 +201,41 @@ var Table = setting.Table[Settings]{
 			"share the sessions. Programs of all these hosts see the cookies. See [Several hosts](site.md#several-hosts)",
 	},
 	{
+		Name: "maxInside", At: func(s *Settings) any { return &s.MaxInside },
+		Default: int64(0), Least: 0, Most: MaxMaxInside, None: "no cap", Fault: Settings.capFault,
+		Label: "Most inside", Hint: "How many may be inside at a time. 0 sets no cap.",
+		Means: func(s Settings) string {
+			if s.MaxInside == 0 {
+				return "as many may be inside as were let in"
+			}
+			return "nobody enters while so many are inside"
+		},
+		Choose: "how many the service bears at a time: checkouts, carts, seats. Together with `perMinute`: a cap alone lets a full " +
+			"shop's worth in at once. Not with `onStoreFailure: admit`. See [inside.md](inside.md)",
+	},
+	{
+		Name: "insideBy", At: func(s *Settings) any { return (*string)(&s.InsideBy) },
+		Default: string(InsideBySession), Choices: []setting.Choice{
+			{Value: string(InsideBySession), Label: "sessions", Means: "as the gate tells of sessions"},
+			{Value: string(InsideByAdmission), Label: "admissions", Means: "each admission for sessionSeconds"},
+		},
+		Label: "Inside by", Hint: "Session: who was let in counts until the session ends. Admission: for sessionSeconds.",
+		Choose: "`session`: who was let in counts until the session at the gate ends, or until the pass expires unused; `admission`: each " +
+			"admission counts for `sessionSeconds` unless it is told to be done, where no gate tells of sessions",
+	},
+	{
+		Name: "donePaths", At: func(s *Settings) any { return &s.DonePaths },
+		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
+		Label: "Paths that end a visit", Hint: "Of the site, such as /checkout/thanks*: who asks for one is not inside any more.",
+		Choose: "paths of the site that end a visit, such as `/checkout/thanks*`: whoever asks for one gets it, and what belongs to it " +
+			"for a minute, and gives the slot back. A `*` is any text",
+	},
+	{
+		Name: "insideState", At: func(s *Settings) any { return &s.InsideState }, Of: "what was revoked", Own: true,
+		Default: InsideState{}, Say: Settings.sayInsideState,
+		Label: "Revoked", Hint: "The admissions that operators have revoked. The servers set it.",
+	},
+	{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.pathFault,
 		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback, /?wc-api=*. A * is any text.",

@@ -90,6 +90,8 @@ const (
 	MaxBypassLength = 200
 	// MaxInvitationLength is in bytes.
 	MaxInvitationLength = 64
+	// MaxMaxInside bounds the largest cap.
+	MaxMaxInside = 10_000_000
 	// MaxMaxWaiting bounds the largest line that can be asked for.
 	MaxMaxWaiting = 100_000_000
 )
@@ -143,6 +145,14 @@ type Settings struct {
 	SessionRenewal Renewal
 	// CookieDomain is the domain whose hosts share the gate's cookies; "" for none: each host has its own.
 	CookieDomain string
+	// MaxInside is how many may be inside at a time; 0 for any number.
+	MaxInside int64
+	// InsideBy says until when an admission is inside.
+	InsideBy InsideBy
+	// DonePaths are patterns of paths that end a visit; a * is any text.
+	DonePaths []string
+	// InsideState is what operators have revoked.
+	InsideState InsideState
 	// BypassPaths are patterns of paths, and of parameters behind a ?, that the gate never queues; a * is any text.
 	BypassPaths []string
 	// BypassCommon is on or off: on never queues what browsers and machines fetch without cookies.

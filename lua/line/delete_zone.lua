@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- delete_zone: remove a zone, and remember that it was removed rather than lost.
 --
--- KEYS[1..9]  see include/keys.lua
--- KEYS[10]    see include/record.lua
--- KEYS[11]    string  lease  see sweep.lua
+-- KEYS[1..11]  see include/keys.lua
+-- KEYS[12]     see include/record.lua
+-- KEYS[13]    string  lease  see sweep.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     how long to remember that it was deleted, ms
 -- ARGV[3]     how long to keep the record of its changes, ms
@@ -51,8 +51,17 @@ local left = {
   lost_limit = max(r.limit + z.burst, lost_window + logged_window),
   lost_per_minute = max(z.per_minute, lost_minute + logged_minute),
 }
-redis.call('UNLINK', ZONE, LINE, LIVE, DUE, LOG, DEPARTED, WAITS, MARKS, KEYS[11])
+redis.call('UNLINK', INSIDE, OVER, ZONE, LINE, LIVE, DUE, LOG, DEPARTED, WAITS, MARKS, KEYS[13])
 redis.call('HSET', ZONE, 'deleted', 1)
+-- Who is inside stays so. Nothing more is known of them than until when.
+local now = floor(z.now_micros / 1000)
+local ends, inside = now + max(z.session or 0, z.ttl), z.max_inside > 0 and z.inside + z.lost_inside or 0
+if inside > 0 then
+  set_crowd(z, '')
+  z.inside_lost_at = now
+  lose_inside(z, { { ends, inside } })
+  redis.call('HSET', ZONE, 'crowd', crowd_of(z))
+end
 for name, value in pairs(left) do
   redis.call('HSET', ZONE, name, string.format('%.0f', value))
 end

@@ -1,7 +1,7 @@
 #!lua
 -- poll: visitors of one zone poll, leave or join, in the order given.
 --
--- KEYS[1..9]  see include/keys.lua
+-- KEYS[1..11]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     what the zone's clock should show by the clock of the server that calls, in ms; 0 if it does not know
 -- ARGV[3..]   one string for each visitor: a letter, and what goes with it. All who join without
@@ -10,7 +10,7 @@
 --             p  poll:  the id (8 bytes); of the token the arrival (8), when it is due, in ms
 --                       (6), and the epoch (4); of a place that a draw has given, the score (8)
 --             then those who
---               l  leave: the id, and the arrival in the token
+--               l  leave: the id; of the token the arrival, and when it was admitted, in ms (6), or 0
 --               s  ask for the zone's totals: nothing
 --             and last those who
 --               j  join:  the id of each
@@ -59,8 +59,8 @@ local answers, moved = answer_all(z, r, t, ARGV, 3, first_other - 1)
 local n, wants_stats = #answers, false
 for i = first_other, first_join - 1 do
   if string.sub(ARGV[i], 1, 1) == 'l' then
-    local id, arrived = struct.unpack('>c8I8', ARGV[i], 2)
-    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(z, t, id, arrived)
+    local id, arrived, admitted = struct.unpack('>c8I8I6', ARGV[i], 2)
+    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(z, t, id, arrived, admitted)
     n = n + 4
   else
     local est = far_wait(z, r, t, t.waiting - t.released)

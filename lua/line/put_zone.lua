@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- put_zone: make a zone, change its settings, or put back one that was lost.
 --
--- KEYS[1..9]  see include/keys.lua
--- KEYS[10]    see include/record.lua
+-- KEYS[1..11]  see include/keys.lua
+-- KEYS[12]     see include/record.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     put: create or change; restore: only where there is none
 -- ARGV[3]     put: only if the settings are still these (JSON), '' for any
@@ -19,6 +19,10 @@
 -- ARGV[18..23]  when people gather, are settled and are let in, in ms; the least score of
 --             a draw, the first above all, and that of the draws before, in microseconds;
 --             0 for none
+-- ARGV[24..28]  most inside, 0 for no cap; how long a session lasts, ms; 1 if sessions count; up to when all
+--             admissions are revoked, and when phantoms were forgotten, ms
+-- ARGV[29]    admissions that are revoked: of each the id (8 bytes), and when (6)
+-- ARGV[30]    restore: how many were inside until when, "ends count " for each step, in ms
 --
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
 --          4 the zone's data is of a newer format
@@ -27,6 +31,7 @@
 --@include expiry
 --@include loss
 --@include record
+--@include cap
 
 local z, missing, left = load_zone(ZONE)
 if missing == NEWER then
@@ -45,6 +50,7 @@ if ARGV[3] ~= '' and before ~= ARGV[3] then
 end
 if created then
   z = { was = {}, peak = '' }
+  set_crowd(z, '')
   for i = 1, NUMBERS do
     z[FIELDS[i]] = 0
   end
@@ -52,6 +58,7 @@ end
 if missing == 2 then
   z = left
   tick(z, ARGV[1])
+  set_crowd(z, z.was[AT.crowd] or '')
   -- The line that was deleted with the zone stays deleted.
   z.last_micros = max(z.last_micros, z.now_micros)
   z.epoch = max(epoch_of(time(ARGV[1])), z.epoch + 1)
@@ -71,6 +78,7 @@ z.idle, z.ttl, z.max_waiting = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(AR
 z.max_per_second = tonumber(ARGV[17])
 z.gather_at, z.settles_at, z.opens_at = tonumber(ARGV[18]), tonumber(ARGV[19]), tonumber(ARGV[20])
 z.draw_from, z.draw_upto, z.draw_behind = tonumber(ARGV[21]), tonumber(ARGV[22]), tonumber(ARGV[23])
+set_cap(z, created)
 if created and ARGV[2] == 'restore' then
   local now = floor(z.now_micros / 1000)
   z.edge_micros = tonumber(ARGV[12])
@@ -83,6 +91,7 @@ if created and ARGV[2] == 'restore' then
     z.heal_any = 1
   end
   z.freeze = now + FREEZE
+  restore_inside(z, now, seen > 0)
 end
 save_zone(ZONE, z)
 -- By the digest, servers see whether they have read these settings before.

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- recall: take in departures that this store may have lost.
 --
--- KEYS[1..9]  see include/keys.lua
+-- KEYS[1..11]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2..]   five for each departure, at most 1,000 of them: the id (8 bytes), the
 --             arrival in decimal microseconds, the epoch, and when the visitor was
@@ -15,6 +15,7 @@
 --@include zone
 --@include expiry
 --@include begin
+--@include stay
 
 local z, missing = load_zone(ZONE)
 if not z then
@@ -37,6 +38,7 @@ for i = 2, #ARGV, 5 do
       redis.call('ZADD', LOG, log_score(at, expires - at), id)
       keep_log(z, t.now, expires - at, expires)
       z.has_log = 1
+      recall_stay(z, t, id, at, expires)
     end
   end
 end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- sample: look at some of those who wait, evenly spread over the line.
 --
--- KEYS[1..9]  see include/keys.lua
+-- KEYS[1..11]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     how many to look at, at most, 1..1000
 --
@@ -15,7 +15,7 @@
 --          the live stands; admitted
 --   seen   of each: where it stands, last poll, period
 --
--- O(log n) for each who is looked at. It changes nothing but the clock.
+-- O(log n) for each who is looked at. It changes nothing but the clock, and takes off stays that are over.
 
 --@include zone
 --@include begin
@@ -33,7 +33,7 @@ local function enters(z, r, t, ahead)
     local first = opens(z, r, t, from % r.limit)
     at = max(at, first + floor(from / r.limit) * again + floor(earlier * (SECOND + 1) / r.per_second))
   end
-  return at
+  return t.full and t.hold == 0 and max(at, leaves(r, ahead, t.cap, t.now)) or at
 end
 
 local z, missing = load_zone(ZONE)

@@ -2,8 +2,8 @@
 -- sweep: remove some of those who have been missed for longer than the idle
 -- timeout, and forget expired admissions.
 --
--- KEYS[1..9]  see include/keys.lua
--- KEYS[10]    string  lease  the server that sweeps this zone
+-- KEYS[1..11]  see include/keys.lua
+-- KEYS[12]    string  lease  the server that sweeps this zone
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     the server that asks
 -- ARGV[3]     how long it may keep the lease, ms
@@ -40,11 +40,11 @@ local z, missing = load_zone(ZONE)
 if not z then
   return { missing }
 end
-local owner = redis.call('GET', KEYS[10])
+local owner = redis.call('GET', KEYS[12])
 if owner and owner ~= ARGV[2] and ARGV[5] ~= '0' then
   return { 3 }
 end
-redis.call('SET', KEYS[10], ARGV[2], 'PX', ARGV[3])
+redis.call('SET', KEYS[12], ARGV[2], 'PX', ARGV[3])
 local t = { before = floor(z.now_micros / 1000), now = tick(z, ARGV[1]), waits = {} }
 local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
 check_keys(z, r, t.now, t.before)

@@ -23,6 +23,7 @@ func (m *model) lose(newest, alive int64) {
 		alive = min(alive, m.alive)
 	}
 	m.alive = alive
+	m.loseInside()
 	m.last = max(m.last, newest, m.clock.NowMicros)
 	if g := m.settings.Gate(); !g.Draws(m.now) {
 		m.last = g.Behind(m.last)
@@ -41,6 +42,7 @@ func (m *model) clone() *model {
 		c.waiting[i] = new(*v)
 	}
 	c.log, c.waits, c.gone = slices.Clone(m.log), slices.Clone(m.waits), slices.Clone(m.gone)
+	c.c.in, c.c.over, c.c.stayed, c.c.phantoms = slices.Clone(m.c.in), slices.Clone(m.c.over), slices.Clone(m.c.stayed), slices.Clone(m.c.phantoms)
 	return &c
 }
 

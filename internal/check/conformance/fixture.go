@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -120,6 +122,25 @@ func (w *fixture) leave(p line.Place) {
 	w.all("leave", func(s store.Store) error { return s.Leave(w.t.Context(), w.zoneID, p) })
 }
 
+// tell is what a server tells of those inside.
+func (w *fixture) tell(t line.Telling) line.Heard {
+	w.t.Helper()
+	inOrder := func(h line.Heard) line.Heard {
+		slices.SortFunc(h.Over, func(a, b line.Admission) int {
+			return cmp.Or(cmp.Compare(a.AtMillis, b.AtMillis), bytes.Compare(a.ID[:], b.ID[:]))
+		})
+		return h
+	}
+	w.model.begin(w.raw())
+	want := inOrder(w.model.tell(t))
+	want.State = w.model.state()
+	for _, h := range w.stores {
+		got, err := h.Store.Tell(w.t.Context(), w.zoneID, t)
+		w.same("tell", inOrder(got), want, err)
+	}
+	return want
+}
+
 // all has each store do something.
 func (w *fixture) all(what string, do func(store.Store) error) {
 	w.t.Helper()
@@ -209,6 +230,7 @@ func (w *fixture) put(s zone.Settings) {
 	}
 	if created {
 		w.model = fresh(s, w.raw())
+		w.model.changeCap(zone.Settings{})
 		if w.ended != nil {
 			w.model = anew(s, w.ended, w.raw())
 		}
@@ -261,8 +283,21 @@ func (w *fixture) changes() {
 func (w *fixture) memory() line.Memory {
 	return line.Memory{
 		Epoch: w.model.epoch, SeenAtMillis: w.model.now,
-		EdgeMicros: w.model.edge, LastArrivalMicros: w.model.last,
+		EdgeMicros: w.model.edge, LastArrivalMicros: w.model.last, Inside: w.stepsInside(),
 	}
+}
+
+// stepsInside is what a server remembers of those inside. Of whom it does not know until when, they may be for long.
+func (w *fixture) stepsInside() []line.Step {
+	steps, s := w.model.steps(), w.model.settings
+	rest := w.model.c.inside
+	for _, s := range steps {
+		rest -= s.Count
+	}
+	if rest > 0 {
+		steps = append(steps, line.Step{EndsMillis: w.model.now + 1000*max(s.SessionSeconds, s.PassTTLSeconds), Count: rest})
+	}
+	return steps
 }
 
 // recall has the stores take in who departed, as servers remember it.

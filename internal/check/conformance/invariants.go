@@ -24,6 +24,10 @@ type invariants struct {
 	rule       zone.Settings
 	phantoms   window.Phantoms
 
+	// inside are all admissions. Until unsureUntil nobody can tell how many there are inside, in true time.
+	inside      []admitted
+	unsureUntil int64
+
 	newest int64 // arrival
 	joined int64 // in total
 
@@ -70,6 +74,9 @@ func (w *invariants) changed() {
 	if s.PerMinute != w.rule.PerMinute || s.Mode != w.rule.Mode || s.WindowSeconds != w.rule.WindowSeconds || s.Burst != w.rule.Burst {
 		w.changedAt = w.now
 	}
+	if s.MaxInside > 0 && (w.rule.MaxInside == 0 || s.InsideBy != w.rule.InsideBy) {
+		w.unsure()
+	}
 	w.rule = s
 	for _, p := range w.w.people {
 		if w.willBeOvertaken(p.token) {
@@ -96,6 +103,7 @@ func (w *invariants) answered(p *person, a line.Answer) {
 		w.died("used", place(a.Place))
 		w.admitted = append(w.admitted, w.now)
 		w.neverOver()
+		w.entered(a)
 		if joined := w.w.model.totals.Joined; joined == w.joined || a.State.Live > 0 {
 			w.even()
 		}
@@ -204,7 +212,7 @@ func (w *invariants) swept() {
 // losing: with nothing remembered and its clock set back, a store cannot know
 // that places were newer than what it gives out now.
 func (w *invariants) losing(m line.Memory) {
-	w.forgotten, w.stood = w.forgotten || m == line.Memory{}, m.SeenAtMillis
+	w.forgotten, w.stood = w.forgotten || m.SeenAtMillis == 0, m.SeenAtMillis
 	if w.w.model.anyEpoch {
 		// Of two losses in a row, nobody remembers the first: who has not polled in
 		// between holds a token of an epoch that is not known any more.
@@ -221,6 +229,9 @@ func (w *invariants) losing(m line.Memory) {
 
 // lost: all data, just now.
 func (w *invariants) lost() {
+	if w.forgotten {
+		w.unsure()
+	}
 	w.epochs[w.w.model.epoch] = true
 	w.newest, w.joined = 0, 0
 	w.noticeLoss()
@@ -237,6 +248,7 @@ func (w *invariants) failedOver(restored bool) {
 		}
 	}
 	w.joined = w.w.model.totals.Joined
+	w.unsure()
 	for _, v := range w.w.model.waiting {
 		delete(w.dead, place(v.Place)) // swept or let in, and nobody remembers it
 	}
@@ -248,6 +260,7 @@ func (w *invariants) failedOver(restored bool) {
 func (w *invariants) anew() {
 	// With the clock set back to when earlier data began, which nobody remembers,
 	// nobody can tell these data from those.
+	w.unsure()
 	w.joined, w.forgotten = 0, w.epochs[w.w.model.epoch]
 	w.epochs[w.w.model.epoch] = true
 	for _, p := range w.w.people {

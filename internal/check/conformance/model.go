@@ -47,6 +47,7 @@ type model struct {
 	healed      bool
 	// failedOver: the store has begun to run on another node, and has not noticed yet.
 	failedOver bool
+	c          crowdInside
 }
 
 type visitor struct {
@@ -85,6 +86,11 @@ func anew(s zone.Settings, ended *model, rawMicros int64) *model {
 	m.clock = ended.clock
 	m.tick(rawMicros)
 	m.last, m.phantoms = max(ended.last, m.clock.NowMicros), ended.phantoms
+	if n := int64(len(ended.c.in)) + ended.lostInside(); ended.capped() && m.capped() && n > 0 {
+		m.phantom(ended.now+max(ended.settings.Session(), ended.settings.PassTTL()).Milliseconds(), n)
+		m.c.lostAt = ended.now
+	}
+	m.changeCap(zone.Settings{})
 	return m
 }
 
@@ -92,6 +98,7 @@ func anew(s zone.Settings, ended *model, rawMicros int64) *model {
 func restored(s zone.Settings, mem line.Memory, rawMicros int64) *model {
 	m := fresh(s, rawMicros)
 	m.tick(rawMicros)
+	m.changeCap(zone.Settings{})
 	m.edge = mem.EdgeMicros
 	if mem.SeenAtMillis == 0 {
 		m.lose(mem.LastArrivalMicros, m.now)
@@ -100,6 +107,7 @@ func restored(s zone.Settings, mem line.Memory, rawMicros int64) *model {
 		m.lose(mem.LastArrivalMicros, mem.SeenAtMillis)
 		m.epoch = mem.Epoch
 	}
+	m.restoreInside(mem)
 	m.freezeUntil = m.now + window.FreezeMillis
 	return m
 }
@@ -108,13 +116,15 @@ func (m *model) tick(rawMicros int64) {
 	m.before = m.now
 	m.clock = m.clock.Tick(rawMicros)
 	m.now = m.clock.NowMicros / 1000
+	m.quiet()
 }
 
 // change is an operator's.
 func (m *model) change(s zone.Settings, rawMicros int64) {
 	m.tick(rawMicros)
-	force := s.InForce()
+	was, force := m.settings, s.InForce()
 	m.settings, m.mode, m.rates = s, force.Mode, window.RatesOf(force)
+	m.changeCap(was)
 }
 
 // begin is what happens before every call of a visitor.
@@ -124,6 +134,7 @@ func (m *model) begin(rawMicros int64) {
 		m.failedOver = false
 		m.lose(m.last, m.before)
 	}
+	m.lookInside()
 	if m.gathers() {
 		return
 	}
@@ -206,7 +217,7 @@ func (m *model) join(drawn event.Drawn, id line.ID) line.Answer {
 func (m *model) straightIn() bool {
 	room := m.roomInLine()
 	if m.live() == 0 {
-		room = min(m.rates.Limit+m.settings.Burst-m.since(m.rates.WindowMillis), m.rates.PerMinute-m.since(window.MinuteMillis))
+		room = min(m.rates.Limit+m.settings.Burst-m.since(m.rates.WindowMillis), m.rates.PerMinute-m.since(window.MinuteMillis), m.c.room)
 	}
 	return !m.frozen() && m.released() == m.len() && m.live() < room
 }
@@ -223,6 +234,7 @@ func (m *model) poll(token line.Place) line.Answer {
 		if g := m.settings.Gate(); g.TookPart(token.ArrivedAtMicros) && !g.Scores(token.ScoreMicros) {
 			return line.Answer{Status: line.Undrawn}
 		}
+		m.counted()
 		v, restored, m.healed = &visitor{Place: token}, true, true
 		m.put(v)
 		m.totals.Restored++
@@ -294,6 +306,7 @@ func (m *model) recall(d line.Departure) {
 	e := admission{d.Place.ID, d.AdmittedAtMillis, d.ExpiresAtMillis}
 	known := slices.ContainsFunc(m.log, func(e admission) bool { return e.id == d.Place.ID && e.at >= d.AdmittedAtMillis })
 	if d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= m.now && e.expires > m.now && !known {
+		m.recallStay(line.Admission{ID: e.id, AtMillis: e.at}, e.expires)
 		m.log = append(m.log, e)
 		slices.SortStableFunc(m.log, func(a, b admission) int { return cmp.Compare(a.at, b.at) })
 	}
@@ -302,7 +315,7 @@ func (m *model) recall(d line.Departure) {
 func (m *model) wait(v *visitor, token line.Place) line.Answer {
 	ahead := m.count(func(o *visitor) bool { return before(o, v) })
 	a := line.Answer{Status: line.Waiting, Place: token, Position: ahead + 1}
-	a.Place.ScoreMicros = 0
+	a.Place.ScoreMicros, a.Place.AdmittedAtMillis = 0, 0
 	switch {
 	case m.gathers():
 		a.Position, a.WaitMillis = 0, min(m.hold(), window.MaxEstimateMillis)
@@ -311,6 +324,9 @@ func (m *model) wait(v *visitor, token line.Place) line.Answer {
 		in := m.opensIn(m.shows.Expect(m.count(func(o *visitor) bool { return o.live && before(o, v) }), m.rates))
 		a.WaitMillis = min(in, window.MaxEstimateMillis)
 		a.PeriodMillis = m.rates.AppointmentPeriod(in, m.shows)
+		if m.c.full && m.count(func(o *visitor) bool { return o.live && before(o, v) }) < m.rates.Reach(1) {
+			a.PeriodMillis = min(a.PeriodMillis, window.FrontMillis)
+		}
 	default:
 		a.WaitMillis = m.estimate(ahead - m.released())
 		a.PeriodMillis = m.rates.FarPeriod(ahead-m.released(), a.WaitMillis, m.now-token.ArrivedAtMicros/1000, window.Jitter(v.ID[7], m.now))
@@ -324,6 +340,7 @@ func (m *model) admit(token line.Place) line.Answer {
 	expires := m.now + m.settings.PassTTL().Milliseconds()
 	m.log = append(m.log, admission{token.ID, m.now, expires})
 	m.totals.Admitted++
+	m.comes(line.Admission{ID: token.ID, AtMillis: m.now}, expires)
 	_, inSecond := m.lostAndLogged(window.SecondMillis)
 	m.peak = m.peak.See(m.now, inSecond)
 	since := token.ArrivedAtMicros / 1000
@@ -331,7 +348,7 @@ func (m *model) admit(token line.Place) line.Answer {
 		since = max(since, opened)
 	}
 	bucket := window.WaitBucket(m.now - since)
-	token.ScoreMicros = 0
+	token.ScoreMicros, token.AdmittedAtMillis = 0, 0
 	m.waits = append(m.waits, make([]int64, max(0, bucket+1-len(m.waits)))...)
 	m.waits[bucket]++
 	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: expires, AheadMillis: m.clock.AheadMillis(m.now)}
@@ -339,7 +356,7 @@ func (m *model) admit(token line.Place) line.Answer {
 
 func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
 	for _, e := range slices.Backward(m.log) {
-		if e.id == token.ID && e.expires > m.now {
+		if e.id == token.ID && e.expires > m.now && (!m.capped() || e.at > m.settings.InsideState.RevokedUpToMillis) {
 			token.ScoreMicros = 0
 			return line.Answer{Status: line.AdmittedBefore, Place: token, AdmittedAtMillis: e.at, ExpiresAtMillis: e.expires, AheadMillis: m.clock.AheadMillis(e.at)}, true
 		}
@@ -350,6 +367,8 @@ func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
 func (m *model) leave(token line.Place) {
 	if m.forget(token) {
 		m.totals.Left++
+	} else {
+		m.leaveInside(token)
 	}
 }
 
@@ -400,7 +419,7 @@ func (m *model) room() int64 {
 	if m.hold() > 0 {
 		return 0
 	}
-	return m.rates.Room(m.since(m.rates.WindowMillis), m.since(window.MinuteMillis))
+	return min(m.rates.Room(m.since(m.rates.WindowMillis), m.since(window.MinuteMillis)), m.c.room)
 }
 
 // roomInLine is the room where there is a line: a second has a limit, too.

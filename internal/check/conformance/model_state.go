@@ -13,6 +13,7 @@ func (m *model) state() line.State {
 		Waiting: m.len(), Released: m.released(), Live: m.live(),
 		InWindow: m.since(m.rates.WindowMillis), InMinute: m.since(window.MinuteMillis), WindowLimit: m.rates.Limit,
 		EdgePassed: m.passed, EdgeLive: m.present,
+		Inside: m.c.inside, InsideLost: m.lostInside(), Full: m.c.full,
 		Epoch: m.epoch, LostAtMillis: max(0, m.healUntil-window.HealMillis),
 		SettlesAtMillis: m.held(m.settings.Gate().SettlesAtMillis), OpensAtMillis: m.held(m.settings.Gate().OpensAtMillis),
 	}
@@ -21,6 +22,7 @@ func (m *model) state() line.State {
 func (m *model) stats() line.Stats {
 	return line.Stats{
 		State: m.state(), Totals: m.totals, Waits: slices.Clone(m.waits),
+		Stays:          slices.Clone(m.c.stayed),
 		MostInSecond:   m.peak.Latest(m.now),
 		EstimateMillis: m.estimate(m.len() - m.released()),
 	}
@@ -71,5 +73,9 @@ func (m *model) opensIn(ahead int64) int64 {
 		at := func(i int64) int64 { return in[i].at }
 		return window.Opens(ahead-free, m.now, span, limit, m.phantoms, lost, logged, at)
 	}
-	return m.rates.Slot(ahead, opens) - m.now
+	at := m.rates.Slot(ahead, opens)
+	if m.c.full && m.hold() == 0 {
+		at = max(at, m.rates.Leaves(ahead, m.c.room, m.now))
+	}
+	return at - m.now
 }

@@ -40,6 +40,10 @@ func Property(t *testing.T, open ...Open) {
 			"a fail-over":              c.failOver,
 			"an event":                 c.event,
 			"steps that are due":       c.steps,
+			"a session goes on":        c.here,
+			"a session goes on ":       c.here,
+			"a session ends":           c.done,
+			"an operator revokes":      c.revoke,
 		})
 	})
 }
@@ -83,6 +87,9 @@ func drawSettings(t *rapid.T, s zone.Settings) zone.Settings {
 	s.MaxPerSecond = rapid.SampledFrom([]zone.PerSecond{zone.PerSecondAuto, zone.PerSecondAuto, zone.PerSecondNone, 1, 3}).Draw(t, "max per second")
 	s.IdleTimeoutSeconds = rapid.SampledFrom([]int64{60, 20, 5}).Draw(t, "idle timeout")
 	s.PassTTLSeconds = rapid.SampledFrom([]int64{300, 60, 10, 3601}).Draw(t, "pass ttl")
+	s.MaxInside = rapid.SampledFrom([]int64{0, 0, 0, 1, 3, 8}).Draw(t, "max inside")
+	s.InsideBy = rapid.SampledFrom([]zone.InsideBy{zone.InsideBySession, zone.InsideBySession, zone.InsideByAdmission}).Draw(t, "inside by")
+	s.SessionSeconds = rapid.SampledFrom([]int64{60, 90, 600}).Draw(t, "session")
 	s.MaxWaiting = rapid.SampledFrom([]int64{0, 0, 3, 15}).Draw(t, "max waiting")
 	return s
 }
@@ -90,7 +97,7 @@ func drawSettings(t *rapid.T, s zone.Settings) zone.Settings {
 func (c *crowd) change(t *rapid.T) {
 	s := c.model.settings
 	drawn := drawSettings(t, s)
-	switch rapid.SampledFrom([]string{"mode", "limit", "window", "all"}).Draw(t, "what") {
+	switch rapid.SampledFrom([]string{"mode", "limit", "window", "cap", "all"}).Draw(t, "what") {
 	case "mode":
 		s.Mode = modes.Draw(t, "mode")
 		s.SoldOut = zone.Texts{}
@@ -99,6 +106,8 @@ func (c *crowd) change(t *rapid.T) {
 		}
 	case "limit":
 		s.PerMinute = drawn.PerMinute
+	case "cap":
+		s.MaxInside = drawn.MaxInside
 	case "window":
 		s.WindowSeconds = drawn.WindowSeconds
 	default:
@@ -155,6 +164,11 @@ func (c *crowd) leave(t *rapid.T) {
 		c.invariants.died("left", place(v.Place))
 	}
 	c.fixture.leave(token)
+	for _, in := range c.invariants.inside {
+		if in.ID == token.ID && c.model.isOver(in.Admission) {
+			c.invariants.told(line.Stay{Admission: in.Admission}, line.StayOver)
+		}
+	}
 	for _, p := range c.people {
 		if p.id == token.ID {
 			p.waiting = false
@@ -205,7 +219,7 @@ func (c *crowd) lost(t *rapid.T) {
 	c.pass(second) // what begins anew is told apart by the second
 	c.invariants.losing(m)
 	c.lose(m)
-	if m != (line.Memory{}) {
+	if m.SeenAtMillis > 0 {
 		c.recall(c.departed...)
 	} else {
 		c.departed = nil

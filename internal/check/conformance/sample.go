@@ -15,9 +15,15 @@ func (m *model) sample(most int64) line.Sample {
 		FirstMillis: m.now + m.opensIn(0), Coming: m.shows.Coming(m.rates), FrontMicros: m.edge, Line: []line.Seen{},
 	}
 	all, of := m.shows.Share(m.live(), m.rates)
-	slot := func(ahead int64) int64 { return m.now + m.opensIn(ahead) }
-	s.SlotMillis = m.rates.Enters(all/of, slot)
-	s.SlotMillis += (m.rates.Enters(all/of+1, slot) - s.SlotMillis) * (all % of) / of
+	enters := func(ahead int64) int64 {
+		at := m.rates.Enters(ahead, func(ahead int64) int64 { return m.now + m.opensIn(ahead) })
+		if m.c.full && m.hold() == 0 {
+			at = max(at, m.rates.Leaves(ahead, m.c.room, m.now))
+		}
+		return at
+	}
+	s.SlotMillis = enters(all / of)
+	s.SlotMillis += (enters(all/of+1) - s.SlotMillis) * (all % of) / of
 	for v := range filter(m.waiting, func(v *visitor) bool { return v.live }) {
 		s.FrontMicros = v.StandsAtMicros()
 		break
@@ -37,6 +43,7 @@ func (m *model) sample(most int64) line.Sample {
 func (w *fixture) sample() {
 	w.t.Helper()
 	w.model.tick(w.raw())
+	w.model.lookInside()
 	want := w.model.sample(sampled)
 	for _, h := range w.stores {
 		got, err := h.Store.Sample(w.t.Context(), w.zoneID, sampled)

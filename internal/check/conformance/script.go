@@ -70,7 +70,7 @@ func (s *story) step(text string) {
 	told, want, _ := strings.Cut(text, ": ")
 	words := append(strings.Fields(told), "")
 	verb, first, rest := words[0], words[1], words[1:len(words)-1]
-	if s.event(verb, rest) {
+	if s.event(verb, rest) || s.inside(verb, rest, want) {
 		return
 	}
 	switch verb {

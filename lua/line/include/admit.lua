@@ -1,26 +1,22 @@
 -- admit: letting in, and knowing who was let in and when the next slot opens.
 --@include expiry
 --@include begin
+--@include stay
 
 -- Outcomes, as line.Status has them.
 local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL, UNDRAWN = 0, 1, 2, 3, 4, 5, 6
 
 -- good_pass: when a visitor was let in and when its pass expires, if that is good.
-local function good_pass(t, id)
+local function good_pass(z, t, id)
   local at, expires = admission(redis.call('ZSCORE', LOG, id))
-  if expires > t.now then
+  if expires > t.now and (z.max_inside == 0 or at > z.revoked_upto) then
     return at, expires
   end
 end
 
--- waited counts how long one who is let in has waited, as window.WaitBucket has
--- it: in units of 128 ms, eight buckets to an octave.
+-- waited counts how long one who is let in has waited.
 local function waited(t, millis)
-  local units, octave = floor(max(0, millis) / 128), 0
-  while units >= 16 do
-    units, octave = floor(units / 2), octave + 1
-  end
-  local b = min(8 * octave + units, 175)
+  local b = wait_bucket(millis)
   t.waits[b] = (t.waits[b] or 0) + 1
 end
 
@@ -36,7 +32,8 @@ local function admit(z, r, t, id, arrived, released)
   waited(t, t.now - (z.opens_at <= t.now and max(came, z.opens_at) or came))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
-  t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute)
+  enters_inside(z, t, id, t.now, t.now + z.ttl)
+  t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute, t.cap)
   return ADMITTED, t.now, t.now + z.ttl, 0
 end
 
@@ -72,6 +69,9 @@ local function opens(z, r, t, ahead)
   if r.per_second < r.limit then
     count_second(z, t)
     at = max(at, slot(z, t, ahead, SECOND, r.per_second, t.lost_second, t.logged_second))
+  end
+  if t.full and t.hold == 0 then
+    at = max(at, leaves(r, ahead, t.cap, t.now))
   end
   return at
 end

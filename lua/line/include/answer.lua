@@ -10,7 +10,7 @@
 local function answer(z, r, t, id, arrived, score, rank, due, epoch)
   local restored = 0
   if not rank then
-    local at, expires = good_pass(t, id)
+    local at, expires = good_pass(z, t, id)
     if at then
       return BEFORE, at, expires, 0
     end

@@ -4,6 +4,7 @@
 --@include edge
 --@include presence
 --@include gate
+--@include inside
 
 -- refill counts the admissions in the window and the minute. An admission that is exactly as
 -- old as the span still counts.
@@ -12,7 +13,10 @@ local function refill(z, r, t)
   t.lost_minute, t.logged_minute = since(z, t.now - MINUTE)
   t.in_window = t.lost_window + t.logged_window
   t.in_minute = t.lost_minute + t.logged_minute
-  t.room = t.hold > 0 and 0 or min(r.limit - t.in_window, r.per_minute - t.in_minute)
+  if z.max_inside > 0 then
+    cap(z, r, t)
+  end
+  t.room = t.hold > 0 and 0 or min(r.limit - t.in_window, r.per_minute - t.in_minute, t.cap)
 end
 
 -- count_second counts the admissions of the last second, once a call.
@@ -35,10 +39,14 @@ end
 -- of the call knows of this moment.
 local function look(z, r, override, expected)
   local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }
+  t.inside, t.cap = 0, DAY
   check_master(z, r, t.now, t.before)
   check_keys(z, r, t.now, t.before)
   check_step(z, r, t.now, tonumber(expected or 0))
   hold(z, t)
+  if z.max_inside > 0 then
+    end_stays(z, t)
+  end
   refill(z, r, t)
   t.waiting, t.live = redis.call('ZCARD', LINE), redis.call('ZCARD', LIVE)
   t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))

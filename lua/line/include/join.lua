@@ -8,7 +8,7 @@ local function straight_in(z, r, t)
     return false
   end
   if t.live == 0 then
-    return min(r.limit + z.burst - t.in_window, r.per_minute - t.in_minute) > 0
+    return min(r.limit + z.burst - t.in_window, r.per_minute - t.in_minute, t.cap) > 0
   end
   return t.live < room_in_line(z, r, t)
 end
@@ -52,7 +52,7 @@ local function join(z, r, t, score, ids, i, answers)
   local rank = redis.call('ZRANK', LINE, id)
   local at, expires
   if not rank then
-    at, expires = good_pass(t, id)
+    at, expires = good_pass(z, t, id)
   end
   if rank then
     local stands = tonumber(redis.call('ZSCORE', LINE, id))
@@ -67,11 +67,17 @@ local function join(z, r, t, score, ids, i, answers)
   end
 end
 
--- leave gives up the visitor's place, if it has one.
-local function leave(z, t, id, arrived)
+-- leave gives up the visitor's place, if it has one, or ends its latest admission. admitted is when
+-- that was, 0 if the token does not say it.
+local function leave(z, t, id, arrived, admitted)
   local rank = redis.call('ZRANK', LINE, id)
   if forget(z, t, id, arrived, rank and rank < t.released) then
     z.left = z.left + 1
+  elseif not rank and z.max_inside > 0 then
+    local at = max(admission(redis.call('ZSCORE', LOG, id)), admitted)
+    if at > 0 then
+      done(z, t, id, at, false)
+    end
   end
   return NOBODY, 0, 0, 0
 end

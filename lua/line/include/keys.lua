@@ -13,11 +13,12 @@
 --                         the line have a field, each in the bucket of its score
 --            No key has that name. So while Redis Cluster moves the zone's slot it answers
 --            every call with TRYAGAIN, and none finds half of the buckets.
---   KEYS[8]  hash  waits  how long the admitted had waited: bucket -> how many
+--   KEYS[8]  hash  waits  how long the admitted had waited: bucket -> how many; from 1,000 on, how long they stayed
 --   KEYS[9]  zset  marks  the arrival of every 512th who lined up, as member
 --                         and score; see position.lua
-local ZONE, LINE, LIVE, DUE, LOG, DEPARTED, SEEN, WAITS, MARKS =
-  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+--   KEYS[10], KEYS[11]  zsets  inside, over  see inside.lua
+local ZONE, LINE, LIVE, DUE, LOG, DEPARTED, SEEN, WAITS, MARKS, INSIDE, OVER =
+  KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 
 -- bucket_number is the number of the seen bucket of a score, a number or a decimal string: one of
 -- 16,384, the next every 16 microseconds. So those who join in one call share a few.

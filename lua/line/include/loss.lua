@@ -2,6 +2,7 @@
 --@include rates
 --@include keys
 --@include gate
+--@include inside
 
 -- newest_lost is an upper bound of the lost arrivals; newest is the newest one known. The bound is now, or more if
 -- the clock is behind what it was, as on another node, or if places behind a draw have arrivals in the future.
@@ -42,6 +43,10 @@ local function lose(z, r, now, alive, newest)
     alive = min(alive, z.alive)
   end
   z.alive = alive
+  if z.max_inside > 0 then
+    z.inside_lost_at = now
+    lose_inside(z, { { now + (z.by_session == 1 and z.ttl or z.session), z.lost_limit } })
+  end
   z.last_micros = newest_lost(z, now, newest)
   z.heal_upto = z.last_micros
   z.heal_until = now + HEAL

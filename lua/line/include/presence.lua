@@ -13,17 +13,25 @@ local function lose_key(z, r, now, before)
   if z.has_line > redis.call('EXISTS', LINE) then
     z.heal_after = 0
   end
+  if z.max_inside > 0 and z.inside > 0 and redis.call('EXISTS', INSIDE) == 0 then
+    lose_inside(z, { { now + z.session, z.inside } })
+    z.inside, z.inside_next = 0, 0
+  end
   if redis.call('EXISTS', LINE, LIVE, DUE) < 3 then
     redis.call('UNLINK', LIVE, DUE)
   end
   z.has_log, z.has_marks = redis.call('EXISTS', LOG), redis.call('EXISTS', MARKS)
   z.has_waits, z.has_departed = redis.call('EXISTS', WAITS), redis.call('EXISTS', DEPARTED)
+  z.has_over = redis.call('EXISTS', OVER)
 end
 
 -- check_keys notices that a key is gone that has to be there.
 local function check_keys(z, r, now, before)
   local want = z.has_line + 2 * z.has_live + z.has_log + z.has_marks + z.has_waits
-  if want > 0 and redis.call('EXISTS', LINE, LIVE, DUE, LOG, MARKS, WAITS) < want
+  if z.max_inside > 0 then
+    want = want + min(1, z.inside) + z.has_over
+  end
+  if want > 0 and redis.call('EXISTS', LINE, LIVE, DUE, LOG, MARKS, WAITS, INSIDE, OVER) < want
     or z.has_departed == 1 and now < z.heal_until and redis.call('EXISTS', DEPARTED) == 0 then
     lose_key(z, r, now, before)
   end

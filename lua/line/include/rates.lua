@@ -15,8 +15,7 @@ local STEPPED, SETTLED = 1000, 2000
 
 local floor, min, max = math.floor, math.min, math.max
 
--- rates_of: what the rule needs of the settings. Milliseconds. Of max_per_second, 0 is
--- auto and -1 none.
+-- rates_of: what the rule needs of the settings, in ms. Of max_per_second, 0 is auto and -1 none.
 local function rates_of(per_minute, window, idle, max_per_second)
   local limit = max(1, floor((per_minute * window + MINUTE - 1) / MINUTE))
   local second, pace = limit, per_minute
@@ -34,6 +33,7 @@ local function rates_of(per_minute, window, idle, max_per_second)
     limit = limit,
     per_second = min(limit, second),
     pace = pace,
+    flow = limit,
     target = max(3, floor((5 * limit + 1) / 2)),
     trust = max(32, limit),
     cap = min(60000, floor(idle / 3)),
@@ -50,7 +50,7 @@ local function reach(r, room)
   if room <= 0 then
     return 0
   end
-  return room + floor(r.limit / 10)
+  return room + floor(r.flow / 10)
 end
 
 -- estimate: the expected wait in milliseconds behind live and far visitors.

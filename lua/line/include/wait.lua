@@ -21,6 +21,9 @@ local function wait(z, r, t, id, arrived, score, rank, live_rank)
     local opens_in = opens(z, r, t, expect(z, r, live_rank)) - t.now
     est = min(opens_in, DAY)
     period = appointment_period(z, r, opens_in)
+    if t.full and live_rank < reach(r, 1) then
+      period = min(period, FRONT)
+    end
     redis.call('ZADD', DUE, t.now + period, id)
   else
     position = round_up(t, score, rank)

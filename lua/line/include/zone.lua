@@ -1,5 +1,6 @@
 -- zone: a zone's settings and state, in one hash: reading and writing them.
 --@include clock
+--@include crowd
 
 -- FORMAT is the format of a zone's keys, and zoneFormat in format.go. It is raised when older
 -- versions must not touch the keys any more. NEWER is the status of a
@@ -8,7 +9,7 @@ local FORMAT, NEWER = 1, 4
 
 -- TOTALS count what happened, as line.TotalTable has them, in its order.
 -- {{totals}}
-local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls' }
+local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls', 'unused' }
 -- {{end}}
 
 -- Settings, then state, then totals: integers, in milliseconds or counts, but the *_micros are
@@ -20,7 +21,7 @@ local FIELDS = {
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
   'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
   'set_micros', 'ahead_micros',
-  'gather_at', 'settles_at', 'opens_at', 'draw_from', 'draw_upto', 'draw_behind',
+  'gather_at', 'settles_at', 'opens_at', 'draw_from', 'draw_upto', 'draw_behind', 'max_inside',
   'has_line', 'has_live', 'has_log', 'has_marks', 'has_waits', 'has_departed', 'froze_at', 'swept_to', 'seen',
   'keep', 'keep_until',
 }
@@ -28,7 +29,7 @@ for _, total in ipairs(TOTALS) do
   FIELDS[#FIELDS + 1] = total
 end
 local NUMBERS = #FIELDS
-local WORDS, AT = { 'mode', 'run_id', 'deleted', 'format', 'peak' }, {}
+local WORDS, AT = { 'mode', 'run_id', 'deleted', 'format', 'peak', 'crowd' }, {}
 for i, word in ipairs(WORDS) do
   FIELDS[NUMBERS + i], AT[word] = word, NUMBERS + i
 end
@@ -50,6 +51,9 @@ local function load_zone(key)
   end
   z.mode, z.run_id = values[AT.mode], values[AT.run_id]
   z.peak = values[AT.peak] or ''
+  if z.max_inside > 0 then
+    set_crowd(z, values[AT.crowd] or '')
+  end
   if values[AT.deleted] then
     return nil, 2, z
   end
@@ -66,6 +70,7 @@ local function save_zone(key, z)
     end
   end
   local words = { run_id = z.run_id or '', format = tostring(FORMAT), peak = z.peak }
+  words.crowd = z.max_inside > 0 and crowd_of(z) or nil
   for _, word in ipairs(WORDS) do
     if words[word] and words[word] ~= (z.was[AT[word]] or '') then
       out[#out + 1], out[#out + 2] = word, words[word]
@@ -75,6 +80,9 @@ local function save_zone(key, z)
     redis.call(unpack(out))
   end
 end
+
+-- After a time without a call, and after a loss: as window.QuietMillis has it.
+local QUIET = 3000
 
 -- tick moves the zone's clock on to the store's time, as window.Clock does: never backwards, and
 -- a tenth slower while it is ahead.
@@ -90,6 +98,11 @@ local function tick(z, override)
   elseif z.now_micros > at(before) then
     z.set_micros, z.ahead_micros = z.now_micros, z.now_micros - before
   end
+  local last = math.floor(z.now_micros / 1000)
   z.raw_micros, z.now_micros = raw, math.max(z.now_micros, at(raw))
-  return math.floor(z.now_micros / 1000)
+  local now = math.floor(z.now_micros / 1000)
+  if z.max_inside > 0 and last > 0 and now - last > QUIET then -- servers ask once a second: the store was away
+    z.quiet_at, z.quiet_until = last, now + QUIET
+  end
+  return now
 end

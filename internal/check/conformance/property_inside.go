@@ -1,0 +1,119 @@
+package conformance
+
+import (
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// admitted is an admission that was given out, and until when it is inside as the stores were told, in true time.
+type admitted struct {
+	line.Admission
+	until int64 // microseconds
+}
+
+// anyAdmission is one that was given out, or sometimes one that never was.
+func (c *crowd) anyAdmission(t *rapid.T) line.Admission {
+	if len(c.invariants.inside) == 0 {
+		t.Skip("nobody was let in yet")
+	}
+	a := c.invariants.inside[rapid.IntRange(0, len(c.invariants.inside)-1).Draw(t, "admission")].Admission
+	if rapid.IntRange(0, 9).Draw(t, "made up at 0") == 0 {
+		a.AtMillis--
+	}
+	return a
+}
+
+// here: a server tells that the sessions of some go on, who may have been anywhere.
+func (c *crowd) here(t *rapid.T) {
+	var told line.Telling
+	for range rapid.IntRange(1, 4).Draw(t, "sessions") {
+		left := rapid.Int64Range(1, c.model.settings.SessionSeconds*1000).Draw(t, "left")
+		told.Stays = append(told.Stays, line.Stay{Admission: c.anyAdmission(t), LeftMillis: left})
+	}
+	told.WantSteps = rapid.Bool().Draw(t, "steps")
+	if rapid.Bool().Draw(t, "lost") {
+		told.LostAtMillis, told.Lost = max(0, c.model.healUntil-600_000), c.stepsInside()
+	}
+	heard := c.tell(told)
+	for i, s := range told.Stays {
+		c.invariants.told(s, heard.Statuses[i])
+	}
+}
+
+// done: a server tells that some are done; one of them may only be named.
+func (c *crowd) done(t *rapid.T) {
+	var told line.Telling
+	for range rapid.IntRange(1, 3).Draw(t, "admissions") {
+		told.Stays = append(told.Stays, line.Stay{Admission: c.anyAdmission(t), Named: rapid.Bool().Draw(t, "named")})
+	}
+	told.SinceMillis = c.model.now - rapid.Int64Range(0, 60_000).Draw(t, "since")
+	heard := c.tell(told)
+	for i, s := range told.Stays {
+		c.invariants.told(s, heard.Statuses[i])
+	}
+}
+
+// revoke: an operator revokes one admission, or all; or says that nobody is inside but those who are known.
+func (c *crowd) revoke(t *rapid.T) {
+	s := c.model.settings
+	i := s.InsideState
+	switch rapid.SampledFrom([]string{"one", "all", "reset"}).Draw(t, "what") {
+	case "one":
+		a := c.anyAdmission(t)
+		i = i.Revoke(uuid.UUID(a.JTI(c.zoneID)).String())
+		c.invariants.told(line.Stay{Admission: a}, line.StayOver)
+	case "all":
+		i.RevokedUpToMillis = c.model.now + second.Milliseconds()
+		c.invariants.inside = nil
+	default:
+		i.ResetAtMillis = c.model.now
+		c.invariants.unsure()
+	}
+	s.InsideState = i
+	c.put(s)
+	c.invariants.changed()
+}
+
+// entered: an admission is inside for the life of its pass, or for a session.
+func (w *invariants) entered(a line.Answer) {
+	s := w.rule
+	length := s.PassTTL()
+	if s.InsideBy == zone.InsideByAdmission {
+		length = s.Session()
+	}
+	w.inside = append(w.inside, admitted{line.Admission{ID: a.Place.ID, AtMillis: a.AdmittedAtMillis}, w.now + length.Microseconds()})
+	if s.MaxInside == 0 || s.Mode == zone.ModeOpen || w.now < w.unsureUntil {
+		return
+	}
+	n := int64(0)
+	for _, in := range w.inside {
+		if in.until > w.now {
+			n++
+		}
+	}
+	if n > s.MaxInside {
+		w.w.t.Fatalf("%d are inside, at most %d", n, s.MaxInside)
+	}
+}
+
+// told: the stores were told of an admission.
+func (w *invariants) told(s line.Stay, status line.StayStatus) {
+	for i := range w.inside {
+		in := &w.inside[i]
+		switch {
+		case in.Admission != s.Admission:
+		case status == line.StayOver:
+			in.until = 0
+		case status == line.StayInside && s.LeftMillis > 0 && !s.Named && w.rule.MaxInside > 0 && w.rule.InsideBy == zone.InsideBySession:
+			in.until = max(in.until, w.now+s.LeftMillis*1000)
+		}
+	}
+}
+
+// unsure: what the stores knew of those inside may be lost, and no server remembers it.
+func (w *invariants) unsure() {
+	w.unsureUntil = w.now + (10 * minute).Microseconds() // the longest session
+}

@@ -1,0 +1,44 @@
+package conformance
+
+import (
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// inside does a step of a script about those inside, if it is one.
+func (s *story) inside(verb string, words []string, want string) bool {
+	s.t.Helper()
+	switch verb {
+	case "here", "done", "named":
+		a := s.admissions[visitorID(words[0])]
+		one := line.Stay{Admission: line.Admission{ID: visitorID(words[0]), AtMillis: a.AdmittedAtMillis}, Named: verb == "named"}
+		if verb == "here" {
+			one.LeftMillis = s.duration(words[1]).Milliseconds()
+		}
+		heard := s.tell(line.Telling{Stays: []line.Stay{one}, WantSteps: true})
+		s.equal(verb+" "+words[0], strconv.Itoa(int(heard.Statuses[0])), want)
+	case "asked": // once a second
+		for end := s.clock.Now().Add(s.duration(words[0])); s.clock.Now().Before(end); {
+			s.after(min(second, end.Sub(s.clock.Now())))
+			s.stats()
+		}
+	case "revoke":
+		s.zone(func(z *zone.Settings) {
+			if words[0] == "all" {
+				z.InsideState.RevokedUpToMillis = s.model.now + second.Milliseconds()
+				return
+			}
+			a := line.Admission{ID: visitorID(words[0]), AtMillis: s.admissions[visitorID(words[0])].AdmittedAtMillis}
+			z.InsideState = z.InsideState.Revoke(uuid.UUID(a.JTI(s.zoneID)).String())
+		})
+	case "reset":
+		s.zone(func(z *zone.Settings) { z.InsideState.ResetAtMillis = s.model.now })
+	default:
+		return false
+	}
+	return true
+}

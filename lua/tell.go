@@ -1,0 +1,131 @@
+package lua
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// admissionSize is the size of an admission in the scripts: id, and when it was given.
+const admissionSize = 14
+
+func appendAdmission(b []byte, a line.Admission) []byte {
+	b = binary.BigEndian.AppendUint64(append(b, a.ID[:]...), uint64(a.AtMillis)<<16)
+	return b[:len(b)-2]
+}
+
+func readAdmission(text string) (a line.Admission) {
+	copy(a.ID[:], text)
+	a.AtMillis = int64(binary.BigEndian.Uint64([]byte(text[6:admissionSize])) & (1<<48 - 1))
+	return a
+}
+
+// revokedOf are a zone's revoked admissions as put_zone.lua takes them.
+func revokedOf(z zone.Settings) []byte {
+	b := make([]byte, 0, admissionSize*len(z.InsideState.Revoked))
+	for _, text := range z.InsideState.Revoked {
+		if jti, err := uuid.Parse(text); err == nil {
+			if a, ok := line.AdmissionOf(z.ZoneID, jti); ok {
+				b = appendAdmission(b, a)
+			}
+		}
+	}
+	return b
+}
+
+// stepsOf are steps as the scripts take them.
+func stepsOf(steps []line.Step) string {
+	var b strings.Builder
+	for _, s := range steps {
+		fmt.Fprintf(&b, "%d %d ", s.EndsMillis, s.Count)
+	}
+	return b.String()
+}
+
+// Tell implements store.Insider.
+func (s *Store) Tell(ctx context.Context, zoneID string, t line.Telling) (heard line.Heard, err error) {
+	heard.NextMillis = t.SinceMillis
+	chunks := slices.Collect(slices.Chunk(t.Stays, store.TellBatch))
+	for i := range max(1, len(chunks)) {
+		var stays []line.Stay
+		if len(chunks) > 0 {
+			stays = chunks[i]
+		}
+		if err := s.tell(ctx, zoneID, t, stays, &heard); err != nil {
+			return line.Heard{}, err
+		}
+		t.WantSteps, t.Lost, t.LostAtMillis, t.SinceMillis = false, nil, 0, heard.NextMillis
+	}
+	return heard, nil
+}
+
+// tell makes one call.
+func (s *Store) tell(ctx context.Context, zoneID string, t line.Telling, stays []line.Stay, heard *line.Heard) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	text := make([]byte, 0, 21*len(stays))
+	for _, one := range stays {
+		what := "h"
+		switch {
+		case one.Named:
+			what = "n"
+		case one.LeftMillis <= 0:
+			what = "d"
+		}
+		text = appendAdmission(append(text, what...), one.Admission)
+		text = binary.BigEndian.AppendUint64(text, uint64(max(0, one.LeftMillis))<<16)
+		text = text[:len(text)-2]
+	}
+	reply, err := s.run(ctx, tellScript, s.keys(zoneID), s.clock(), t.SinceMillis, t.WantSteps, t.LostAtMillis, stepsOf(t.Lost), text)
+	if err != nil {
+		return err
+	}
+	list, ok := reply.([]any)
+	if !ok || len(list) == 0 {
+		return fmt.Errorf("lua: tell: reply is %T", reply)
+	}
+	if err := zoneError(list[0]); err != nil {
+		return err
+	}
+	const overPart = 3
+	if len(list) <= overPart {
+		return fmt.Errorf("lua: tell: the reply has %d parts", len(list))
+	}
+	over, ok := list[overPart].(string)
+	if !ok || len(over)%admissionSize != 0 {
+		return fmt.Errorf("lua: tell: what is over is %T", list[overPart])
+	}
+	var state, statuses, next, steps []int64
+	if err := readParts(slices.Delete(list, overPart, overPart+1), &state, &statuses, &next, &steps); err != nil {
+		return err
+	}
+	if heard.State, _, err = readState(state); err != nil {
+		return err
+	}
+	if len(statuses) != len(stays) && len(statuses) > 0 || len(next) != 1 {
+		return fmt.Errorf("lua: tell: %d statuses of %d", len(statuses), len(stays))
+	}
+	for i := range stays {
+		status := line.StayInside // without a cap
+		if len(statuses) > 0 {
+			status = line.StayStatus(statuses[i])
+		}
+		heard.Statuses = append(heard.Statuses, status)
+	}
+	for ; over != ""; over = over[admissionSize:] {
+		heard.Over = append(heard.Over, readAdmission(over))
+	}
+	heard.NextMillis = next[0]
+	for all := (reader{left: steps}); all.more(); {
+		heard.Steps = append(heard.Steps, line.Step{EndsMillis: all.next(), Count: all.next()})
+	}
+	return nil
+}
