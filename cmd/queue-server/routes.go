@@ -188,6 +188,7 @@ func (r rooms) gateway() http.Handler {
 func (r rooms) siteGate() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
+	e.POST("/site/:zoneId/done", r.site.Done, r.requireSharedSecret)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
 		e.Match(reading, path, r.site.Ask, r.requireSharedSecret)
 		e.RouteNotFound(path, r.site.Ask, r.requireSharedSecret)

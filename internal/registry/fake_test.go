@@ -34,6 +34,9 @@ type fakeStore struct {
 	partial  bool                    // Zones returns what it has, and an error
 	neverAll bool                    // RestoreZone and PutZone report success and do nothing
 	refuses  error                   // what PutZone says instead of changing anything
+	stays    []line.Stay             // as handed to Tell last, and how many were lost
+	lost     int64
+	heard    line.State // what Tell answers
 }
 
 func newFakeStore(zones ...zone.Settings) *fakeStore {
@@ -125,10 +128,14 @@ func (f *fakeStore) Leave(_ context.Context, zoneID string, _ line.Place) error 
 	return err
 }
 
-func (f *fakeStore) Tell(_ context.Context, zoneID string, _ line.Telling) (line.Heard, error) {
+func (f *fakeStore) Tell(_ context.Context, zoneID string, t line.Telling) (line.Heard, error) {
 	leave, err := f.enter("tell", zoneID)
 	defer leave()
-	return line.Heard{}, err
+	f.stays, f.lost = t.Stays, 0
+	for _, step := range t.Lost {
+		f.lost += step.Count
+	}
+	return line.Heard{State: f.heard, Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays))}, err
 }
 
 func (f *fakeStore) Stats(_ context.Context, zoneID string) (line.Stats, error) {

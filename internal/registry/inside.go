@@ -298,3 +298,14 @@ func (c *insiders) remembered(z *Zone) []line.Step {
 	}
 	return steps
 }
+
+// lost returns what a store that lost the zone needs to know: of the line, and of those inside.
+func (z *Zone) lost() line.Memory {
+	m := z.memory.lost()
+	if m.SeenAtMillis > 0 && z.settings.Load().MaxInside > 0 {
+		z.crowd.mu.Lock()
+		defer z.crowd.mu.Unlock()
+		m.Inside = z.crowd.remembered(z)
+	}
+	return m
+}

@@ -18,12 +18,13 @@ var proxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
 	h := site.New(site.Dependencies{
-		Room: r.wait, Zones: r, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock,
+		Room: r.wait, Zones: r, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock, Crowd: r.crowd,
 		Proxies: proxies,
 	})
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)
 	e.IPExtractor = address.Finder(proxies)
+	e.POST("/site/:zoneId/done", h.Done)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
 		e.Match([]string{http.MethodGet, http.MethodHead}, path, h.Ask)
 		e.RouteNotFound(path, h.Ask)

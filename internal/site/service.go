@@ -83,6 +83,8 @@ type Dependencies struct {
 	// Spends makes each pass good for one session, on all servers.
 	Spends store.Spender
 	Meter  Meter
+	// Crowd counts those inside.
+	Crowd Crowd
 	// RoomURL is where visitors reach the public listener: https://queue.shop.example. It is empty
 	// if the gateway sends /wait/ and /traffic/ of the site itself to that listener.
 	RoomURL string
@@ -138,6 +140,9 @@ const within = 400 * time.Millisecond
 func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
 	now := s.Now()
 	h := find(s.Keys, zoneID, q.header, now)
+	if h.inside {
+		h = s.stays(zoneID, q, h)
+	}
 	shown := ""
 	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
 		shown = q.takeOut(page.PassParameter)
@@ -235,7 +240,7 @@ func (s *Service) renew(ctx context.Context, zoneID string, q *request, h held, 
 	left := h.session.Begun.Add(maxSession).Sub(now)
 	switch {
 	case err != nil, bypasses(settings, q): // caches may keep what is never queued, and must not keep a session with it
-	case h.session.HalfOver(now) && settings.SessionRenewal == zone.RenewalUse && left >= time.Second:
+	case h.session.HalfOver(now) && settings.SessionRenewal == zone.RenewalUse && left >= time.Second && !s.Crowd.Over(zoneID, h.session.Admission):
 		renewed := h.session
 		renewed.Issued, renewed.Length = now, min(settings.Session(), left.Truncate(time.Second))
 		return verdict{outcome: outRenewed, keep: s.session(settings, renewed, q.header.Get(SessionHeader) != ""), origin: named(settings, q)}
@@ -257,13 +262,14 @@ func (s *Service) session(settings zone.Settings, is token.Session, app bool) ke
 // begin lets a visitor in with a new session for an admission.
 func (s *Service) begin(outcome string, settings zone.Settings, g pass.Grant, app bool, now time.Time) verdict {
 	begun := token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: settings.Session()}
+	s.Crowd.Here(settings.ZoneID, g.Admission, now.Add(begun.Length))
 	return verdict{outcome: outcome, keep: s.session(settings, begun, app)}
 }
 
-// grant returns what a pass grants, and whether it is a good pass of the zone.
-func (s *Service) grant(zoneID, shown string, now time.Time) (pass.Grant, bool) {
+// grant returns what a pass grants, and whether it is a good pass of the zone that may begin a session.
+func (s *Service) grant(settings zone.Settings, shown string, now time.Time) (pass.Grant, bool) {
 	g, err := s.Passes.Verify(shown, now)
-	return g, err == nil && g.ZoneID == zoneID
+	return g, err == nil && g.ZoneID == settings.ZoneID && s.fresh(settings, g.Admission, time.UnixMilli(g.ExpiresAtMillis), now)
 }
 
 // clocksApart is how much longer a pass is remembered than it is good: our clock may be behind the store's.
@@ -312,7 +318,7 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 	if by == "" && q.ingress { // it leads nobody back with a key
 		by = newKey()
 	}
-	g, good := s.grant(settings.ZoneID, shown, now)
+	g, good := s.grant(settings, shown, now)
 	switch {
 	case good && by == "" && again:
 		q.uri = page.WithPass(q.uri, shown)
@@ -353,7 +359,7 @@ func (s *Service) app(ctx context.Context, settings zone.Settings, q *request, n
 	if shown == "" {
 		return verdict{}, false
 	}
-	g, ok := s.grant(settings.ZoneID, shown, now)
+	g, ok := s.grant(settings, shown, now)
 	if !ok {
 		return verdict{}, false
 	}
@@ -421,7 +427,7 @@ func (s *Service) join(ctx context.Context, settings zone.Settings, n wait.Newco
 		}
 		return verdict{}, false
 	}
-	g, ok := s.grant(settings.ZoneID, a.Pass, now)
+	g, ok := s.grant(settings, a.Pass, now)
 	return s.begin(outAdmitted, settings, g, false, now), ok
 }
 

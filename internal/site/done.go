@@ -1,0 +1,115 @@
+package site
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Crowd counts those inside, in zones with a cap. *registry.Registry does.
+type Crowd interface {
+	// Here takes in that a session asks that lasts until then. over says that it is to be refused, donePaths which paths of
+	// the zone end a visit.
+	Here(zoneID string, admission [16]byte, until time.Time) (over bool, donePaths []string)
+	// Over reports whether an admission is done or revoked.
+	Over(zoneID string, admission [16]byte) bool
+	// Done ends an admission. known is false if it was only named and is not inside.
+	Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (known bool, err error)
+	// End is Done in the background, for one that was not only named.
+	End(zoneID string, admission [16]byte)
+}
+
+// toldWithin is how much longer a pass must be good to begin a session in a zone with a cap: until the store was told of it.
+const toldWithin = 2 * time.Second
+
+// stays has a session count as inside. It returns h without the session if that is done or revoked.
+func (s *Service) stays(zoneID string, q *request, h held) held {
+	over, donePaths := s.Crowd.Here(zoneID, h.session.Admission, h.session.Issued.Add(h.session.Length))
+	if over {
+		h.inside, h.session = false, token.Session{}
+	} else if len(donePaths) > 0 && anyPath(donePaths, q.uri) {
+		s.Crowd.End(zoneID, h.session.Admission)
+	}
+	return h
+}
+
+// anyPath reports whether one of the patterns matches the path of a URI.
+func anyPath(patterns []string, uri string) bool {
+	path, ok := plainPath(uri)
+	return ok && slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, path) })
+}
+
+// fresh reports whether a pass that is good until then may begin a session.
+func (s *Service) fresh(settings zone.Settings, admission [16]byte, expires, now time.Time) bool {
+	return settings.MaxInside == 0 || !s.Crowd.Over(settings.ZoneID, admission) && now.Add(toldWithin).Before(expires)
+}
+
+// Done is POST /site/{zoneId}/done, by the shop's backend: one who is inside is done. Who that is, is in a session, a pass, or the
+// jti of a pass. Behind Envoy, a visitor may ask the shop for that path: such a request has no body here.
+func (s *Service) Done(c echo.Context) error {
+	r, zoneID := c.Request(), c.Param("zoneId")
+	if kind, _, err := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); err != nil || kind != echo.MIMEApplicationJSON || r.ContentLength == 0 {
+		return s.Ask(c)
+	}
+	var session, pass, jti string
+	err := answer.CheckZoneID(zoneID)
+	if err == nil {
+		err = answer.Receive(c, answer.Field{Name: "session", Value: &session}, answer.Field{Name: "pass", Value: &pass}, answer.Field{Name: "jti", Value: &jti})
+	}
+	if err != nil {
+		return err
+	}
+	admission, err := s.admissionOf(zoneID, session, pass, jti)
+	if err != nil {
+		return err
+	}
+	known, err := s.Crowd.Done(r.Context(), zoneID, admission, jti != "")
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return &serve.FieldError{Field: "jti", Reason: "names nobody who is inside this zone"}
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// admissionOf returns the admission that exactly one of the texts stands for.
+func (s *Service) admissionOf(zoneID, session, pass, jti string) (admission [16]byte, err error) {
+	given := 0
+	for _, text := range []string{session, pass, jti} {
+		if text != "" {
+			given++
+		}
+	}
+	now := s.Now()
+	switch {
+	case given != 1:
+		return admission, &serve.FieldError{Field: "session, pass and jti", Reason: "one of them must be there"}
+	case session != "":
+		is, err := s.Keys.VerifySession(zoneID, session)
+		if err != nil || !is.Good(now) {
+			return admission, &serve.FieldError{Field: "session", Reason: "is no session of this zone, or is over"}
+		}
+		return is.Admission, nil
+	case pass != "":
+		g, err := s.Passes.Verify(pass, now)
+		if err != nil || g.ZoneID != zoneID {
+			return admission, &serve.FieldError{Field: "pass", Reason: "is no pass of this zone, or has expired"}
+		}
+		return g.Admission, nil
+	}
+	if admission, err = uuid.Parse(jti); err != nil {
+		return admission, &serve.FieldError{Field: "jti", Reason: "must be the jti of a pass"}
+	}
+	return admission, nil
+}
