@@ -69,7 +69,7 @@ func (m *Model) Learn(s line.Sample, idle time.Duration) *Table {
 	millis := min(recall, float64(idle.Milliseconds()))
 	m.enter(&s, millis)
 	t := &Table{
-		at: now, edge: s.State.EdgeMicros, front: s.FrontMicros, last: s.State.EdgeMicros, pace: s.Pace, held: held,
+		at: now, edge: s.State.EdgeMicros, front: s.FrontMicros, last: s.State.EdgeMicros, pace: s.Pace, held: held, full: s.State.Full && !held,
 		slot: float64(s.SlotMillis), coming: s.Coming,
 	}
 	known := old

@@ -59,6 +59,8 @@ type Table struct {
 	// pace is how many a minute enter. If held, nobody does, and pace is that of before.
 	pace int64
 	held bool
+	// full: as many are inside as may be, and pace is the measured one of those who leave.
+	full bool
 	// coming is the share of the live released who will come.
 	coming float64
 	points []point
@@ -107,7 +109,7 @@ func (t *Table) near() float64 { return sure + (1-t.coming)*leaves }
 // follow takes over the times of entry of the table before, and moves them towards what was measured. Places beyond that
 // table's last one are moved as that last one is.
 func (t *Table) follow(old *Table) {
-	if old == nil || old.pace != t.pace || old.held || t.held {
+	if old == nil || old.pace != t.pace && !(old.full && t.full) || old.held || t.held {
 		return
 	}
 	off := 0.0
@@ -137,6 +139,10 @@ func (m *Model) say(t *Table, s *line.Sample, old *Table) {
 		m.reason, m.reasonUntil = line.Resumed, t.at+saidMillis
 	case s.State.LostLine() && t.at < s.State.LostAtMillis+saidMillis:
 		m.reason, m.reasonUntil = line.Recovering, s.State.LostAtMillis+saidMillis
+	case t.full:
+		m.reason, m.reasonUntil = line.FullInside, t.at+staleMillis
+	case was == line.FullInside:
+		m.reason, m.reasonUntil = line.NoReason, t.at
 	case old != nil && old.pace < t.pace:
 		m.reason, m.reasonUntil = line.Faster, t.at+saidMillis
 	case old != nil && old.pace > t.pace:

@@ -51,9 +51,11 @@ const (
 	Slower
 	// Recovering: the store lost data, and places come back.
 	Recovering
+	// FullInside: as many are inside as may be, and visitors enter as others leave. It stays as long.
+	FullInside
 )
 
-var reasons = [...]string{NoReason: "", OnHold: "on_hold", Resumed: "resumed", Faster: "faster", Slower: "slower", Recovering: "recovering"}
+var reasons = [...]string{NoReason: "", OnHold: "on_hold", Resumed: "resumed", Faster: "faster", Slower: "slower", Recovering: "recovering", FullInside: "full_inside"}
 
 // String returns the reason as the API writes it; "" for NoReason.
 func (r Reason) String() string {
