@@ -50,7 +50,7 @@ func stepsOf(steps []line.Step) string {
 	return b.String()
 }
 
-// Tell implements store.Insider.
+// Tell implements store.Healer.
 func (s *Store) Tell(ctx context.Context, zoneID string, t line.Telling) (heard line.Heard, err error) {
 	heard.NextMillis = t.SinceMillis
 	chunks := slices.Collect(slices.Chunk(t.Stays, store.TellBatch))

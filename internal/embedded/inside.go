@@ -14,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -171,7 +170,7 @@ func (q *zoneQueue) comes(t *transaction, a line.Admission, expires int64) {
 	}
 }
 
-// counts counts one more as inside.
+// counts has one more be inside until then.
 func (q *zoneQueue) counts(t *transaction, a line.Admission, ends int64, unused bool) {
 	before := int64(len(q.in.ends))
 	q.in.stays = q.in.stays.To(t.now, before)
@@ -334,7 +333,7 @@ func (q *zoneQueue) restoreInside(now int64, m line.Memory) {
 	}
 }
 
-// Tell implements store.Insider.
+// Tell implements store.Healer.
 func (s *Store) Tell(_ context.Context, zoneID string, told line.Telling) (heard line.Heard, err error) {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
 		heard.NextMillis = t.now
@@ -475,5 +474,3 @@ func (s *Store) takeStays(records []string) {
 		}
 	}
 }
-
-var _ store.Insider = (*Store)(nil)

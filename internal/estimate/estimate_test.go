@@ -127,6 +127,13 @@ func TestReasons(t *testing.T) {
 	if slower.Reason != line.NoReason {
 		t.Errorf("a minute later: %s", slower.Reason)
 	}
+	for at := int64(100); at < 110; at++ { // as many are inside as may be: the pace is measured, and nobody changed it
+		s := rush(400, at, nobody)
+		s.Pace, s.State.Full = 50+at%3, true
+		if a := tell(m.Learn(s, time.Minute), 330, at); a.Reason != line.FullInside {
+			t.Errorf("full: %s", a.Reason)
+		}
+	}
 }
 
 // TestALossIsSaidOfALineThatWasKnown: a zone that begins, in a store that cannot tell it from one that was lost, says

@@ -61,5 +61,5 @@ func (t Told) Judge(enteredMicros, windowMillis int64) (j Judgement, ok bool) {
 // Changed reports whether an operator changed how many may enter between the two tables. Then estimates of the earlier
 // one are not to be judged.
 func (t *Table) Changed(before *Table) bool {
-	return t != nil && before != nil && (t.pace != before.pace && !(t.full && before.full) || t.held != before.held)
+	return t != nil && before != nil && (t.pace != before.pace && (!t.full || !before.full) || t.held != before.held)
 }

@@ -109,7 +109,7 @@ func (t *Table) near() float64 { return sure + (1-t.coming)*leaves }
 // follow takes over the times of entry of the table before, and moves them towards what was measured. Places beyond that
 // table's last one are moved as that last one is.
 func (t *Table) follow(old *Table) {
-	if old == nil || old.pace != t.pace && !(old.full && t.full) || old.held || t.held {
+	if old == nil || old.pace != t.pace && (!old.full || !t.full) || old.held || t.held {
 		return
 	}
 	off := 0.0

@@ -45,7 +45,7 @@ type Stay struct {
 	Named bool
 }
 
-// Told is what a store answers of each Stay.
+// StayStatus is what a store answers of each Stay.
 type StayStatus uint8
 
 const (

@@ -2,15 +2,11 @@ package site
 
 import (
 	"context"
-	"mime"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -52,35 +48,6 @@ func anyPath(patterns []string, uri string) bool {
 // fresh reports whether a pass that is good until then may begin a session.
 func (s *Service) fresh(settings zone.Settings, admission [16]byte, expires, now time.Time) bool {
 	return settings.MaxInside == 0 || !s.Crowd.Over(settings.ZoneID, admission) && now.Add(toldWithin).Before(expires)
-}
-
-// Done is POST /site/{zoneId}/done, by the shop's backend: one who is inside is done. Who that is, is in a session, a pass, or the
-// jti of a pass. Behind Envoy, a visitor may ask the shop for that path: such a request has no body here.
-func (s *Service) Done(c echo.Context) error {
-	r, zoneID := c.Request(), c.Param("zoneId")
-	if kind, _, err := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); err != nil || kind != echo.MIMEApplicationJSON || r.ContentLength == 0 {
-		return s.Ask(c)
-	}
-	var session, pass, jti string
-	err := answer.CheckZoneID(zoneID)
-	if err == nil {
-		err = answer.Receive(c, answer.Field{Name: "session", Value: &session}, answer.Field{Name: "pass", Value: &pass}, answer.Field{Name: "jti", Value: &jti})
-	}
-	if err != nil {
-		return err
-	}
-	admission, err := s.admissionOf(zoneID, session, pass, jti)
-	if err != nil {
-		return err
-	}
-	known, err := s.Crowd.Done(r.Context(), zoneID, admission, jti != "")
-	switch {
-	case err != nil:
-		return err
-	case !known:
-		return &serve.FieldError{Field: "jti", Reason: "names nobody who is inside this zone"}
-	}
-	return c.NoContent(http.StatusNoContent)
 }
 
 // admissionOf returns the admission that exactly one of the texts stands for.

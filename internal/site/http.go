@@ -1,6 +1,7 @@
 package site
 
 import (
+	"mime"
 	"net/http"
 	"strconv"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // Values of header fields, shared by all answers. Their capacity is their length, so an append by a
@@ -126,4 +128,33 @@ func (w *toNginx) Write(document []byte) (int, error) {
 	h.Set(ProblemHeader, string(document))
 	w.ResponseWriter.WriteHeader(http.StatusForbidden)
 	return len(document), nil
+}
+
+// Done is POST /site/{zoneId}/done, by the shop's backend: one who is inside is done. Who that is, is in a session, a pass, or the
+// jti of a pass. Behind Envoy, a visitor may ask the shop for that path: such a request has no body here.
+func (s *Service) Done(c echo.Context) error {
+	r, zoneID := c.Request(), c.Param("zoneId")
+	if kind, _, err := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); err != nil || kind != echo.MIMEApplicationJSON || r.ContentLength == 0 {
+		return s.Ask(c)
+	}
+	var session, pass, jti string
+	err := answer.CheckZoneID(zoneID)
+	if err == nil {
+		err = answer.Receive(c, answer.Field{Name: "session", Value: &session}, answer.Field{Name: "pass", Value: &pass}, answer.Field{Name: "jti", Value: &jti})
+	}
+	if err != nil {
+		return err
+	}
+	admission, err := s.admissionOf(zoneID, session, pass, jti)
+	if err != nil {
+		return err
+	}
+	known, err := s.Crowd.Done(r.Context(), zoneID, admission, jti != "")
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return &serve.FieldError{Field: "jti", Reason: "names nobody who is inside this zone"}
+	}
+	return c.NoContent(http.StatusNoContent)
 }

@@ -47,7 +47,7 @@ type Visitors interface {
 
 	// Leave gives a place up, for good: no later poll brings it back. It is no error if there is no such place, so it
 	// can be repeated. A visitor who was admitted stays admitted; in a zone with
-	// a cap the admission is done instead (Insider.Tell).
+	// a cap the admission is done instead (Healer.Tell).
 	Leave(ctx context.Context, zoneID string, p line.Place) error
 }
 
@@ -134,7 +134,7 @@ type Sampler interface {
 	Sample(ctx context.Context, zoneID string, most int) (line.Sample, error)
 }
 
-// Healer takes in what servers remember and the store has lost.
+// Healer takes in what servers know: what the store has lost, and, in zones with a cap, who is inside.
 type Healer interface {
 	// RestoreZone puts back a zone that the store has lost, with what is remembered of its line. Its window counts as
 	// full at first. A zone that is there is not changed, so the call can be repeated. A deleted zone stays deleted
@@ -145,10 +145,7 @@ type Healer interface {
 	// on no token puts them back, and their admissions are repeated rather than made again: of several of one visitor the
 	// latest, and all of them count. What the store knows already stays as it is, so the call can be repeated.
 	Recall(ctx context.Context, zoneID string, departed []line.Departure) error
-}
 
-// Insider counts those inside, in zones with a cap.
-type Insider interface {
 	// Tell takes in what a server knows of those inside (line.Telling), and says what else was done. An admission that
 	// stays for longer than the store knew stays so; one that ends is done for good, on all servers, and its pass is not
 	// given out again. It may have been lost: then it counts as one of the phantoms. A repeated call does the same, but
@@ -161,7 +158,6 @@ const TellBatch = 512
 
 // Store is all that a store does.
 type Store interface {
-	Insider
 	Viewer
 	Drawer
 	Editor

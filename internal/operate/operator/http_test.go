@@ -312,7 +312,7 @@ func TestStats(t *testing.T) {
 	totals, err := json.Marshal(line.Totals{Joined: 10, Admitted: 3})
 	must(t, err)
 	want := fmt.Sprintf(`{"zoneId":"Z","mode":"queue","state":"queue","waiting":7,"released":%d,"overdue":%d,"live":%d,`+
-		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"mostInSecond":3,"secondLimit":1,"windowUse":1,"estimatedWait":%d,"estimatedWaitRange":null,`+
+		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"mostInSecond":3,"secondLimit":1,"inside":0,"insideUnknown":0,"maxInside":0,"full":false,"stayP50Millis":0,"stayP95Millis":0,"windowUse":1,"estimatedWait":%d,"estimatedWaitRange":null,`+
 		`"totals":%s,"at":1795223373123,`+
 		`"sampledAt":null,"rateSeconds":null,"joinsPerMinute":null,"admittedPerMinute":null,"departuresPerMinute":null,`+
 		`"sweptPerMinute":null,"pollsPerSecond":null,"restored":null,"waitP50Millis":null,"waitP95Millis":null,`+

@@ -37,6 +37,15 @@ type Stats struct {
 	// minutes; SecondLimit the most that may be while there is a line.
 	MostInSecond int64 `json:"mostInSecond"`
 	SecondLimit  int64 `json:"secondLimit"`
+	// Inside is how many are inside, of at most MaxInside, in a zone with a cap; InsideUnknown of them may be inside, since
+	// the store has lost data. Full says that the cap holds the line up. StayP50Millis and StayP95Millis are how long those
+	// stayed who are inside no longer, since the zone's data began.
+	Inside        int64 `json:"inside"`
+	InsideUnknown int64 `json:"insideUnknown"`
+	MaxInside     int64 `json:"maxInside"`
+	Full          bool  `json:"full"`
+	StayP50Millis int64 `json:"stayP50Millis"`
+	StayP95Millis int64 `json:"stayP95Millis"`
 	// WindowUse is AdmittedInWindow of WindowLimit, from 0 to 1: a burst is
 	// not shown above 1. Of a limit of 0 it is 0.
 	WindowUse float64 `json:"windowUse"`
@@ -123,6 +132,8 @@ func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
 		AdmittedInWindow: now.InWindow, WindowLimit: now.WindowLimit,
 		AdmittedInMinute: now.InMinute, PerMinute: settings.PerMinute,
 		MostInSecond: stats.MostInSecond, SecondLimit: window.RatesOf(settings).PerSecond,
+		Inside: now.Inside, InsideUnknown: now.InsideLost, MaxInside: settings.MaxInside, Full: now.Full,
+		StayP50Millis: window.WaitQuantile(stats.Stays, 0.5), StayP95Millis: window.WaitQuantile(stats.Stays, 0.95),
 		WindowUse:     watch.Use(now.InWindow, now.WindowLimit),
 		EstimatedWait: stats.EstimateMillis, Totals: stats.Totals, At: now.NowMillis,
 	}

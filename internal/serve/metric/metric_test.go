@@ -291,7 +291,7 @@ func (l *lines) Last() iter.Seq2[zone.Settings, line.Stats] {
 func TestGauges(t *testing.T) {
 	m, reg := newTest(t)
 	l := &lines{zones: []string{"a"}, state: line.State{
-		Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 150, WindowLimit: 60,
+		Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 150, WindowLimit: 60, Inside: 40, InsideLost: 4,
 	}}
 	if err := m.Show(l); err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestGauges(t *testing.T) {
 	for name, want := range map[string]float64{
 		"queue_waiting": 900, "queue_released": 70, "queue_overdue": 20, "queue_window_admissions": 15, "queue_window_limit": 60,
 		"queue_minute_admissions": 150, "queue_second_admissions_max": 12,
-		"queue_second_limit": 13, "queue_per_minute": 600, "queue_burst": 0, "queue_estimate_seconds": 90.5,
+		"queue_second_limit": 13, "queue_inside": 40, "queue_inside_unknown": 4, "queue_inside_limit": 0, "queue_per_minute": 600, "queue_burst": 0, "queue_estimate_seconds": 90.5,
 		"queue_zone_admitted_total": 7, "queue_zone_left_total": 8, "queue_zone_swept_total": 9,
 		"queue_event_holding": 0,
 	} {

@@ -1,0 +1,106 @@
+package site_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// TestInside: a session in a zone with a cap counts as inside until it is over or told to be done, and is then refused.
+func TestInside(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 600)
+	r.set(func(s *zone.Settings) { s.MaxInside, s.DonePaths, s.PassTTLSeconds = 1, []string{"/thanks*"}, 60 })
+	r.crowd.RunOnce(t.Context())
+	inside := func(want int64) {
+		t.Helper()
+		r.crowd.TellInsideOnce(t.Context())
+		stats, err := r.Stats(t.Context(), zoneID)
+		must(t, err)
+		if stats.State.Inside != want {
+			t.Fatalf("%d are inside, want %d", stats.State.Inside, want)
+		}
+	}
+	done := func(body string, want int) {
+		t.Helper()
+		req := httptest.NewRequest(http.MethodPost, "/site/"+zoneID+"/done", strings.NewReader(body))
+		req.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		r.http.ServeHTTP(w, req)
+		if w.Code != want {
+			t.Fatalf("%s: %d %s, want %d", body, w.Code, w.Body, want)
+		}
+	}
+	get := func(header ...string) *httptest.ResponseRecorder {
+		t.Helper()
+		return r.ask("nginx", http.MethodGet, "/cart", with(header, opens...)...)
+	}
+
+	r.forward(2 * time.Second) // sessions of before are told first
+
+	// The first gets in, and stays longer than the pass is good.
+	first := get()
+	held := cookie(first)
+	if first.Code != http.StatusOK || held == "" {
+		t.Fatalf("the first: %d %v", first.Code, first.Header())
+	}
+	inside(1)
+	for range 90 {
+		r.forward(time.Second)
+		inside(1)
+	}
+	if second := get(); second.Code != http.StatusUnauthorized {
+		t.Fatalf("a second one beside the first: %d", second.Code)
+	}
+	_, session, _ := strings.Cut(held, "=")
+
+	// Bad input changes nothing.
+	for body, want := range map[string]int{
+		`{}`:                                  http.StatusBadRequest,
+		`{"session": "` + session[1:] + `x"}`: http.StatusBadRequest,
+		`{"pass": "` + r.pass("OTHER", time.Minute) + `"}`: http.StatusBadRequest,
+		`{"jti": "00000000-0000-8000-8000-000000000000"}`:  http.StatusBadRequest,
+		`{"jti": "x"}`: http.StatusBadRequest,
+	} {
+		done(body, want)
+	}
+	inside(1)
+
+	// The page that thanks gives the slot back, and what belongs to it is served for a minute.
+	if thanks := r.ask("nginx", http.MethodGet, "/thanks?order=1", "Cookie", held); thanks.Code != http.StatusOK {
+		t.Fatalf("the page that thanks: %d", thanks.Code)
+	}
+	inside(0)
+	if more := get("Cookie", held); more.Code != http.StatusOK {
+		t.Errorf("what belongs to it: %d", more.Code)
+	}
+	inside(0)
+	for range 61 {
+		r.forward(time.Second)
+		inside(0)
+	}
+	again := get("Cookie", held)
+	if now := cookie(again); again.Code != http.StatusOK || now == held || now == "" {
+		t.Fatalf("a minute later, with the session that is done: %d, %q", again.Code, now)
+	}
+	inside(1)
+
+	// The backend says that the visitor is done, twice.
+	_, session, _ = strings.Cut(cookie(again), "=")
+	done(`{"session": "`+session+`"}`, http.StatusNoContent)
+	done(`{"session": "`+session+`"}`, http.StatusNoContent)
+	inside(0)
+
+	// An operator revokes all: they are refused at once.
+	third := get()
+	inside(1)
+	r.set(func(s *zone.Settings) { s.InsideState.RevokedUpToMillis = r.clock().UnixMilli() + 1000 })
+	r.crowd.RunOnce(t.Context())
+	if revoked := get("Cookie", cookie(third)); cookie(revoked) == "" && revoked.Code == http.StatusOK {
+		t.Error("a session that was revoked goes on")
+	}
+}
