@@ -128,6 +128,7 @@ func (i *inside) lost() (n int64) {
 
 // lose takes in that so many may be inside until those times.
 func (i *inside) lose(steps ...line.Step) {
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s line.Step) bool { return s.Count == 0 })
 	i.phantoms = append(slices.Clone(i.phantoms), steps...)
 	slices.SortStableFunc(i.phantoms, func(a, b line.Step) int { return int(a.EndsMillis - b.EndsMillis) })
 }
@@ -314,8 +315,16 @@ func (q *zoneQueue) loseInside(now int64) {
 	}
 	if q.capped() {
 		q.in.lostAt = now
-		q.in.lose(line.Step{EndsMillis: now + ttl.Milliseconds(), Count: q.rates.Limit + q.settings.Burst})
+		q.in.lose(line.Step{EndsMillis: now + ttl.Milliseconds(), Count: q.unheard(int64(len(q.in.ends)) + q.in.lost())})
 	}
+}
+
+// unheard is how many may have been let in, before a loss, beside so many who are known to have been inside.
+func (q *zoneQueue) unheard(known int64) int64 {
+	if q.mode == zone.ModeOpen {
+		return q.phantoms.Limit
+	}
+	return min(q.phantoms.Limit, max(0, q.settings.MaxInside-known))
 }
 
 // restoreInside takes in what is remembered of those inside. If nothing is, as many may be inside as may be.
@@ -363,11 +372,12 @@ func (q *zoneQueue) lostBesides(t *transaction, told line.Telling) {
 	if told.LostAtMillis == 0 || told.LostAtMillis != max(0, q.heal.until-window.HealMillis) {
 		return
 	}
-	missing := q.phantoms.Limit - int64(len(q.in.ends)) - q.in.lost()
+	missing := int64(0)
 	steps := slices.DeleteFunc(slices.Clone(told.Lost), func(s line.Step) bool { return s.EndsMillis <= t.now })
 	for _, s := range steps {
 		missing += s.Count
 	}
+	missing += q.unheard(missing) - int64(len(q.in.ends)) - q.in.lost()
 	for _, s := range slices.Backward(steps) {
 		if s.Count = min(s.Count, missing); s.Count > 0 {
 			q.in.lose(s)

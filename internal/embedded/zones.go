@@ -191,6 +191,7 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 	q := &zoneQueue{edge: m.EdgeMicros}
 	now := q.tick(s.now().UnixMicro())
 	q.set(settings)
+	q.restoreInside(now, m)
 	if m.SeenAtMillis == 0 {
 		q.epoch = window.Epoch(q.clock.NowMicros)
 		q.lose(now, now, m.LastArrivalMicros)
@@ -199,7 +200,6 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 		q.epoch = m.Epoch
 		q.lose(now, m.SeenAtMillis, m.LastArrivalMicros)
 	}
-	q.restoreInside(now, m)
 	q.heal.freeze = now + window.FreezeMillis
 	return q
 }

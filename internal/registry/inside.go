@@ -44,8 +44,8 @@ type insiders struct {
 	// since is up to when it is known which are over, on the zone's clock. steps are how many were inside until when.
 	since, tellings int64
 	steps           []line.Step
-	// lostAt is the loss for which the store was last told.
-	lostAt int64
+	// lostAt is the loss for which the store was last told. inside is how many were inside when it was last told.
+	lostAt, inside int64
 	// telling: the background is telling the store.
 	telling atomic.Bool
 }
@@ -215,7 +215,7 @@ func (r *Registry) tellCrowd(ctx context.Context, z *Zone) {
 	c.tidy(z, now)
 	t := line.Telling{SinceMillis: c.since, WantSteps: c.tellings%stepsEvery == 0}
 	c.tellings++
-	if c.lostAt != lost {
+	if c.tellings > 1 && c.lostAt != lost { // a loss of before this server began is none of its own
 		// What the store has lost: all that is known here.
 		t.LostAtMillis, t.Lost = lost, c.remembered(z)
 		for j := range c.sessions {
@@ -256,7 +256,7 @@ func (r *Registry) tellCrowd(ctx context.Context, z *Zone) {
 		r.log.Debug("the store cannot be told of those inside yet", "zone", z.id, "error", err)
 		return
 	}
-	c.lostAt, c.since = lost, heard.NextMillis
+	c.lostAt, c.since, c.inside = lost, heard.NextMillis, heard.State.Inside
 	if t.WantSteps {
 		c.steps = heard.Steps
 	}
@@ -288,7 +288,7 @@ func (c *insiders) tidy(z *Zone, now int64) {
 // as a session. The caller holds mu.
 func (c *insiders) remembered(z *Zone) []line.Step {
 	s := z.settings.Load()
-	steps, rest := slices.Clone(c.steps), z.inside.Load()
+	steps, rest := slices.Clone(c.steps), c.inside
 	for _, step := range steps {
 		rest -= step.Count
 	}

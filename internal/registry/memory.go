@@ -21,9 +21,7 @@ type memory struct {
 	// waiting is how many visitors wait. lostAt is the LostAtMillis of line.State that was last heard, and lostHeard
 	// when that was, on the registry's clock, in milliseconds.
 	waiting, lostAt, lostHeard atomic.Int64
-	// inside is how many are inside, in a zone with a cap.
-	inside atomic.Int64
-	epoch  atomic.Uint32
+	epoch                      atomic.Uint32
 }
 
 // seenWithin is how long a server may hear nothing of a zone while its store answers: each zone is asked once a second.
@@ -51,9 +49,6 @@ func (z *Zone) learn(s line.State, millis int64) {
 	if idle := z.settings.Load().IdleTimeout().Milliseconds(); first || s.NowMillis >= s.LostAtMillis+idle {
 		raise(&z.stood, s.NowMillis)
 		raise(&z.stoodAt, millis)
-	}
-	if z.inside.Load() != s.Inside {
-		z.inside.Store(s.Inside)
 	}
 	if z.waiting.Load() != s.Waiting {
 		z.waiting.Store(s.Waiting)

@@ -83,6 +83,8 @@ if created and ARGV[2] == 'restore' then
   local now = floor(z.now_micros / 1000)
   z.edge_micros = tonumber(ARGV[12])
   local seen = tonumber(ARGV[14])
+  z.mode = ARGV[11]
+  restore_inside(z, now, seen > 0)
   lose(z, rates_of(z.per_minute, z.window, z.idle, z.max_per_second), now, seen > 0 and seen or now,
     tonumber(ARGV[13]))
   if seen > 0 then
@@ -91,7 +93,6 @@ if created and ARGV[2] == 'restore' then
     z.heal_any = 1
   end
   z.freeze = now + FREEZE
-  restore_inside(z, now, seen > 0)
 end
 save_zone(ZONE, z)
 -- By the digest, servers see whether they have read these settings before.

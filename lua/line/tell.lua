@@ -53,7 +53,7 @@ local function lost_besides(z, t)
       steps[#steps + 1], missing = { tonumber(ends), tonumber(n) }, missing + tonumber(n)
     end
   end
-  missing = missing + z.lost_limit - z.inside - z.lost_inside
+  missing = missing + unheard_of(z, missing) - z.inside - z.lost_inside
   local lost = {}
   for i = #steps, 1, -1 do
     local n = min(missing, steps[i][2])

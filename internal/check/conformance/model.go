@@ -99,6 +99,7 @@ func restored(s zone.Settings, mem line.Memory, rawMicros int64) *model {
 	m := fresh(s, rawMicros)
 	m.tick(rawMicros)
 	m.changeCap(zone.Settings{})
+	m.restoreInside(mem)
 	m.edge = mem.EdgeMicros
 	if mem.SeenAtMillis == 0 {
 		m.lose(mem.LastArrivalMicros, m.now)
@@ -107,7 +108,6 @@ func restored(s zone.Settings, mem line.Memory, rawMicros int64) *model {
 		m.lose(mem.LastArrivalMicros, mem.SeenAtMillis)
 		m.epoch = mem.Epoch
 	}
-	m.restoreInside(mem)
 	m.freezeUntil = m.now + window.FreezeMillis
 	return m
 }

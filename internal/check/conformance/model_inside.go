@@ -265,12 +265,13 @@ func (m *model) lostBesides(t line.Telling) {
 	if t.LostAtMillis == 0 || t.LostAtMillis != max(0, m.healUntil-window.HealMillis) {
 		return
 	}
-	missing := m.phantoms.Limit - int64(len(m.c.in)) - m.lostInside()
+	missing := int64(0)
 	for _, s := range t.Lost {
 		if s.EndsMillis > m.now {
 			missing += s.Count
 		}
 	}
+	missing += m.unheard(missing) - int64(len(m.c.in)) - m.lostInside()
 	for _, s := range slices.Backward(t.Lost) {
 		if n := min(missing, s.Count); n > 0 && s.EndsMillis > m.now {
 			m.phantom(s.EndsMillis, n)
@@ -280,6 +281,9 @@ func (m *model) lostBesides(t line.Telling) {
 }
 
 func (m *model) phantom(ends, n int64) {
+	if n == 0 {
+		return
+	}
 	m.c.phantoms = append(m.c.phantoms, line.Step{EndsMillis: ends, Count: n})
 	slices.SortStableFunc(m.c.phantoms, func(a, b line.Step) int { return cmp.Compare(a.EndsMillis, b.EndsMillis) })
 }
@@ -292,8 +296,16 @@ func (m *model) loseInside() {
 	}
 	if m.capped() {
 		m.c.lostAt = m.now
-		m.phantom(m.now+ttl.Milliseconds(), m.rates.Limit+m.settings.Burst)
+		m.phantom(m.now+ttl.Milliseconds(), m.unheard(int64(len(m.c.in))+m.lostInside()))
 	}
+}
+
+// unheard: so many may have been let in beside those who are known to have been inside.
+func (m *model) unheard(known int64) int64 {
+	if m.mode == zone.ModeOpen {
+		return m.phantoms.Limit
+	}
+	return min(m.phantoms.Limit, max(0, m.settings.MaxInside-known))
 }
 
 // restoreInside: what a server remembers; nothing is known if it remembers nothing.

@@ -7,13 +7,11 @@
 --@include keys
 --@include zone
 
--- As package window has them; and where stays are counted among the waits.
+-- As window.EndBatch; and where stays are counted.
 local ENDS, STAYS = 100, 1000
 
 -- ended is the bound of a range of scores of those who are inside no longer then.
-local function ended(millis)
-  return '(' .. string.format('%.0f', millis + 1)
-end
+local function ended(millis) return '(' .. string.format('%.0f', millis + 1) end
 
 -- stays_of returns how many have left, how long those inside have stayed, and since when, as window.Stays.To has them.
 local function stays_of(z, now)
@@ -40,6 +38,11 @@ local function count_stay(z, millis)
   redis.call('HINCRBY', WAITS, STAYS + wait_bucket(millis), 1)
 end
 
+-- unheard_of is how many may have been let in, before a loss, beside so many who are known to have been inside.
+local function unheard_of(z, known)
+  return z.mode == 'open' and z.lost_limit or min(z.lost_limit, max(0, z.max_inside - known))
+end
+
 -- lose_inside takes in that so many may be inside until those times, of whom nothing else is known.
 local function lose_inside(z, steps)
   local all = {}
@@ -47,15 +50,14 @@ local function lose_inside(z, steps)
     all[#all + 1] = { tonumber(ends), tonumber(n) }
   end
   for _, step in ipairs(steps) do
-    all[#all + 1], z.lost_inside = step, z.lost_inside + step[2]
+    all[#all + 1], z.lost_inside = step[2] > 0 and step or nil, z.lost_inside + step[2]
   end
   table.sort(all, function(a, b) return a[1] < b[1] end)
   for i, step in ipairs(all) do
     all[i] = string.format('%.0f %.0f ', step[1], step[2])
   end
-  local text = table.concat(all)
-  redis.call('HSET', ZONE, 'lost_steps', text)
-  z.lost_next = tonumber(string.match(text, '^%d+') or 0)
+  redis.call('HSET', ZONE, 'lost_steps', table.concat(all))
+  z.lost_next = tonumber(string.match(all[1] or '0', '^%d+'))
 end
 
 -- end_phantoms takes off the phantoms that are inside no longer.

@@ -45,7 +45,8 @@ local function lose(z, r, now, alive, newest)
   z.alive = alive
   if z.max_inside > 0 then
     z.inside_lost_at = now
-    lose_inside(z, { { now + (z.by_session == 1 and z.ttl or z.session), z.lost_limit } })
+    local unheard = unheard_of(z, z.inside + z.lost_inside)
+    lose_inside(z, { { now + (z.by_session == 1 and z.ttl or z.session), unheard } })
   end
   z.last_micros = newest_lost(z, now, newest)
   z.heal_upto = z.last_micros
