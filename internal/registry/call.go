@@ -139,6 +139,11 @@ func (z *Zone) Leave(ctx context.Context, p line.Place) error {
 	if _, ended := z.departures.find(p); err == nil && !ended {
 		z.departed(&line.Answer{Place: p}, false)
 	}
+	if err == nil && p.AdmittedAtMillis > 0 && z.settings.Load().MaxInside > 0 {
+		z.crowd.mu.Lock()
+		defer z.crowd.mu.Unlock()
+		z.crowd.end(line.Admission{ID: p.ID, AtMillis: p.AdmittedAtMillis}.JTI(z.id), z.registry.Millis()+graceMillis)
+	}
 	return err
 }
 

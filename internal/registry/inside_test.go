@@ -46,6 +46,10 @@ func TestInsideIsRemembered(t *testing.T) {
 	if len(f.stays) != 1 || f.lost == 0 {
 		t.Errorf("after a loss: told %+v, %d lost", f.stays, f.lost)
 	}
+	left := line.Place{ID: line.ID{2}, AdmittedAtMillis: now}
+	if err := r.Leave(t.Context(), "a", left); err != nil || !r.Over("a", line.Admission{ID: left.ID, AtMillis: now}.JTI("a")) {
+		t.Errorf("one who left after being let in is not over: %v", err)
+	}
 	r.End("a", a)
 	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); over || !r.Over("a", a) {
 		t.Error("a session that is done is refused within its minute, or its pass is good")
