@@ -124,7 +124,8 @@ func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 	} else {
 		q.forget(d.Place)
 	}
-	if at := d.AdmittedAtMillis; at > q.log.byID[d.Place.ID].atMillis && at <= t.now && d.ExpiresAtMillis > t.now {
+	if at := d.AdmittedAtMillis; at > q.log.byID[d.Place.ID].atMillis && at <= t.now && d.ExpiresAtMillis > t.now &&
+		!q.isOver(line.Admission{ID: d.Place.ID, AtMillis: at}) {
 		q.log.insert(d.Place.ID, pass{at, d.ExpiresAtMillis})
 		q.recallStay(t, line.Admission{ID: d.Place.ID, AtMillis: at}, d.ExpiresAtMillis)
 	}

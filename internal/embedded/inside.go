@@ -254,11 +254,15 @@ func (q *zoneQueue) endAdmission(t *transaction, p line.Place) {
 	t.inside = q.countInside(t.from)
 }
 
-// recallStay takes in an admission that may have been lost.
-func (q *zoneQueue) recallStay(t *transaction, a line.Admission, expires int64) {
+// isOver reports whether an admission is done or revoked.
+func (q *zoneQueue) isOver(a line.Admission) bool {
 	_, over := q.in.over[a]
-	_, is := q.in.ends[a]
-	if q.capped() && !over && !is && a.AtMillis > q.settings.InsideState.RevokedUpToMillis {
+	return over || q.capped() && a.AtMillis <= q.settings.InsideState.RevokedUpToMillis
+}
+
+// recallStay takes in an admission that may have been lost, and is not over.
+func (q *zoneQueue) recallStay(t *transaction, a line.Admission, expires int64) {
+	if _, is := q.in.ends[a]; q.capped() && !is {
 		q.in.returns(a)
 		q.comes(t, a, expires)
 	}
@@ -476,6 +480,7 @@ func (s *Store) takeStays(records []string) {
 		case ends == 0:
 			q.in.takeOff(a)
 			q.in.end(a, now)
+			q.log.withdraw(a, q.clock.NowMicros/1000-window.MinuteMillis)
 		case at > q.settings.InsideState.RevokedUpToMillis && ends > q.clock.NowMicros/1000:
 			q.in.put(a, ends, f[4] == "true")
 			q.in.longest = max(q.in.longest, time.Duration(ends-now)*time.Millisecond)

@@ -33,7 +33,7 @@ for i = 2, #ARGV, 5 do
       local rank = stands and redis.call('ZRANK', LINE, id)
       forget(z, t, id, arrived, rank and rank < t.released)
     end
-    if at > admission(redis.call('ZSCORE', LOG, id)) and at <= t.now and expires > t.now then
+    if at > admission(redis.call('ZSCORE', LOG, id)) and at <= t.now and expires > t.now and not is_over(z, id, at) then
       keep_earlier(t, id)
       redis.call('ZADD', LOG, log_score(at, expires - at), id)
       keep_log(z, t.now, expires - at, expires)

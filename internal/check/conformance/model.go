@@ -305,7 +305,8 @@ func (m *model) recall(d line.Departure) {
 	}
 	e := admission{d.Place.ID, d.AdmittedAtMillis, d.ExpiresAtMillis}
 	known := slices.ContainsFunc(m.log, func(e admission) bool { return e.id == d.Place.ID && e.at >= d.AdmittedAtMillis })
-	if d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= m.now && e.expires > m.now && !known {
+	if d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= m.now && e.expires > m.now && !known && !m.isOver(line.Admission{ID: e.id, AtMillis: e.at}) &&
+		(!m.capped() || e.at > m.settings.InsideState.RevokedUpToMillis) {
 		m.recallStay(line.Admission{ID: e.id, AtMillis: e.at}, e.expires)
 		m.log = append(m.log, e)
 		slices.SortStableFunc(m.log, func(a, b admission) int { return cmp.Compare(a.at, b.at) })

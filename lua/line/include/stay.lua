@@ -53,12 +53,14 @@ local function stays_in(z, t, id, at, ends)
   return 1
 end
 
--- recall_stay takes in an admission that may have been lost.
+-- is_over reports whether an admission is done or revoked.
+local function is_over(z, id, at)
+  return z.max_inside > 0 and (at <= z.revoked_upto or redis.call('ZSCORE', OVER, id .. struct.pack('>I6', at)))
+end
+
+-- recall_stay takes in an admission that may have been lost, and is not over.
 local function recall_stay(z, t, id, at, expires)
-  local key = id .. struct.pack('>I6', at)
-  if z.max_inside == 0 or at <= z.revoked_upto or redis.call('ZSCORE', OVER, key) then
-    return
-  elseif not redis.call('ZSCORE', INSIDE, key) then
+  if z.max_inside > 0 and not redis.call('ZSCORE', INSIDE, id .. struct.pack('>I6', at)) then
     returns(z, t, at)
     enters_inside(z, t, id, at, expires)
   end
