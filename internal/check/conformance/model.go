@@ -304,7 +304,7 @@ func (m *model) recall(d line.Departure) {
 		m.gone = append(m.gone, d.Place)
 	}
 	e := admission{d.Place.ID, d.AdmittedAtMillis, d.ExpiresAtMillis}
-	known := slices.ContainsFunc(m.log, func(e admission) bool { return e.id == d.Place.ID && e.at >= d.AdmittedAtMillis })
+	known := slices.ContainsFunc(m.log, func(e admission) bool { return e.id == d.Place.ID && e.at >= d.AdmittedAtMillis && e.expires > 0 })
 	if d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= m.now && e.expires > m.now && !known && !m.isOver(line.Admission{ID: e.id, AtMillis: e.at}) &&
 		(!m.capped() || e.at > m.settings.InsideState.RevokedUpToMillis) {
 		m.recallStay(line.Admission{ID: e.id, AtMillis: e.at}, e.expires)
