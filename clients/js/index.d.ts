@@ -133,6 +133,7 @@ export type ProblemCode =
   | 'ticket_missing'
   | 'ticket_invalid'
   | 'ticket_used'
+  | 'challenge_required'
   | 'body_too_large'
   | 'zone_closed'
   | 'line_full'

@@ -77,8 +77,8 @@ func TestBodiesThatAreNone(t *testing.T) {
 		text   string
 		status []string
 	}{
-		"5 KB":              {sized(padded(5 << 10)), []string{"413"}},
-		"5 KB in chunks":    {chunked(padded(5 << 10)), []string{"413"}},
+		"9 KB":              {sized(padded(9 << 10)), []string{"413"}},
+		"9 KB in chunks":    {chunked(padded(9 << 10)), []string{"413"}},
 		"4 MB in chunks":    {chunked(padded(4 << 20)), []string{"413", "write", "read"}}, // hung up on while it sends
 		"4 MB announced":    {strings.Replace(sized(join), fmt.Sprintf("Length: %d", len(join)), "Length: 4194304", 1), []string{"413"}},
 		"1,900 deep":        {sized(join[:len(join)-1] + `,"x":` + strings.Repeat("[", 1900) + strings.Repeat("]", 1900) + "}"), []string{"400"}},

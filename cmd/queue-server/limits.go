@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/identity"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -63,6 +64,16 @@ func (l *limits) start(ctx context.Context) {
 func (l *limits) stop() {
 	l.Stop()
 	l.book.Stop()
+}
+
+// openProvider returns who is asked about tokens of challenges; nil if the settings name nobody.
+func openProvider(s checked, log *slog.Logger) *challenge.Provider {
+	if s.ChallengeSiteKey == "" {
+		return nil
+	}
+	return challenge.NewProvider(challenge.ProviderOptions{
+		SiteKey: s.ChallengeSiteKey, Secret: s.challengeSecret, Hosts: s.ChallengeHosts, VerifyURL: s.ChallengeVerifyURL, Logger: log,
+	})
 }
 
 // openTickets returns what checks invitations, and begins to keep the keys fresh that they are signed with; stop ends that.

@@ -15,8 +15,8 @@ import (
 // given are the secrets that the settings have, themselves or by the names of their
 // files. Each is empty where it is not set.
 type given struct {
-	secrets                  [][]byte
-	adminToken, metricsToken string
+	secrets                                   [][]byte
+	adminToken, metricsToken, challengeSecret string
 	// shared are the files among them that others on this machine may read.
 	shared []string
 }
@@ -40,6 +40,10 @@ func (s settings) readGiven(where func(flag string) string, fault func(flag, for
 		{"metrics-token", s.MetricsToken, s.MetricsFile, func(text string) error {
 			g.metricsToken = text
 			return secret.CheckToken(text)
+		}},
+		{"challenge-secret", s.ChallengeSecret, s.ChallengeSecretFile, func(text string) error {
+			g.challengeSecret = text
+			return nil
 		}},
 	} {
 		flag, text := one.flag, one.value

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
@@ -165,6 +166,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer stopTickets()
 	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil).WithTickets(tickets)
 	defer waiting.Stop()
+	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: openProvider(s, log), Meter: metrics})
+	defer challenges.Stop()
+	waiting.WithChallenges(challenges, zones.Lined)
 	service := operator.New(zones, seen, log)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {

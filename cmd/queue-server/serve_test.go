@@ -152,7 +152,7 @@ func TestServe(t *testing.T) {
 		{"keys, head only", request(t, "HEAD", s.public+"/.well-known/jwks.json", ""), 200, "", "jwk-set+json"},
 		{"zone unknown", request(t, "POST", s.public+"/traffic/wait", `{"zoneId":"NONE"}`), 404, "zone_unknown", "problem+json"},
 		{"not JSON", request(t, "POST", s.public+"/traffic/wait", `<xml>`), 400, "invalid_request", "problem+json"},
-		{"too large", request(t, "POST", s.public+"/traffic/wait", strings.Repeat(" ", 5000)), 413, "body_too_large", "problem+json"},
+		{"too large", request(t, "POST", s.public+"/traffic/wait", strings.Repeat(" ", 9000)), 413, "body_too_large", "problem+json"},
 		{"token of nobody", request(t, "POST", s.public+"/traffic/entry", `{"zoneId":"TEST_ZONE","token":"x"}`), 401, "token_invalid", "problem+json"},
 		{"no such path", request(t, "GET", s.public+"/nothing", ""), 404, "not_found", "problem+json"},
 		{"wrong method", request(t, "GET", s.public+"/traffic/wait", ""), 405, "method_not_allowed", "problem+json"},

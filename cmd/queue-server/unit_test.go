@@ -52,7 +52,7 @@ func TestTheUnitHandsOverWhatTheServerLooksFor(t *testing.T) {
 			looked = append(looked, name)
 		}
 	}
-	if given := unitOptions(t, "Service", "LoadCredential"); len(looked) != 3 || !slices.Equal(given, looked) {
+	if given := unitOptions(t, "Service", "LoadCredential"); len(looked) != 4 || !slices.Equal(given, looked) {
 		t.Errorf("the unit hands over %q, the server looks for %q", given, looked)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -46,7 +47,8 @@ var refusals = []struct {
 	outcome string
 	errs    []error
 }{
-	{"refused", []error{guard.ErrRefused}},
+	{"refused", []error{guard.ErrRefused, challenge.ErrBusy}},
+	{"challenged", []error{challenge.ErrRequired}},
 	{"sold_out", []error{ErrSoldOut}},
 	{"uninvited", []error{ticket.ErrMissing, ticket.ErrInvalid, ticket.ErrUsed}},
 }

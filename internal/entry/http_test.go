@@ -285,7 +285,7 @@ func TestPollRefuses(t *testing.T) {
 			body("OTHER", tok), 401, "token_invalid", "The token was not made", "OTHER",
 		},
 		"body too large": {
-			`{"zoneId":"` + strings.Repeat("z", 4096) + `"}`, 413, "body_too_large", "A body may have 4096", "",
+			`{"zoneId":"` + strings.Repeat("z", 8192) + `"}`, 413, "body_too_large", "A body may have 8192", "",
 		},
 	}
 	for name, tt := range tests {
@@ -311,13 +311,13 @@ func TestPollRefuses(t *testing.T) {
 	}
 }
 
-// 4096 bytes are read, 4097 are not, whether or not the length is announced.
+// 8192 bytes are read, 8193 are not, whether or not the length is announced.
 func TestPollReadsBodiesUpToTheBound(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	_, tok := r.join(t)
 	body := fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)
-	body += strings.Repeat(" ", 4096-len(body))
+	body += strings.Repeat(" ", 8192-len(body))
 	for name, announced := range map[string]bool{"announced": true, "chunked": false} {
 		send := func(body string) int {
 			if announced {
@@ -326,10 +326,10 @@ func TestPollReadsBodiesUpToTheBound(t *testing.T) {
 			return r.send(io.MultiReader(strings.NewReader(body))).Code
 		}
 		if got := send(body); got != http.StatusOK {
-			t.Errorf("%s, 4096 bytes: got %d", name, got)
+			t.Errorf("%s, 8192 bytes: got %d", name, got)
 		}
 		if got := send(body + " "); got != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s, 4097 bytes: got %d", name, got)
+			t.Errorf("%s, 8193 bytes: got %d", name, got)
 		}
 	}
 }

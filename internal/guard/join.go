@@ -74,6 +74,31 @@ func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
 	return &RefusedError{RetryMillis: a.RetryMillis + rand.Int64N(spread)}
 }
 
+// Press counts something that an address did, and returns how much it does lately: 0 for as usual, 1 if more than half of its
+// permits are taken, 2 if there are none. Of a join for which no address is counted, it is 0.
+func (g *Guard) Press(ctx context.Context, n Newcomer, cost int64) (level int) {
+	from, reason := g.source(&n)
+	if reason != "" {
+		return 0
+	}
+	a, err := g.check(ctx, limiter.Question{Policy: Challenges, Key: address.Key(from), Cost: cost})
+	switch {
+	case err != nil || a.Allowed && len(a.Quotas) == 0:
+		return 0
+	case !a.Allowed:
+		return 2
+	case len(a.Rules) > 0 && 2*a.Quotas[0].Remaining < a.Rules[0].Permits():
+		return 1
+	}
+	return 0
+}
+
+// Named reports whether a join comes from one of Backends and has a clientId.
+func (g *Guard) Named(n Newcomer) bool {
+	a, err := netip.ParseAddr(n.Address)
+	return n.ClientID != "" && err == nil && address.Within(g.options.Backends, a.Unmap().WithZone(""))
+}
+
 // byAddress returns the questions about an address: what it may have in the zone, and in all zones.
 func (g *Guard) byAddress(zoneID, from string) []limiter.Question {
 	all := make([]limiter.Question, 0, 2)
@@ -120,31 +145,44 @@ func (g *Guard) decided(ctx context.Context, policy string, a limiter.Answer, er
 
 // counted returns the address that a join counts for; ok is false if there is none.
 func (g *Guard) counted(n *Newcomer) (from string, ok bool) {
-	a, err := netip.ParseAddr(n.Address)
-	a = a.Unmap().WithZone("")
-	if err == nil && address.Within(g.options.Backends, a) {
-		if b, err := netip.ParseAddr(n.ClientIP); err == nil && public(b.Unmap()) {
-			return n.ClientIP, true
-		}
+	from, reason := g.source(n)
+	if reason == "" {
+		return from, true
 	}
-	if err == nil && (address.Within(g.options.Backends, a) || address.Within(g.options.Trusted, a)) {
-		g.options.Meter.JoinUnlimited(ReasonTrusted)
+	g.options.Meter.JoinUnlimited(reason)
+	a, err := netip.ParseAddr(n.Address)
+	switch {
+	case reason == ReasonTrusted:
 		if !g.warnedSilent.Swap(true) {
 			g.options.Logger.Warn("joins come through a proxy of ours that does not say for whom, and are not limited by address; "+
 				"have it write the visitor's address into X-Forwarded-For", "address", n.Address)
 		}
-		return "", false
-	}
-	if err != nil || !public(a) {
-		g.options.Meter.JoinUnlimited(ReasonPrivate)
-		if (n.Forwarded || !a.IsLoopback()) && !g.warnedPrivate.Swap(true) {
+	case n.Forwarded, err != nil, !a.Unmap().IsLoopback():
+		if !g.warnedPrivate.Swap(true) {
 			g.options.Logger.Warn("joins come from an address that is no visitor's, and are not limited by address; "+
 				"if it is a balancer or a proxy of yours that writes the visitor's address into X-Forwarded-For itself, "+
 				"name it in QUEUE_TRUSTED_PROXIES", "address", n.Address, "forwarded", n.Forwarded)
 		}
-		return "", false
 	}
-	return n.Address, true
+	return "", false
+}
+
+// source returns the address that a join counts for, or the reason why there is none.
+func (g *Guard) source(n *Newcomer) (from, reason string) {
+	a, err := netip.ParseAddr(n.Address)
+	a = a.Unmap().WithZone("")
+	if err == nil && address.Within(g.options.Backends, a) {
+		if b, err := netip.ParseAddr(n.ClientIP); err == nil && public(b.Unmap()) {
+			return n.ClientIP, ""
+		}
+	}
+	switch {
+	case err == nil && (address.Within(g.options.Backends, a) || address.Within(g.options.Trusted, a)):
+		return "", ReasonTrusted
+	case err != nil || !public(a):
+		return "", ReasonPrivate
+	}
+	return n.Address, ""
 }
 
 // sharedSpace is between subscribers and their provider (RFC 6598), and in clouds.

@@ -214,7 +214,7 @@ func TestPolicies(t *testing.T) {
 	for _, p := range guard.Policies() {
 		b = b.Put(p)
 	}
-	if err := b.Validate(); err != nil || len(b.Policies) != 4 {
+	if err := b.Validate(); err != nil || len(b.Policies) != 5 {
 		t.Errorf("%d policies, %v", len(b.Policies), err)
 	}
 }

@@ -13,6 +13,8 @@ const (
 	JoinsZone = "joins-zone"
 	// JoinsClient counts joins by clientId.
 	JoinsClient = "joins-client"
+	// Challenges counts challenges that an address asks for, and solutions that it shows.
+	Challenges = "challenges"
 	// PollsToken counts polls ahead of their time by place.
 	PollsToken = "polls-token"
 )
@@ -52,7 +54,9 @@ func shareOf(s zone.Settings) (by limit.Scale, ok bool) {
 // after that, up to 6,000 times in an hour. A clientId may join 10 times at once and 20 times a minute: an answer may be
 // lost, or the app started again. In a zone with 600 a minute, an address gets half of what a window of 6 s lets in at
 // once, and a fifth of what the zone lets in after that; in other zones in proportion (shareOf). A client that polls
-// twice a second is answered, whatever it was told; one that polls ten times a second is refused.
+// twice a second is answered, whatever it was told; one that polls ten times a second is refused. An address is never refused by
+// Challenges: a hundred visitors at once, and one a second after that, have to work as the zone's settings say; whoever asks for
+// more works for longer (Press).
 func Policies() []limit.Policy {
 	return []limit.Policy{
 		{
@@ -71,6 +75,10 @@ func Policies() []limit.Policy {
 		{
 			Name: JoinsClient, Scope: limit.ScopeServer,
 			Rules: []limit.Rule{{Algorithm: limit.TokenBucket, Limit: 20, WindowSeconds: 60, Burst: 10}},
+		},
+		{
+			Name: Challenges, Key: []limit.Source{limit.SourceIP}, Scope: limit.ScopeServer,
+			Rules: []limit.Rule{{Algorithm: limit.TokenBucket, Limit: 120, WindowSeconds: 60, Burst: 400}},
 		},
 		{
 			Name: PollsToken, Scope: limit.ScopeServer,

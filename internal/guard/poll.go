@@ -32,6 +32,10 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Tol
 	}
 	now := g.options.Lines.Millis()
 	e, early := g.polls.early(z, p, now)
+	if p.ArrivedAtMicros == line.AnyArrival && e.kind == waiting {
+		p.ArrivedAtMicros = e.place
+		p = e.vouch(z, p)
+	}
 	if early {
 		a := e.answer(p, now, z.AheadMillis())
 		return a, g.flood(ctx, p, &a)

@@ -62,6 +62,10 @@ func (p Place) StandsAtMicros() int64 {
 	return p.ArrivedAtMicros
 }
 
+// AnyArrival, in the Place of a poll, looks a visitor up by the id alone: whoever has a place or an admission is answered, and
+// nobody is put back. It is the least arrival that a token can carry.
+const AnyArrival = 1
+
 // Departure is a place that is gone because its visitor left or was admitted. Servers remember the latest departures, and
 // tell them to a store that may have lost them.
 type Departure struct {

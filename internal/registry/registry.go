@@ -296,6 +296,17 @@ func (r *Registry) Settings(zoneID string) *zone.Settings {
 	return nil
 }
 
+// Lined reports whether a newcomer would have to line up, as far as this server remembers: people wait or gather, or the zone is
+// paused. It is false for a zone that this server does not know.
+func (r *Registry) Lined(zoneID string) bool {
+	z := r.lookup(zoneID)
+	if z == nil {
+		return false
+	}
+	s := z.settings.Load()
+	return z.waiting.Load() > 0 || s.PerMinute == 0 || s.Gate().Holds(r.Millis()+z.ahead.Load())
+}
+
 // putZone makes a change in the store. A zone that the store has lost is put back first. Else the change would create a
 // new zone with an empty window.
 func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {

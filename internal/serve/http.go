@@ -10,9 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// MaxBody is the longest body of a request, in bytes. The longest body that the contract
-// allows, with every field at its bound, has well below half of that.
-const MaxBody = 4 << 10
+// MaxBody is the longest body of a request, in bytes: a join with the token of a provider and all else at its bound.
+const MaxBody = 8 << 10
 
 // MaxOperatorBody is the longest body of an operator's request, in bytes. The settings of a
 // zone have a logo, and a client may write each character of it in six, as \u0041.

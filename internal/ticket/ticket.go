@@ -38,7 +38,7 @@ func (e *InvalidError) Unwrap() error { return ErrInvalid }
 const (
 	// remembered is for how long a use is remembered: operators are told to have tickets expire within it.
 	remembered = 24 * time.Hour
-	// MaxTicket is the longest ticket, in bytes. A body has at most 4,096.
+	// MaxTicket is the longest ticket, in bytes. A body has at most 8,192.
 	MaxTicket = 3_072
 	// maxName is the longest name in a ticket, in bytes.
 	maxName = 200

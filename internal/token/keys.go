@@ -26,6 +26,7 @@ const (
 	visitorKeyInfo = "openqueue/waitingroom/v1 visitor id key"
 	sessionKeyInfo = "openqueue/waitingroom/v1 session key"
 	drawKeyInfo    = "openqueue/waitingroom/v1 draw key"
+	workKeyInfo    = "openqueue/waitingroom/v1 challenge key"
 )
 
 // Keys sign and check tokens, and derive ids. They may be used by many
@@ -44,6 +45,7 @@ type key struct {
 	token   *mac
 	session *mac
 	draw    *mac
+	work    *mac
 }
 
 // NewKeys derives the keys of one or more secrets, newest first, of at least
@@ -82,7 +84,7 @@ func derive(secret []byte) (*key, error) {
 	}
 	k := &key{id: id[0]}
 	for info, use := range map[string]**mac{
-		tokenKeyInfo: &k.token, sessionKeyInfo: &k.session, drawKeyInfo: &k.draw,
+		tokenKeyInfo: &k.token, sessionKeyInfo: &k.session, drawKeyInfo: &k.draw, workKeyInfo: &k.work,
 	} {
 		derived, err := hkdf.Key(sha256.New, secret, nil, info, sha256.Size)
 		if err != nil {

@@ -26,6 +26,7 @@ func (h *HTTP) Join(c echo.Context) error {
 		answer.Field{Name: "clientIp", Value: &n.ClientIP},
 		answer.Field{Name: "clientAgent", Value: &n.ClientAgent},
 		answer.Field{Name: "ticket", Value: &n.Ticket},
+		answer.Field{Name: "challenge", Value: &n.Challenge},
 	); err != nil {
 		return err
 	}

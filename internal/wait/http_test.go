@@ -243,7 +243,7 @@ func TestJoinRefuses(t *testing.T) {
 			t.Errorf("%s: metered %q, want %q", name, got, want)
 		}
 	}
-	large := r.send("POST", "/traffic/wait", with("clientAgent", strings.Repeat("x", 4096)))
+	large := r.send("POST", "/traffic/wait", with("clientAgent", strings.Repeat("x", 8192)))
 	if large.Code != 413 || read(t, large).Code != "body_too_large" {
 		t.Errorf("a large body got %d %s", large.Code, large.Body)
 	}
@@ -313,7 +313,7 @@ func TestLeaveRefuses(t *testing.T) {
 		"token too long": {body(zoneID, strings.Repeat("A", 257)), 400, "invalid_request"},
 		"token garbage":  {body(zoneID, "AAAA"), 401, "token_invalid"},
 		"another zone's": {body("OTHER", tok), 401, "token_invalid"},
-		"body too large": {body(zoneID, strings.Repeat("A", 4097)), 413, "body_too_large"},
+		"body too large": {body(zoneID, strings.Repeat("A", 8193)), 413, "body_too_large"},
 	}
 	for name, tt := range tests {
 		w := r.send("POST", "/traffic/leave", tt.body)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/guard"
@@ -44,6 +45,7 @@ type room struct {
 	// newcomer is the latest whom the guard saw, refuses what it says.
 	newcomer guard.Newcomer
 	refuses  error
+	named    bool
 }
 
 // newRoom has one zone that admits one in 6 s.
@@ -79,6 +81,10 @@ func (r *room) Admits(_ context.Context, n guard.Newcomer) error {
 	r.newcomer = n
 	return r.refuses
 }
+
+// Press and Named are the guard's, too.
+func (r *room) Press(context.Context, guard.Newcomer, int64) int { return 0 }
+func (r *room) Named(guard.Newcomer) bool                        { return r.named }
 
 // set changes the zone's settings, from the defaults if there is none.
 func (r *room) set(tb testing.TB, change func(*zone.Settings)) {
@@ -189,8 +195,18 @@ func (s *store) Join(ctx context.Context, zoneID string, id line.ID) (line.Told,
 }
 
 func (s *store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
+	if err := s.called("poll"); err != nil {
+		return line.Told{}, err
+	}
 	a, err := s.Store.Poll(ctx, zoneID, p)
 	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
+}
+
+func (s *store) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
+	if err := s.called("spend"); err != nil {
+		return false, err
+	}
+	return s.Store.Spend(ctx, key, by, life)
 }
 
 func (s *store) Leave(ctx context.Context, zoneID string, p line.Place) error {
@@ -224,6 +240,7 @@ func (m *meter) note(what ...any) {
 }
 
 func (m *meter) Join(zoneID, outcome string)               { m.note("join", zoneID, outcome) }
+func (m *meter) Challenge(zoneID, outcome string)          { m.note("challenge", zoneID, outcome) }
 func (m *meter) Refuse(zoneID, code string)                { m.note("refuse", zoneID, code) }
 func (m *meter) Admit(zoneID string, waited time.Duration) { m.note("admit", zoneID, waited) }
 
@@ -246,6 +263,10 @@ type document struct {
 	Status    int        `json:"status"`
 	Code      string     `json:"code"`
 	Detail    string     `json:"detail"`
+	Challenge *struct {
+		challenge.Asked
+		challenge.Work
+	} `json:"challenge"`
 }
 
 type waiting struct {

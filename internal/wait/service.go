@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -38,6 +39,10 @@ type Guard interface {
 	// Admits returns nil for a newcomer who may ask for a place, or an error that
 	// wraps guard.ErrRefused.
 	Admits(ctx context.Context, n guard.Newcomer) error
+	// Press counts so much of what the newcomer's address asks for, and returns how much that is lately: see challenge.Join.
+	Press(ctx context.Context, n guard.Newcomer, cost int64) (level int)
+	// Named reports whether a backend of the shop joins for one whom it names by the clientId.
+	Named(n guard.Newcomer) bool
 }
 
 // Meter counts the outcomes of joins. Package problem counts requests that are refused before. A zoneID is well-formed,
@@ -68,6 +73,9 @@ type Service struct {
 	desk   *ticket.Desk
 	states states
 
+	challenges *challenge.Desk
+	lined      func(zoneID string) bool
+
 	background background.Group
 }
 
@@ -90,6 +98,13 @@ func (s *Service) WithTickets(d *ticket.Desk) *Service {
 	return s
 }
 
+// WithChallenges has the room ask for proofs where a zone's settings say so. lined reports whether a newcomer to a zone would
+// have to line up, as far as this server remembers. It is to be called before the first join. Without it, nobody is asked.
+func (s *Service) WithChallenges(d *challenge.Desk, lined func(zoneID string) bool) *Service {
+	s.challenges, s.lined = d, lined
+	return s
+}
+
 // Stop waits for what goes on without a request: readings of a state whose callers gave up.
 func (s *Service) Stop() { s.background.Stop() }
 
@@ -107,6 +122,8 @@ type Newcomer struct {
 	// Ticket is looked at where the zone takes invited visitors alone: see package ticket. The place then belongs to
 	// the name in the ticket, not to the ClientID.
 	Ticket string
+	// Challenge is looked at where the zone asks for a proof: a solution or a provider's token, see package challenge.
+	Challenge string
 
 	// Address and Forwarded are what From found in the request: where it came from, as trusted proxies say, and
 	// whether it has a header that proxies write.
@@ -130,6 +147,9 @@ func (n *Newcomer) check() error {
 	if err := answer.CheckLength("ticket", n.Ticket, ticket.MaxTicket); err != nil {
 		return err
 	}
+	if err := answer.CheckLength("challenge", n.Challenge, challenge.MaxSolution); err != nil {
+		return err
+	}
 	return answer.CheckLength("clientId", n.ClientID, MaxClientID)
 }
 
@@ -138,7 +158,7 @@ func (n *Newcomer) check() error {
 // and, once admitted, the pass (the token may then be another for the same
 // admission). Without one, each call takes a place of its own.
 //
-// It returns a *serve.FieldError or guard.ErrRefused before the store is asked,
+// It returns a *serve.FieldError, challenge.ErrRequired, challenge.ErrBusy or guard.ErrRefused before the store is asked,
 // answer.ErrSoldOut, ErrClosed, ErrFull, an error of package ticket, or one of the store.
 func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 	if err := n.check(); err != nil {
@@ -170,12 +190,18 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 
 // join asks the store for a place under the newcomer's id.
 func (s *Service) join(ctx context.Context, n Newcomer) (line.Told, error) {
+	who := guard.Newcomer{ZoneID: n.ZoneID, ClientID: n.ClientID, Address: n.Address, ClientIP: n.ClientIP, Forwarded: n.Forwarded}
+	asked, proof, err := s.prove(ctx, n, &who)
+	if err != nil {
+		return line.Told{}, err
+	}
 	if s.guard != nil {
-		if err := s.guard.Admits(ctx, guard.Newcomer{
-			ZoneID: n.ZoneID, ClientID: n.ClientID, Address: n.Address, ClientIP: n.ClientIP, Forwarded: n.Forwarded,
-		}); err != nil {
+		if err := s.guard.Admits(ctx, who); err != nil {
 			return line.Told{}, err
 		}
+	}
+	if proof != nil {
+		return s.joinProved(ctx, asked, *proof)
 	}
 	switch invitation, err := s.invitation(ctx, n.ZoneID); {
 	case err != nil:
@@ -233,8 +259,8 @@ func (s *Service) joinInvited(ctx context.Context, n Newcomer, invitation string
 	}
 	if used {
 		// A used ticket is good for the same admission while that lasts, and never for another place.
-		// The log of admissions goes by the id alone. The arrival is the least that a token can carry.
-		a, err := s.store.Poll(ctx, n.ZoneID, line.Place{ID: id, ArrivedAtMicros: 1})
+		// The log of admissions goes by the id alone.
+		a, err := s.store.Poll(ctx, n.ZoneID, line.Place{ID: id, ArrivedAtMicros: line.AnyArrival})
 		if err == nil && a.Status != line.AdmittedBefore {
 			err = ticket.ErrUsed
 		}

@@ -266,6 +266,60 @@ var Table = setting.Table[Settings]{
 			"gateway's word counts for the address: read [site.md](site.md#what-is-never-queued) first",
 	},
 	{
+		Name: "challenge", At: func(s *Settings) any { return (*string)(&s.Challenge) },
+		Default: string(ChallengeNone), Choices: []setting.Choice{
+			{Value: string(ChallengeNone), Label: "none", Means: "nobody has to show anything"},
+			{Value: string(ChallengeWork), Label: "work", Means: "browsers do some work before they take a place"},
+			{Value: string(ChallengeTurnstile), Label: "Turnstile", Means: "Cloudflare's Turnstile has to say yes"},
+			{Value: string(ChallengeHCaptcha), Label: "hCaptcha", Means: "hCaptcha has to say yes"},
+			{Value: string(ChallengeReCaptcha), Label: "reCAPTCHA", Means: "Google's reCAPTCHA has to say yes"},
+		},
+		Label: "Challenge", Hint: "What a visitor has to show for a place. Work is done by the browser, unseen; the others ask their providers.",
+		Choose: "what makes places dear for bots: `work` has each browser compute for some time, with nothing to see and no third party; " +
+			"`turnstile`, `hcaptcha` and `recaptcha` ask those providers with the shop's own keys. See [challenge.md](challenge.md)",
+	},
+	{
+		Name: "challengeWhen", At: func(s *Settings) any { return &s.ChallengeWhen },
+		Default: ChallengeInLine, Choices: []setting.Choice{
+			{Value: ChallengeInLine, Label: "while there is a line", Means: "nobody is asked while there is room"},
+			{Value: ChallengeAlways, Label: "always", Means: "each newcomer is asked"},
+		},
+		Label: "When it is asked for", Hint: "While there is a line or people gather, or always.",
+		Choose: "`line`: while people wait or gather, so that a quiet day stays without a page; `always`: each newcomer is asked, and the " +
+			"gate sends each browser to the waiting page first",
+	},
+	{
+		Name: "challengeMillis", At: func(s *Settings) any { return &s.ChallengeMillis },
+		Default: int64(DefaultChallengeMillis), Least: MinChallengeMillis, Most: MaxChallengeMillis, Unit: "ms",
+		Label: "Work", Hint: "Milliseconds that the work takes in the mean on all cores of a middling phone, or on one core of a bot, 500 to 5000.",
+		Means: func(s Settings) string {
+			return fmt.Sprintf("a middling phone works for %.1f s in the mean; a core of a bot takes %d places a minute at most",
+				float64(s.ChallengeMillis)/1000, 60_000/s.ChallengeMillis)
+		},
+		Choose: "how long the work takes in the mean on all cores of a middling phone. A core of a bot takes about as long, so 1000 leaves it " +
+			"60 places a minute. One visitor in twenty works for three times as long. 500-5000",
+	},
+	{
+		Name: "challengeWithoutScript", At: func(s *Settings) any { return &s.ChallengeWithoutScript },
+		Default: WithoutScriptRefuse, Choices: []setting.Choice{
+			{Value: WithoutScriptRefuse, Label: "take no place", Means: "browsers without JavaScript are told to switch it on"},
+			{Value: WithoutScriptWait, Label: "wait", Means: "browsers without JavaScript take a place after 60 s"},
+		},
+		Label: "Without JavaScript", Hint: "Whether who cannot do the work takes a place at the end of the line after 60 s. Bots can do that, too.",
+		Choose: "`wait`: who cannot do the work takes a place at the end of the line after 60 s. Bots can do that as well, with patience " +
+			"in place of work",
+	},
+	{
+		Name: "onChallengeFailure", At: func(s *Settings) any { return (*string)(&s.OnChallengeFailure) },
+		Default: string(FailureHold), Choices: []setting.Choice{
+			{Value: string(FailureHold), Label: "hold", Means: "newcomers are asked to come again"},
+			{Value: string(FailureAdmit), Label: "admit", Means: "newcomers take a place without its word"},
+		},
+		Label: "When the provider is away", Hint: "Of Turnstile, hCaptcha or reCAPTCHA. Hold: newcomers come again. Admit: they take a place without.",
+		Choose: "while the provider of the challenge does not answer: `hold` has newcomers come again, `admit` lets them take a place " +
+			"without its word. Those who wait go on either way",
+	},
+	{
 		Name: "corsOrigins", At: func(s *Settings) any { return &s.CORSOrigins },
 		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "none", Fault: Settings.originFault,
 		Label: "Origins that call the site", Hint: "Other sites whose pages call this one, such as https://www.shop.example.",

@@ -161,6 +161,15 @@ type Settings struct {
 	BypassAgents []string
 	// BypassNetworks are networks whose visitors the gate never queues: see Network.
 	BypassNetworks []string
+	// Challenge is what a join has to show; ChallengeWhen is line or always.
+	Challenge     Challenge
+	ChallengeWhen string
+	// ChallengeMillis is the mean time of the work on a middling phone, 500-5000 ms.
+	ChallengeMillis int64
+	// ChallengeWithoutScript is refuse or wait: what becomes of who cannot do the work.
+	ChallengeWithoutScript string
+	// OnChallengeFailure is hold or admit, while the provider of a challenge is away.
+	OnChallengeFailure FailurePolicy
 	// CORSOrigins are origins of other sites, whose pages may read the gate's refusals.
 	CORSOrigins []string
 	// Events are the sales that have a time. EventState is how far they are, which the

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -131,6 +132,8 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 		"code", orOther(codes), func(z *zoneMeter) *counters { return &z.refusals })
 	m.counters("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.",
 		"outcome", orOther(site.Outcomes), func(z *zoneMeter) *counters { return &z.site })
+	m.counters("queue_challenges_total", "Joins that had to show a proof, by what they showed: see docs/challenge.md.",
+		"outcome", orOther(challenge.Outcomes), func(z *zoneMeter) *counters { return &z.challenges })
 	m.counter("queue_admissions_total", "Visitors let in by this server.",
 		func(z *zoneMeter) *counter { return &z.admissions })
 	m.counter("queue_local_admissions_total", "Of the visitors let in, those whom this server let in by itself, while the store was away.",

@@ -16,8 +16,8 @@ const other = "other"
 
 // zoneMeter holds the series of one zone, so that counting needs no look-up by labels.
 type zoneMeter struct {
-	// joins, polls, refusals and site are maps that never change.
-	joins, polls, refusals, site map[string]prometheus.Counter
+	// joins, polls, refusals, site and challenges are maps that never change.
+	joins, polls, refusals, site, challenges map[string]prometheus.Counter
 
 	// ranges are by the name of the estimate.Outcome.
 	ranges map[string]prometheus.Counter
@@ -51,6 +51,9 @@ func (m *Metrics) Refuse(zoneID, code string) { add(m.meter(zoneID).refusals, co
 
 // Site counts one request that a gateway asked about, by outcome: one of site.Outcomes.
 func (m *Metrics) Site(zoneID, outcome string) { add(m.meter(zoneID).site, outcome) }
+
+// Challenge counts one join that was asked for a proof, by its outcome, one of challenge.Outcomes.
+func (m *Metrics) Challenge(zoneID, outcome string) { add(m.meter(zoneID).challenges, outcome) }
 
 // Step counts one step of an event that this server made, and how late that was.
 func (m *Metrics) Step(zoneID string, late time.Duration) {

@@ -84,8 +84,8 @@ func (p Problem) Encode(h http.Header) (body []byte, err error) {
 	if p.RetryAfterSeconds > 0 {
 		h.Set(echo.HeaderRetryAfter, strconv.Itoa(p.RetryAfterSeconds))
 	}
-	if p.Challenge != "" {
-		h.Set(echo.HeaderWWWAuthenticate, p.Challenge)
+	if p.Authenticate != "" {
+		h.Set(echo.HeaderWWWAuthenticate, p.Authenticate)
 	}
 	return body, nil
 }

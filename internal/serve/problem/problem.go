@@ -37,11 +37,13 @@ type Problem struct {
 	Errors []string `json:"errors,omitempty"`
 	// HTML is what the waiting page shows of it, for the page's own script.
 	HTML string `json:"html,omitempty"`
+	// Challenge is what a join has to show: a challenge.Asked.
+	Challenge any `json:"challenge,omitempty"`
 
 	// RetryAfterSeconds is sent as Retry-After; 0 if it does not help to come back.
 	RetryAfterSeconds int `json:"-"`
-	// Challenge is sent as WWW-Authenticate with a 401.
-	Challenge string `json:"-"`
+	// Authenticate is sent as WWW-Authenticate with a 401.
+	Authenticate string `json:"-"`
 }
 
 // Of returns the problem that a client gets for an error: the row of err in the table,
@@ -89,7 +91,7 @@ func OfStatus(status int) Problem {
 func describe(k *kind, err error) Problem {
 	p := Problem{
 		Type: typeBase + k.code, Title: k.title, Status: k.status, Detail: k.detail, Code: k.code,
-		Challenge: k.challenge,
+		Authenticate: k.authenticate,
 	}
 	var later interface{ RetryAfterSeconds() int }
 	if errors.As(err, &later) {
@@ -100,6 +102,10 @@ func describe(k *kind, err error) Problem {
 	var shown interface{ HTML() string }
 	if errors.As(err, &shown) {
 		p.HTML = shown.HTML()
+	}
+	var asks interface{ Asked() any }
+	if errors.As(err, &asks) {
+		p.Challenge = asks.Asked()
 	}
 	if told, ok := errors.AsType[*ticket.InvalidError](err); ok {
 		p.Detail = told.Reason

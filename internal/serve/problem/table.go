@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -44,8 +45,8 @@ type kind struct {
 	// retryMin and retryMax bound Retry-After, in seconds; 0 sends none. A random
 	// choice between them spreads the return of clients who were refused at one moment.
 	retryMin, retryMax int
-	// challenge is the header WWW-Authenticate, which a 401 must have.
-	challenge string
+	// authenticate is the header WWW-Authenticate, which a 401 must have.
+	authenticate string
 	// page is what internal/problem/README.md says of it, for its readers, after the status and Retry-After: what it means,
 	// and what a client does. It is "" in the further rows of a code.
 	page string
@@ -87,11 +88,11 @@ var table = []kind{
 	{
 		errs:   []error{token.ErrInvalid},
 		status: http.StatusUnauthorized, code: "token_invalid",
-		title:     "The token is not valid",
-		detail:    "The token was not made for this zone by this waiting room. Join the line to get one.",
-		challenge: `Bearer realm="waiting room", error="invalid_token"`,
-		page:      "The token was not made for this zone by this waiting room: join to get one. The store was not asked.",
-		readers:   visitors,
+		title:        "The token is not valid",
+		detail:       "The token was not made for this zone by this waiting room. Join the line to get one.",
+		authenticate: `Bearer realm="waiting room", error="invalid_token"`,
+		page:         "The token was not made for this zone by this waiting room: join to get one. The store was not asked.",
+		readers:      visitors,
 	},
 	{
 		errs:   []error{entry.ErrGone},
@@ -116,11 +117,11 @@ var table = []kind{
 	{
 		errs:   []error{operator.ErrUnauthorized},
 		status: http.StatusUnauthorized, code: "unauthorized",
-		title:     "The operators' token is missing or wrong",
-		detail:    "Send it as Authorization: Bearer <token>.",
-		challenge: `Bearer realm="operators"`,
-		page:      "`Authorization: Bearer` with the operators' token is missing or wrong.",
-		readers:   operators,
+		title:        "The operators' token is missing or wrong",
+		detail:       "Send it as Authorization: Bearer <token>.",
+		authenticate: `Bearer realm="operators"`,
+		page:         "`Authorization: Bearer` with the operators' token is missing or wrong.",
+		readers:      operators,
 	},
 	{
 		errs:   []error{operator.ErrGuessing},
@@ -254,12 +255,31 @@ var table = []kind{
 		readers: visitors,
 	},
 	{
+		errs:   []error{challenge.ErrRequired},
+		status: http.StatusForbidden, code: "challenge_required",
+		title:  "The join has to show a solution",
+		detail: "Solve the challenge, and join again with the solution.",
+		page: "The zone asks newcomers for a proof. `challenge` says for which, and `challenge.reason` why the proof was none: `required` (the " +
+			"join showed none), `expired`, `used`, `wrong`, `wrong_zone`, `wrong_visitor`, `unknown_key`, `malformed` or `provider_away`. Solve it " +
+			"and join again, with the solution as `challenge`. With `Retry-After`, come again then. See docs/challenge.md.",
+		ordered: true,
+		readers: visitors,
+	},
+	{
+		errs:   []error{challenge.ErrBusy},
+		status: http.StatusTooManyRequests, code: "too_many_requests",
+		title:    "Too many requests",
+		detail:   "More solutions came than can be checked. Send the same request again when Retry-After has passed.",
+		retryMin: 1, retryMax: 3,
+		readers: visitors,
+	},
+	{
 		errs:   []error{serve.ErrTooLarge},
 		status: http.StatusRequestEntityTooLarge, code: "body_too_large",
 		title:    "The body is too large",
-		detail:   "A body may have 4096 bytes, an operator's 131072.",
+		detail:   "A body may have 8192 bytes, an operator's 131072.",
 		ofStatus: true,
-		page:     "The body has more than 4096 bytes.",
+		page:     "The body has more than 8192 bytes.",
 		readers:  visitors,
 	},
 	{

@@ -1,0 +1,382 @@
+package challenge
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// spends is a store of what is spent, which counts its calls.
+type spends struct {
+	mu    sync.Mutex
+	spent map[string]bool
+	calls int
+}
+
+func (s *spends) Spend(_ context.Context, key, _ string, life time.Duration) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	first := !s.spent[key]
+	if life > 0 {
+		s.spent[key] = true
+	}
+	return first, nil
+}
+
+// meter counts outcomes.
+type meter struct {
+	mu   sync.Mutex
+	seen map[string]int
+}
+
+func (m *meter) Challenge(_, outcome string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen[outcome]++
+}
+
+func (m *meter) told() map[string]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := m.seen
+	m.seen = map[string]int{}
+	return seen
+}
+
+// room is a desk and what it is made of.
+type room struct {
+	*Desk
+	store *spends
+	meter *meter
+	zone  zone.Settings
+	now   time.Time
+	level int
+	press int64
+}
+
+func newRoom(tb testing.TB, provider *Provider) *room {
+	tb.Helper()
+	keys, err := token.NewKeys(bytes.Repeat([]byte{'n'}, 32), bytes.Repeat([]byte{'o'}, 32))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := &room{
+		store: &spends{spent: map[string]bool{}}, meter: &meter{seen: map[string]int{}}, zone: zone.Defaults("Z"), now: time.UnixMilli(1_795_223_373_123),
+	}
+	r.zone.Challenge = zone.ChallengeWork
+	r.Desk = New(Options{Keys: keys, Spends: r.store, Provider: provider, Meter: r.meter, Now: func() time.Time { return r.now }})
+	tb.Cleanup(r.Stop)
+	return r
+}
+
+func (r *room) join(clientID, shown string) Join {
+	return Join{Zone: &r.zone, ClientID: clientID, Shown: shown, Press: func(cost int64) int {
+		r.press += cost
+		return r.level
+	}}
+}
+
+// required is the error of a join, which must be for the reason.
+func (r *room) required(tb testing.TB, j Join, reason string) *RequiredError {
+	tb.Helper()
+	_, err := r.Check(tb.Context(), j)
+	var required *RequiredError
+	if !errors.As(err, &required) || required.asked.Reason != reason || !errors.Is(err, ErrRequired) {
+		tb.Fatalf("got %v, want the reason %s", err, reason)
+	}
+	return required
+}
+
+// easy is a challenge of a few derivations for a client.
+func (r *room) easy(tb testing.TB, clientID string) Work {
+	tb.Helper()
+	w := *r.required(tb, r.join(clientID, ""), ReasonRequired).Work()
+	w.Parameters.KeyPrefix, w.Parameters.Cost = "0", 2
+	return r.sign(w)
+}
+
+func (r *room) sign(w Work) Work {
+	w.Signature = r.Keys.SignChallenge(w.Parameters.Data.Zone, w.Parameters.text())
+	return w
+}
+
+func solved(tb testing.TB, w Work) string {
+	tb.Helper()
+	shown, err := Solve(tb.Context(), w)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return shown
+}
+
+// answered is a payload with a counter that is the solution plus so much.
+func answered(tb testing.TB, w Work, plus uint32) string {
+	tb.Helper()
+	p, err := decode(solved(tb, w))
+	if err == nil {
+		p.Solution.Counter += plus
+		var shown string
+		if shown, err = encode(p); err == nil {
+			return shown
+		}
+	}
+	tb.Fatal(err)
+	return ""
+}
+
+// TestWork: what a solution is refused for, with the word for it, and that neither the store nor a derivation is needed for that.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	r, other := newRoom(t, nil), newRoom(t, nil)
+	foreign, err := token.NewKeys(bytes.Repeat([]byte{'f'}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := token.NewKeys(bytes.Repeat([]byte{'o'}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := r.easy(t, "c")
+	good := solved(t, w)
+	unsigned, changed, elsewhere, former := w, w, w, w
+	unsigned.Signature = ""
+	changed.Parameters.KeyPrefix = ""
+	elsewhere.Parameters.Data.Zone = "OTHER"
+	elsewhere = r.sign(elsewhere)
+	other.Keys = foreign
+	theirs := other.sign(w)
+	former.Signature = old.SignChallenge("Z", w.Parameters.text())
+	for name, tt := range map[string]struct{ client, shown, reason string }{
+		"nothing":            {"c", "", ReasonRequired},
+		"no base64":          {"c", "{}", ReasonMalformed},
+		"no JSON":            {"c", base64.StdEncoding.EncodeToString([]byte("{")), ReasonMalformed},
+		"nested":             {"c", base64.StdEncoding.EncodeToString([]byte(strings.Repeat(`{"a":`, 500))), ReasonMalformed},
+		"a member twice":     {"c", base64.StdEncoding.EncodeToString([]byte(`{"challenge":{},"challenge":{}}`)), ReasonMalformed},
+		"far too long":       {"c", strings.Repeat("A", MaxSolution), ReasonMalformed},
+		"a v1 payload":       {"c", base64.StdEncoding.EncodeToString([]byte(`{"algorithm":"SHA-256","challenge":"ab","number":1}`)), ReasonMalformed},
+		"unsigned":           {"c", solved(t, unsigned), ReasonUnknownKey},
+		"made easier":        {"c", solved(t, changed), ReasonUnknownKey},
+		"of another secret":  {"c", solved(t, theirs), ReasonUnknownKey},
+		"of another zone":    {"c", solved(t, elsewhere), ReasonWrongZone},
+		"of another visitor": {"d", good, ReasonWrongVisitor},
+		"without the work":   {"c", must(t)(Unsolved(w)), ReasonRequired},
+	} {
+		before := r.press
+		required := r.required(t, r.join(tt.client, tt.shown), tt.reason)
+		if required.Work() == nil || required.RetryAfterSeconds() != 0 || r.press != before+1 {
+			t.Errorf("%s: %+v, %d", name, required, r.press-before)
+		}
+	}
+	if r.store.calls > 0 {
+		t.Errorf("the store was asked %d times", r.store.calls)
+	}
+	r.meter.told()
+	proof, err := r.Check(t.Context(), r.join("c", good))
+	if err != nil || proof.ID != r.Keys.VisitorID("Z", "c") || proof.Again {
+		t.Fatalf("%+v, %v", proof, err)
+	}
+	r.Spend(t.Context(), proof)
+	if again, err := r.Check(t.Context(), r.join("c", good)); err != nil || !again.Again || again.ID != proof.ID {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	if _, err := r.Check(t.Context(), r.join("c", solved(t, r.resigned(t, old)))); err != nil {
+		t.Errorf("of the secret before: %v", err)
+	}
+	if got := r.meter.told(); !maps.Equal(got, map[string]int{outSolved: 2, outRepeated: 1, ReasonRequired: 1}) {
+		t.Errorf("metered %v", got)
+	}
+	r.now = r.now.Add(Life)
+	r.required(t, r.join("c", good), ReasonExpired)
+
+	// A server that began anew, with the same secrets, takes what was made before, and knows what was spent.
+	anew := newRoom(t, nil)
+	anew.Spends = r.store
+	if p, err := anew.Check(t.Context(), anew.join("c", good)); err != nil || p.Again {
+		t.Errorf("after a restart: %+v, %v", p, err)
+	} else if used, err := anew.Used(t.Context(), p); !used || err != nil {
+		t.Errorf("after a restart, used is %t, %v", used, err)
+	}
+}
+
+// resigned is a challenge that was signed before the secret was replaced.
+func (r *room) resigned(tb testing.TB, keys *token.Keys) Work {
+	tb.Helper()
+	w := r.easy(tb, "c")
+	w.Signature = keys.SignChallenge("Z", w.Parameters.text())
+	return w
+}
+
+func must(tb testing.TB) func(string, error) string {
+	return func(s string, err error) string {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return s
+	}
+}
+
+// TestOneDerivationASolution: a wrong solution is checked once, and ends its challenge; who repeats it costs no derivation.
+func TestOneDerivationASolution(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, nil)
+	w := r.easy(t, "c")
+	w.Parameters.KeyPrefix = "0000000000000000" // that nobody finds
+	w = r.sign(w)
+	shown := must(t)(encode(payload{Challenge: w, Solution: &solution{Counter: 1}}))
+	r.required(t, r.join("c", shown), ReasonWrong)
+	if r.press < wrongCost {
+		t.Errorf("a wrong solution cost its address %d", r.press)
+	}
+	w.Parameters.Cost = 3 // no scrypt has that: a derivation would fail
+	if r.seen.get(w.Parameters.Nonce, r.now) != wrong {
+		t.Error("it is not known to be wrong")
+	}
+	r.required(t, r.join("c", must(t)(encode(payload{Challenge: r.sign(w), Solution: &solution{Counter: 2}}))), ReasonWrong)
+}
+
+// TestLevels: the more an address asks for, the more its visitors have to work.
+func TestLevels(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, nil)
+	for level, cost := range []int{128, 256, 512} {
+		r.level = level
+		if p := r.required(t, r.join("c", ""), ReasonRequired).Work().Parameters; p.Cost != cost || p.MemoryCost != 11 {
+			t.Errorf("level %d: %+v", level, p)
+		}
+	}
+	for millis, blocks := range map[int64]int{zone.MinChallengeMillis: 6, zone.MaxChallengeMillis: 55} {
+		r.zone.ChallengeMillis = millis
+		if p := r.required(t, r.join("c", ""), ReasonRequired).Work().Parameters; p.MemoryCost != blocks {
+			t.Errorf("%d ms: %+v", millis, p)
+		}
+	}
+}
+
+// TestQueue: who comes when the queue is full is told to come again, those who ask for much wait for the others, and nobody waits
+// for a desk that has stopped.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{first: make(chan *job, 1), later: make(chan *job, 1), stop: make(chan struct{})}
+		w := Parameters{Cost: 2, MemoryCost: 1, Parallelism: 1, KeyLength: 8}
+		var order []string
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		check := func(name string, later bool) {
+			all.Go(func() {
+				if right, err := q.check(t.Context(), &w, 1, later); !right || err != nil {
+					t.Errorf("%s: %t, %v", name, right, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, name)
+			})
+			synctest.Wait()
+		}
+		check("later", true)
+		check("first", false)
+		if _, err := q.check(t.Context(), &w, 1, false); !errors.Is(err, ErrBusy) {
+			t.Errorf("a full queue: %v", err)
+		}
+		j := <-q.first
+		q.first <- j
+		q.workers.Go(q.work)
+		all.Wait()
+		close(q.stop)
+		q.workers.Wait()
+		if _, err := q.check(t.Context(), &w, 1, false); !errors.Is(err, ErrBusy) {
+			t.Errorf("after the end: %v", err)
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if _, err := q.check(ended, &w, 1, true); !errors.Is(err, ErrBusy) && !errors.Is(err, context.Canceled) {
+			t.Errorf("who gave up: %v", err)
+		}
+	})
+}
+
+// TestSeenIsBounded: a crowd of challenges fills no memory, and the newest are known.
+func TestSeenIsBounded(t *testing.T) {
+	t.Parallel()
+	var s seen
+	now := time.UnixMilli(1_795_223_373_123)
+	key := func(n int) string { return string([]byte{byte(n >> 16), byte(n >> 8), byte(n)}) }
+	for n := range 3 * maxSeen {
+		s.set(key(n), right, now)
+	}
+	if len(s.newest) > maxSeen || len(s.old) > maxSeen || s.get(key(3*maxSeen-1), now) != right || s.get(key(0), now) != unseen {
+		t.Errorf("%d and %d are remembered", len(s.newest), len(s.old))
+	}
+	if s.set("a", right, now.Add(2*Life)); s.get("a", now.Add(2*Life)) != right {
+		t.Error("the newest is not known")
+	}
+}
+
+// TestSolveStops: with its context.
+func TestSolveStops(t *testing.T) {
+	t.Parallel()
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if _, err := Solve(ctx, Work{Parameters: newParameters("Z", line.ID{}, 5_000, 2, time.Now())}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Solve(t.Context(), Work{Parameters: Parameters{Nonce: "x"}}); err == nil {
+		t.Error("what cannot be read was solved")
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	r := newRoom(b, nil)
+	w := r.easy(b, "c")
+	good := solved(b, w)
+	changed := w
+	changed.Parameters.Salt = strings.Repeat("0", 32)
+	late := newRoom(b, nil)
+	late.now = r.now.Add(Life)
+	for name, bench := range map[string]struct {
+		r     *room
+		shown string
+	}{
+		"asked": {r, ""}, "forged": {r, must(b)(encode(payload{Challenge: changed, Solution: &solution{}}))},
+		"expired": {late, good}, "again": {r, good}, "longest": {r, base64.StdEncoding.EncodeToString([]byte(strings.Repeat(`{"a":`, 300)))},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = bench.r.Check(b.Context(), bench.r.join("c", bench.shown))
+			}
+		})
+	}
+}
+
+func BenchmarkDerive(b *testing.B) {
+	for _, millis := range []int64{zone.MinChallengeMillis, zone.DefaultChallengeMillis, zone.MaxChallengeMillis} {
+		p := newParameters("Z", line.ID{}, millis, 0, time.Now())
+		b.Run(time.Duration(millis*int64(time.Millisecond)).String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.derives(1); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(4096*b.Elapsed().Seconds()/float64(b.N), "s/solution")
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package wait
+
+import (
+	"context"
+	"errors"
+
+	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// prove returns the proof of a newcomer who has to show one; nil if it need not. A server that does not know the zone yet asks for
+// nothing. who gets the name by which its joins are counted.
+func (s *Service) prove(ctx context.Context, n Newcomer, who *guard.Newcomer) (j challenge.Join, proof *challenge.Proof, err error) {
+	z := s.issuer.Zone(n.ZoneID)
+	if s.challenges == nil || z == nil || !z.Challenges() || z.InvitationAt(s.states.now()) != "" || s.guard != nil && s.guard.Named(*who) {
+		return j, nil, nil
+	}
+	due := z.ChallengeWhen == zone.ChallengeAlways || s.lined(n.ZoneID)
+	if !due && n.Challenge == "" {
+		return j, nil, nil
+	}
+	j = challenge.Join{Zone: z, ClientID: n.ClientID, Shown: n.Challenge, Press: func(cost int64) int {
+		if s.guard == nil {
+			return 0
+		}
+		return s.guard.Press(ctx, *who, cost)
+	}}
+	// A join that is repeated when the line has gone has to find the place that was taken before.
+	p, err := s.challenges.Check(ctx, j)
+	switch {
+	case err == nil:
+		if who.ClientID == "" {
+			who.ClientID = string(p.ID[:])
+		}
+		return j, &p, nil
+	case !due && errors.Is(err, challenge.ErrRequired):
+		return j, nil, nil
+	}
+	return j, nil, err
+}
+
+// joinProved takes the one place of a proof. With a proof that was used, the visitor finds that place or the admission, and takes no other.
+func (s *Service) joinProved(ctx context.Context, j challenge.Join, p challenge.Proof) (line.Told, error) {
+	used, err := s.challenges.Used(ctx, p)
+	switch {
+	case err != nil && j.Zone.OnStoreFailure != zone.FailureAdmit:
+		return line.Told{}, err
+	case !used: // or the store is away, and the join decides
+		a, err := s.store.Join(ctx, j.Zone.ZoneID, p.ID)
+		if err == nil && (a.Status == line.Waiting || a.Status == line.Admitted || a.Status == line.AdmittedBefore) {
+			s.challenges.Spend(ctx, p)
+		}
+		return a, err
+	}
+	a, err := s.store.Poll(ctx, j.Zone.ZoneID, line.Place{ID: p.ID, ArrivedAtMicros: line.AnyArrival})
+	if err == nil && a.Status == line.Gone {
+		return line.Told{}, s.challenges.Over(j, p)
+	}
+	return a, err
+}
