@@ -1,4 +1,4 @@
-package rehearse_test
+package client
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func rehearsal(t *testing.T, acts []string, command ...string) (told, printed st
 // TestTheCodeOfThePageKeepsAllRules starts the client of docs/clients.md for each act.
 func TestTheCodeOfThePageKeepsAllRules(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/clients.md")
+	page, err := os.ReadFile("../../docs/clients.md")
 	if err != nil {
 		t.Fatal(err)
 	}
