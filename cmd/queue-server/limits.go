@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"log/slog"
+	"net/http"
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/challenge"
@@ -66,14 +67,15 @@ func (l *limits) stop() {
 	l.book.Stop()
 }
 
-// openProvider returns who is asked about tokens of challenges; nil if the settings name nobody.
-func openProvider(s checked, log *slog.Logger) *challenge.Provider {
+// newProvider returns who is asked about tokens of challenges; nil if the settings name nobody.
+func newProvider(s checked, log *slog.Logger) *challenge.Provider {
 	if s.ChallengeSiteKey == "" {
 		return nil
 	}
-	return challenge.NewProvider(challenge.ProviderOptions{
+	return &challenge.Provider{
 		SiteKey: s.ChallengeSiteKey, Secret: s.challengeSecret, Hosts: s.ChallengeHosts, VerifyURL: s.ChallengeVerifyURL, Logger: log,
-	})
+		Client: http.Client{Timeout: challenge.ProviderTimeout},
+	}
 }
 
 // openTickets returns what checks invitations, and begins to keep the keys fresh that they are signed with; stop ends that.

@@ -81,7 +81,6 @@ func newRoom(tb testing.TB, provider *Provider) *room {
 	}
 	r.zone.Challenge = zone.ChallengeWork
 	r.Desk = New(Options{Keys: keys, Spends: r.store, Provider: provider, Meter: r.meter, Now: func() time.Time { return r.now }})
-	tb.Cleanup(r.Stop)
 	return r
 }
 
@@ -97,16 +96,23 @@ func (r *room) required(tb testing.TB, j Join, reason string) *RequiredError {
 	tb.Helper()
 	_, err := r.Check(tb.Context(), j)
 	var required *RequiredError
-	if !errors.As(err, &required) || required.asked.Reason != reason || !errors.Is(err, ErrRequired) {
+	if !errors.As(err, &required) || required.Reason != reason || !errors.Is(err, ErrRequired) {
 		tb.Fatalf("got %v, want the reason %s", err, reason)
 	}
 	return required
 }
 
+func (r *room) refused(tb testing.TB, j Join, reason string) {
+	tb.Helper()
+	if e := r.required(tb, j, reason); e.Work == nil && j.Zone.Challenge == zone.ChallengeWork {
+		tb.Errorf("%s: without a new challenge", reason)
+	}
+}
+
 // easy is a challenge of a few derivations for a client.
 func (r *room) easy(tb testing.TB, clientID string) Work {
 	tb.Helper()
-	w := *r.required(tb, r.join(clientID, ""), ReasonRequired).Work()
+	w := *r.required(tb, r.join(clientID, ""), ReasonRequired).Work
 	w.Parameters.KeyPrefix, w.Parameters.Cost = "0", 2
 	return r.sign(w)
 }
@@ -123,21 +129,6 @@ func solved(tb testing.TB, w Work) string {
 		tb.Fatal(err)
 	}
 	return shown
-}
-
-// answered is a payload with a counter that is the solution plus so much.
-func answered(tb testing.TB, w Work, plus uint32) string {
-	tb.Helper()
-	p, err := decode(solved(tb, w))
-	if err == nil {
-		p.Solution.Counter += plus
-		var shown string
-		if shown, err = encode(p); err == nil {
-			return shown
-		}
-	}
-	tb.Fatal(err)
-	return ""
 }
 
 // TestWork: what a solution is refused for, with the word for it, and that neither the store nor a derivation is needed for that.
@@ -179,7 +170,7 @@ func TestWork(t *testing.T) {
 	} {
 		before := r.press
 		required := r.required(t, r.join(tt.client, tt.shown), tt.reason)
-		if required.Work() == nil || required.RetryAfterSeconds() != 0 || r.press != before+1 {
+		if required.Work == nil || required.RetryAfterSeconds() != 0 || r.press != before+1 {
 			t.Errorf("%s: %+v, %d", name, required, r.press-before)
 		}
 	}
@@ -188,11 +179,11 @@ func TestWork(t *testing.T) {
 	}
 	r.meter.told()
 	proof, err := r.Check(t.Context(), r.join("c", good))
-	if err != nil || proof.ID != r.Keys.VisitorID("Z", "c") || proof.Again {
+	if err != nil || proof.ID != r.Keys.VisitorID("Z", "c") || proof.spent {
 		t.Fatalf("%+v, %v", proof, err)
 	}
-	r.Spend(t.Context(), proof)
-	if again, err := r.Check(t.Context(), r.join("c", good)); err != nil || !again.Again || again.ID != proof.ID {
+	r.Spend(t.Context(), r.join("c", good), proof)
+	if again, err := r.Check(t.Context(), r.join("c", good)); err != nil || !again.spent || again.ID != proof.ID {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	if _, err := r.Check(t.Context(), r.join("c", solved(t, r.resigned(t, old)))); err != nil {
@@ -202,14 +193,14 @@ func TestWork(t *testing.T) {
 		t.Errorf("metered %v", got)
 	}
 	r.now = r.now.Add(Life)
-	r.required(t, r.join("c", good), ReasonExpired)
+	r.refused(t, r.join("c", good), ReasonExpired)
 
 	// A server that began anew, with the same secrets, takes what was made before, and knows what was spent.
 	anew := newRoom(t, nil)
 	anew.Spends = r.store
-	if p, err := anew.Check(t.Context(), anew.join("c", good)); err != nil || p.Again {
+	if p, err := anew.Check(t.Context(), anew.join("c", good)); err != nil || p.spent {
 		t.Errorf("after a restart: %+v, %v", p, err)
-	} else if used, err := anew.Used(t.Context(), p); !used || err != nil {
+	} else if used, err := anew.Used(t.Context(), anew.join("c", good), p); !used || err != nil {
 		t.Errorf("after a restart, used is %t, %v", used, err)
 	}
 }
@@ -223,6 +214,7 @@ func (r *room) resigned(tb testing.TB, keys *token.Keys) Work {
 }
 
 func must(tb testing.TB) func(string, error) string {
+	tb.Helper()
 	return func(s string, err error) string {
 		tb.Helper()
 		if err != nil {
@@ -240,7 +232,7 @@ func TestOneDerivationASolution(t *testing.T) {
 	w.Parameters.KeyPrefix = "0000000000000000" // that nobody finds
 	w = r.sign(w)
 	shown := must(t)(encode(payload{Challenge: w, Solution: &solution{Counter: 1}}))
-	r.required(t, r.join("c", shown), ReasonWrong)
+	r.refused(t, r.join("c", shown), ReasonWrong)
 	if r.press < wrongCost {
 		t.Errorf("a wrong solution cost its address %d", r.press)
 	}
@@ -248,7 +240,7 @@ func TestOneDerivationASolution(t *testing.T) {
 	if r.seen.get(w.Parameters.Nonce, r.now) != wrong {
 		t.Error("it is not known to be wrong")
 	}
-	r.required(t, r.join("c", must(t)(encode(payload{Challenge: r.sign(w), Solution: &solution{Counter: 2}}))), ReasonWrong)
+	r.refused(t, r.join("c", must(t)(encode(payload{Challenge: r.sign(w), Solution: &solution{Counter: 2}}))), ReasonWrong)
 }
 
 // TestLevels: the more an address asks for, the more its visitors have to work.
@@ -257,57 +249,52 @@ func TestLevels(t *testing.T) {
 	r := newRoom(t, nil)
 	for level, cost := range []int{128, 256, 512} {
 		r.level = level
-		if p := r.required(t, r.join("c", ""), ReasonRequired).Work().Parameters; p.Cost != cost || p.MemoryCost != 11 {
+		if p := r.required(t, r.join("c", ""), ReasonRequired).Parameters; p.Cost != cost || p.MemoryCost != 11 {
 			t.Errorf("level %d: %+v", level, p)
 		}
 	}
 	for millis, blocks := range map[int64]int{zone.MinChallengeMillis: 6, zone.MaxChallengeMillis: 55} {
 		r.zone.ChallengeMillis = millis
-		if p := r.required(t, r.join("c", ""), ReasonRequired).Work().Parameters; p.MemoryCost != blocks {
+		if p := r.required(t, r.join("c", ""), ReasonRequired).Parameters; p.MemoryCost != blocks {
 			t.Errorf("%d ms: %+v", millis, p)
 		}
 	}
 }
 
-// TestQueue: who comes when the queue is full is told to come again, those who ask for much wait for the others, and nobody waits
-// for a desk that has stopped.
+// TestQueue: who comes when the queue is full is told to come again, those who ask for much earlier than others; one who gives up
+// leaves it.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := &queue{first: make(chan *job, 1), later: make(chan *job, 1), stop: make(chan struct{})}
+		q := queue{slots: make(chan struct{}, 1)}
+		q.slots <- struct{}{} // one is under way
 		w := Parameters{Cost: 2, MemoryCost: 1, Parallelism: 1, KeyLength: 8}
-		var order []string
-		var mu sync.Mutex
 		var all sync.WaitGroup
-		check := func(name string, later bool) {
-			all.Go(func() {
-				if right, err := q.check(t.Context(), &w, 1, later); !right || err != nil {
-					t.Errorf("%s: %t, %v", name, right, err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				order = append(order, name)
-			})
+		ended, end := context.WithCancel(t.Context())
+		fill := func(n int) {
+			for range n {
+				all.Go(func() {
+					if right, err := q.check(ended, &w, 1, false); !right && !errors.Is(err, context.Canceled) {
+						t.Errorf("%t, %v", right, err)
+					}
+				})
+			}
 			synctest.Wait()
 		}
-		check("later", true)
-		check("first", false)
-		if _, err := q.check(t.Context(), &w, 1, false); !errors.Is(err, ErrBusy) {
-			t.Errorf("a full queue: %v", err)
+		busy := func(what string, othersFirst bool) {
+			if _, err := q.check(ended, &w, 1, othersFirst); !errors.Is(err, ErrBusy) {
+				t.Errorf("%s: %v", what, err)
+			}
 		}
-		j := <-q.first
-		q.first <- j
-		q.workers.Go(q.work)
-		all.Wait()
-		close(q.stop)
-		q.workers.Wait()
-		if _, err := q.check(t.Context(), &w, 1, false); !errors.Is(err, ErrBusy) {
-			t.Errorf("after the end: %v", err)
-		}
-		ended, end := context.WithCancel(t.Context())
+		fill(maxQueued / 8)
+		busy("an eighth", true)
+		fill(maxQueued - maxQueued/8)
+		busy("full", false)
 		end()
-		if _, err := q.check(ended, &w, 1, true); !errors.Is(err, ErrBusy) && !errors.Is(err, context.Canceled) {
-			t.Errorf("who gave up: %v", err)
+		all.Wait()
+		<-q.slots
+		if right, err := q.check(t.Context(), &w, 1, true); !right || err != nil {
+			t.Errorf("an empty queue: %t, %v", right, err)
 		}
 	})
 }

@@ -43,14 +43,14 @@ func (s *Service) prove(ctx context.Context, n Newcomer, who *guard.Newcomer) (j
 
 // joinProved takes the one place of a proof. With a proof that was used, the visitor finds that place or the admission, and takes no other.
 func (s *Service) joinProved(ctx context.Context, j challenge.Join, p challenge.Proof) (line.Told, error) {
-	used, err := s.challenges.Used(ctx, p)
+	used, err := s.challenges.Used(ctx, j, p)
 	switch {
 	case err != nil && j.Zone.OnStoreFailure != zone.FailureAdmit:
 		return line.Told{}, err
 	case !used: // or the store is away, and the join decides
 		a, err := s.store.Join(ctx, j.Zone.ZoneID, p.ID)
 		if err == nil && (a.Status == line.Waiting || a.Status == line.Admitted || a.Status == line.AdmittedBefore) {
-			s.challenges.Spend(ctx, p)
+			s.challenges.Spend(ctx, j, p)
 		}
 		return a, err
 	}

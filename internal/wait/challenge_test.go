@@ -19,7 +19,6 @@ import (
 func (r *room) challenging(t *testing.T) (desk *challenge.Desk, lined *bool) {
 	t.Helper()
 	desk, lined = challenge.New(challenge.Options{Keys: r.tokens, Spends: r.store, Meter: r.meter, Now: r.clock.Now}), new(true)
-	t.Cleanup(desk.Stop)
 	r.service.WithChallenges(desk, func(string) bool { return *lined })
 	r.set(t, func(s *zone.Settings) { s.Challenge = zone.ChallengeWork })
 	return desk, lined
@@ -33,10 +32,10 @@ func (r *room) joinWith(clientID, shown string) *httptest.ResponseRecorder {
 func (r *room) asked(t *testing.T, w *httptest.ResponseRecorder, reason string) challenge.Work {
 	t.Helper()
 	d := read(t, w)
-	if w.Code != http.StatusForbidden || d.Code != "challenge_required" || d.Challenge == nil || d.Challenge.Reason != reason {
+	if w.Code != http.StatusForbidden || d.Code != "challenge_required" || d.Challenge == nil || d.Challenge.Reason != reason || d.Challenge.Work == nil {
 		t.Fatalf("got %d %s, want the reason %q", w.Code, w.Body, reason)
 	}
-	return r.easy(t, d.Challenge.Work)
+	return r.easy(t, *d.Challenge.Work)
 }
 
 // easy makes a challenge one of a few derivations, and signs that.
@@ -197,7 +196,7 @@ func TestWorkWhileTheStoreIsAway(t *testing.T) {
 	if _, err := d.Check(t.Context(), j); !errors.As(err, &required) {
 		t.Fatal(err)
 	}
-	shown := solve(t, r.easy(t, *required.Work()))
+	shown := solve(t, r.easy(t, *required.Work))
 	r.store.fail(line.ErrStoreUnavailable)
 	if w := r.joinWith("c", shown); w.Code != http.StatusServiceUnavailable || !slices.Equal(r.store.asked(), []string{"spend", "join"}) {
 		t.Errorf("%d %s: a registry that lets in was not asked", w.Code, w.Body)

@@ -255,18 +255,15 @@ func (m *meter) told() []string {
 
 // document is an answer or a problem, as a client reads it.
 type document struct {
-	ZoneID    string     `json:"zoneId"`
-	Token     string     `json:"token"`
-	CanEnter  bool       `json:"canEnter"`
-	Waiting   *waiting   `json:"waiting"`
-	Admission *admission `json:"admission"`
-	Status    int        `json:"status"`
-	Code      string     `json:"code"`
-	Detail    string     `json:"detail"`
-	Challenge *struct {
-		challenge.Asked
-		challenge.Work
-	} `json:"challenge"`
+	ZoneID    string                   `json:"zoneId"`
+	Token     string                   `json:"token"`
+	CanEnter  bool                     `json:"canEnter"`
+	Waiting   *waiting                 `json:"waiting"`
+	Admission *admission               `json:"admission"`
+	Status    int                      `json:"status"`
+	Code      string                   `json:"code"`
+	Detail    string                   `json:"detail"`
+	Challenge *challenge.RequiredError `json:"challenge"`
 }
 
 type waiting struct {

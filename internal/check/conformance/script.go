@@ -101,6 +101,8 @@ func (s *story) step(text string) {
 		}
 	case "keep": // a as b
 		s.tokens[rest[2]] = s.tokens[first]
+	case "forget": // all but the id
+		s.tokens[first] = line.Place{ID: s.tokens[first].ID, ArrivedAtMicros: line.AnyArrival}
 	case "gap":
 		s.holds(text, want, s.tokens[rest[1]].ArrivedAtMicros-s.tokens[first].ArrivedAtMicros)
 	case "period": // of a, and that much more

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -37,8 +38,8 @@ type Problem struct {
 	Errors []string `json:"errors,omitempty"`
 	// HTML is what the waiting page shows of it, for the page's own script.
 	HTML string `json:"html,omitempty"`
-	// Challenge is what a join has to show: a challenge.Asked.
-	Challenge any `json:"challenge,omitempty"`
+	// Challenge is what a join has to show.
+	Challenge *challenge.RequiredError `json:"challenge,omitempty"`
 
 	// RetryAfterSeconds is sent as Retry-After; 0 if it does not help to come back.
 	RetryAfterSeconds int `json:"-"`
@@ -103,10 +104,7 @@ func describe(k *kind, err error) Problem {
 	if errors.As(err, &shown) {
 		p.HTML = shown.HTML()
 	}
-	var asks interface{ Asked() any }
-	if errors.As(err, &asks) {
-		p.Challenge = asks.Asked()
-	}
+	p.Challenge, _ = errors.AsType[*challenge.RequiredError](err)
 	if told, ok := errors.AsType[*ticket.InvalidError](err); ok {
 		p.Detail = told.Reason
 	}
