@@ -277,13 +277,13 @@ func (q *zoneQueue) setCap(was zone.Settings, now int64) {
 		q.in = inside{stayed: in.stayed}
 		return
 	case was.MaxInside == 0 && was.ZoneID != "":
-		// Until now nobody was counted. Of the sessions servers tell when they are next seen.
+		// Until now nobody was counted. The log has the last minute for sure; servers tell of the sessions.
 		ttl := s.SessionSeconds * 1000
 		if q.bySession() {
 			ttl = s.PassTTL().Milliseconds()
 		}
 		in.lostAt, was.InsideState = now, s.InsideState
-		for at := now; at >= now-ttl; at -= window.StepMillis {
+		for at := now; at > now-window.MinuteMillis; at -= window.StepMillis {
 			if n := q.log.since(at-window.StepMillis+1) - q.log.since(at+1); n > 0 {
 				in.lose(line.Step{EndsMillis: at + ttl, Count: n})
 			}

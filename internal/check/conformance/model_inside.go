@@ -336,7 +336,7 @@ func (m *model) changeCap(was zone.Settings) {
 			ttl = s.PassTTL().Milliseconds()
 		}
 		m.c.lostAt, was.InsideState = m.now, s.InsideState
-		for at := m.now; at >= m.now-ttl; at -= window.StepMillis {
+		for at := m.now; at > m.now-window.MinuteMillis; at -= window.StepMillis {
 			n := int64(0)
 			for _, e := range m.log {
 				if e.at <= at && e.at > at-window.StepMillis {

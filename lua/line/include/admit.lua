@@ -23,8 +23,8 @@ end
 -- admit lets a visitor in and counts it.
 local function admit(z, r, t, id, arrived, released)
   forget(z, t, id, arrived, released)
-  keep_earlier(t, id)
   count_second(z, t)
+  keep_earlier(t, id)
   redis.call('ZADD', LOG, log_score(t.now, z.ttl), id)
   t.logged_second = t.logged_second + 1
   z.admitted, z.has_log = z.admitted + 1, 1

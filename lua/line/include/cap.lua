@@ -12,13 +12,13 @@ local function set_cap(z, created)
     redis.call('HDEL', ZONE, 'crowd', 'lost_steps')
     return
   elseif not had and not created then
-    -- Until now nobody was counted. Of the sessions servers tell when they are next seen.
+    -- Until now nobody was counted. The log has the last minute for sure; servers tell of the sessions.
     local ttl = z.by_session == 1 and z.ttl or z.session
     local steps = {}
     set_crowd(z, '')
     z.session, z.by_session, z.inside_lost_at = tonumber(ARGV[25]), tonumber(ARGV[26]), now
     z.revoked_upto, z.reset_at = tonumber(ARGV[27]), tonumber(ARGV[28])
-    for at = now, now - ttl, -STEP_MILLIS do
+    for at = now, now - MINUTE + 1, -STEP_MILLIS do
       local n = redis.call('ZCOUNT', LOG, at - STEP_MILLIS + 1, ended(at))
       steps[#steps + 1] = n > 0 and { at + ttl, n } or nil
     end
