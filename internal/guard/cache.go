@@ -158,7 +158,7 @@ func (c *pollCache) early(z *registry.Zone, p line.Place, now int64) (known entr
 	if e.another(p) {
 		return *e, false // joined anew since, or shows the token of an older place
 	}
-	if e.passes(z, p, now) {
+	if e.passes(z, now) {
 		known = *e
 		e.ask(now)
 		return known, false
@@ -168,7 +168,7 @@ func (c *pollCache) early(z *registry.Zone, p line.Place, now int64) (known entr
 }
 
 // passes reports whether the store is to be asked.
-func (e *entry) passes(z *registry.Zone, p line.Place, now int64) bool {
+func (e *entry) passes(z *registry.Zone, now int64) bool {
 	since := now - e.asked
 	switch {
 	case since < apart:
@@ -180,7 +180,7 @@ func (e *entry) passes(z *registry.Zone, p line.Place, now int64) bool {
 	switch {
 	case left <= max(leastEarly, int64(e.period)/earlyPart), z.Open():
 		return true
-	case p.ArrivedAtMicros <= z.EdgeMicros() && since >= releasedEvery:
+	case e.place <= z.EdgeMicros() && since >= releasedEvery:
 		return true
 	}
 	// A visitor who goes on in this rhythm would come too late next time. So the early poll is let through.

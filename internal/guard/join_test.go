@@ -218,3 +218,58 @@ func TestPolicies(t *testing.T) {
 		t.Errorf("%d policies, %v", len(b.Policies), err)
 	}
 }
+
+// TestAnAddressThatAsksForMuch: as usual for a hundred visitors, who ask and show a solution each; more at once count as more, a
+// wrong solution as many, and a while later all is as usual again. Nobody counts for what has no address.
+func TestAnAddressThatAsksForMuch(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, guard.Policies()...)
+	n := guard.Newcomer{ZoneID: zoneID, Address: "203.0.113.9"}
+	press := func(times int, cost int64) (level int) {
+		for range times {
+			level = r.guard.Press(t.Context(), n, cost)
+		}
+		return level
+	}
+	for i, step := range []struct {
+		times int
+		cost  int64
+		after time.Duration
+		want  int
+	}{{200, 1, 0, 0}, {1, 1, 0, 1}, {199, 1, 0, 1}, {1, 1, 0, 2}, {1, 1, 2 * time.Minute, 0}, {20, 20, 0, 2}} {
+		r.clock.forward(step.after)
+		if got := press(step.times, step.cost); got != step.want {
+			t.Errorf("step %d: level %d, want %d", i, got, step.want)
+		}
+	}
+	n.Address = "203.0.113.10"
+	if got := press(1, 1); got != 0 {
+		t.Errorf("a neighbour: level %d", got)
+	}
+	n.Address = "10.1.2.3"
+	if got := press(1_000, 1); got != 0 || len(r.meter.seen) > 0 {
+		t.Errorf("a private address: level %d, %q", got, r.meter.seen)
+	}
+	r.use() // an operator has deleted the policy
+	n.Address = "203.0.113.9"
+	if got := press(1_000, 1); got != 0 {
+		t.Errorf("without a policy: level %d", got)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	for n, want := range map[guard.Newcomer]bool{
+		{Address: "192.0.2.200", ClientID: "member-4711"}:        true,
+		{Address: "::ffff:192.0.2.200", ClientID: "member-4711"}: true,
+		{Address: "192.0.2.200"}:                                 false,
+		{Address: "198.51.100.1", ClientID: "c"}:                 false,
+		{Address: "203.0.113.9", ClientID: "c", Forwarded: true}: false,
+		{Address: "", ClientID: "c", ClientIP: "192.0.2.200"}:    false,
+	} {
+		if got := r.guard.Named(n); got != want {
+			t.Errorf("%+v: %t", n, got)
+		}
+	}
+}

@@ -370,3 +370,16 @@ func TestPollsDoNotAllocate(t *testing.T) {
 		t.Errorf("early: %v, want no more than the key", n)
 	}
 }
+
+// TestFoundByTheID: one who repeats a join and knows the id alone is told the place that is remembered, whenever it asks.
+func TestFoundByTheID(t *testing.T) {
+	t.Parallel()
+	r, v := newRoom(t), visitor(1)
+	r.passes("", 0, v)
+	by := line.Place{ID: v.ID, ArrivedAtMicros: line.AnyArrival}
+	for _, after := range []time.Duration{0, 50 * milli, 2 * time.Second} {
+		if a := r.early("by the id", after, by); a.Place.ArrivedAtMicros != v.ArrivedAtMicros || a.Place.DueMillis == 0 || a.Position != 100 {
+			t.Errorf("%+v", a)
+		}
+	}
+}

@@ -36,6 +36,27 @@ func newTest(t *testing.T, f *fakeStore, o Options) (*Registry, *testClock) {
 	return r, clock
 }
 
+// TestLined: whether a newcomer would line up is known without the store.
+func TestLined(t *testing.T) {
+	gathering := settings("gathering", 1)
+	gathering.EventState.Now = &event.Progress{Phase: event.PhaseGathering, PreQueueAtMillis: 1, OpensAtMillis: event.Never}
+	f := newFakeStore(settings("busy", 1), settings("quiet", 1), settings("paused", 0), gathering)
+	r, _ := newTest(t, f, Options{})
+	r.lookup("busy").learn(line.State{NowMillis: 1, Waiting: 3}, r.Millis())
+	for id, want := range map[string]bool{"busy": true, "quiet": false, "paused": true, "gathering": true, "unknown": false} {
+		if got := r.Lined(id); got != want {
+			t.Errorf("%s: %t", id, got)
+		}
+	}
+	if calls := f.counted(); len(calls) > 0 {
+		t.Errorf("the store was asked: %v", calls)
+	}
+	r.lookup("busy").learn(line.State{NowMillis: 2}, r.Millis())
+	if r.Lined("busy") {
+		t.Error("the line has gone")
+	}
+}
+
 // TestAZoneIsKnownOnceItWasMade: on every server, whatever was asked for before.
 func TestAZoneIsKnownOnceItWasMade(t *testing.T) {
 	f := newFakeStore(settings("a", 1))

@@ -148,7 +148,8 @@ func (r *room) Spend(ctx context.Context, key, by string, life time.Duration) (b
 // meter is the room as the meter of package wait, whose Join is not the store's.
 type meter struct{ *room }
 
-func (meter) Join(string, string) {}
+func (meter) Join(string, string)      {}
+func (meter) Challenge(string, string) {}
 
 func (*room) Refuse(string, string)       {}
 func (*room) Admit(string, time.Duration) {}

@@ -12,6 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
@@ -599,6 +602,48 @@ func TestModes(t *testing.T) {
 	page, api, inside = r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "POST", "/api"), r.ask("caddy", "GET", "/", held...)
 	if page.Code != 200 || api.Code != 200 || inside.Code != 200 || r.counted("zone_unknown") != 2 {
 		t.Errorf("deleted: %d, %d, inside %d, %v", page.Code, api.Code, inside.Code, r.counts)
+	}
+}
+
+// TestChallenges: where a challenge is due the gate lets no stranger in, but sends a browser to the page, which asks for it, and
+// refuses what cannot be led there; whoever is never queued, or has a session, goes on.
+func TestChallenges(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 600)
+	lined := false
+	desk := challenge.New(challenge.Options{Keys: r.keys, Spends: r, Meter: meter{r}, Now: r.clock})
+	issuer := answer.NewIssuer(r.keys, r.passes).WithZones(func(string) *zone.Settings {
+		s, err := r.Store.Zone(t.Context(), zoneID)
+		must(t, err)
+		return &s
+	})
+	r.wait = wait.New(r, nil, r.keys, issuer, meter{r}, r.clock).WithChallenges(desk, func(string) bool { return lined })
+	t.Cleanup(r.wait.Stop)
+	r.bare = r.server(roomURL)
+	r.http = openapitest.Site.Handler(t, r.bare)
+	held := []string{"Cookie", "__Host-waitingroom-SHOP=" + r.session(zoneID, time.Hour)}
+	r.set(func(s *zone.Settings) { s.Challenge, s.BypassAgents = zone.ChallengeWork, []string{"Googlebot"} })
+	for i, step := range []struct {
+		when            string
+		lined           bool
+		page, api, call int
+	}{
+		{zone.ChallengeInLine, false, 200, 429, 200}, {zone.ChallengeInLine, true, 302, 429, 429}, {zone.ChallengeAlways, false, 302, 429, 429},
+	} {
+		lined = step.lined
+		r.set(func(s *zone.Settings) { s.ChallengeWhen = step.when })
+		page, api := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "POST", "/api")
+		call := r.ask("caddy", "GET", "/api", "X-Forwarded-For", fmt.Sprintf("203.0.113.%d", i), "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors")
+		if page.Code != step.page || api.Code != step.api || call.Code != step.call {
+			t.Errorf("%+v: %d, %d, %d", step, page.Code, api.Code, call.Code)
+		}
+		if page.Code == 302 && !strings.Contains(page.Header().Get("Location"), "/wait/"+zoneID) {
+			t.Errorf("%+v: to %s", step, page.Header().Get("Location"))
+		}
+		bot, inside := r.ask("caddy", "GET", "/", with(opens, "User-Agent", "Googlebot/2.1")...), r.ask("caddy", "GET", "/", with(opens, held...)...)
+		if bot.Code != 200 || inside.Code != 200 {
+			t.Errorf("%+v: never queued %d, inside %d", step, bot.Code, inside.Code)
+		}
 	}
 }
 
