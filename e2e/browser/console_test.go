@@ -166,6 +166,7 @@ func (o *operatorAt) agrees(visitors *party) {
 		}
 		return all
 	}
+	o.do(o.t, "more figures", chromedp.Evaluate[chromedp.Void](`document.querySelector(".more").open = true;`))
 	// Some figures still move for a moment after a pause: whoever was told to
 	// come does, and is told to wait.
 	var all map[string]figures
@@ -214,7 +215,9 @@ func (o *operatorAt) refusesOtherSites() {
 func (o *operatorAt) looksAtThePages() {
 	o.t.Helper()
 	for page, path := range map[string]string{
-		"all zones": "", "record": "changes", "zone": "zones/EVENT", "confirm": "zones/EVENT/change?perMinute=3000",
+		"all zones": "", "record": "changes", "zone": "zones/EVENT",
+		"zone, events": "zones/EVENT?tab=events", "zone, page": "zones/EVENT?tab=page",
+		"zone, settings": "zones/EVENT?tab=settings", "zone, record": "zones/EVENT?tab=record", "confirm": "zones/EVENT/change?perMinute=3000",
 		"delete": "zones/EVENT/delete", "dry run": "zones/EVENT/forecast?perMinute=3000",
 	} {
 		o.do(o.t, page, chromedp.Navigate(o.server.Operators+"/console/"+path), chromedp.WaitVisible(css("main h1")))
@@ -252,8 +255,9 @@ func (o *operatorAt) fitsItsTiles() {
 func (o *operatorAt) deletes(visitors *party) {
 	o.t.Helper()
 	o.do(o.t, "the zone", chromedp.Navigate(o.server.Operators+"/console/zones/EVENT"),
-		chromedp.WaitVisible(css("#zone")), chromedp.Click(css(".controls details:last-of-type summary")))
-	o.ask("delete", chromedp.Click(css(".controls details:last-of-type a")))
+		chromedp.WaitVisible(css("#zone")), chromedp.Click(css(`.tabs a[href$="tab=settings"]`)),
+		chromedp.Click(css("[data-part=settings] details summary")))
+	o.ask("delete", chromedp.Click(css("[data-part=settings] details a")))
 	o.do(o.t, "a wrong name", chromedp.SendKeys(css("dialog #confirm"), "OTHER"),
 		chromedp.Click(css("dialog button.danger")), chromedp.WaitVisible(css("#confirm-fault")))
 	if complaints := o.errors(); len(complaints) > 1 || len(complaints) == 1 && !strings.Contains(complaints[0], "422") {

@@ -20,6 +20,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
 
@@ -133,7 +134,7 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 		{"/limits/api/check", `{"key":"a","cost":1.5}`, "invalid_request", "cost must be a whole number"},
 		{"/limits/api/check", `{"key":"a","cost":"1"}`, "invalid_request", "cost must be a whole number"},
 		{"/limits/api/check", `{"key":"a","cost":6}`, "invalid_request", "cost must be between 1 and"},
-		{"/limits/api/check", `{"key":"` + strings.Repeat("k", 5000) + `"}`, "body_too_large", ""},
+		{"/limits/api/check", `{"key":"` + strings.Repeat("k", serve.MaxBody) + `"}`, "body_too_large", ""},
 		{"/limits/none/check", `{"key":"a"}`, "policy_unknown", ""},
 		{"/limits/none/auth", "", "policy_unknown", ""},
 		{"/limits/none/auth/x", "", "policy_unknown", ""},

@@ -80,7 +80,7 @@ func TestEventPage(t *testing.T) {
 	r.goTo(0)
 	shows(t, p.get("zones/Z/schedule/noon"), "noon ○ Announced Nobody gathers yet.", "People gather in 30 min 00 s Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is let in; a draw gives them their places, with perMinute=6000.",
 		"Hold the gathering …", "It opens ○ Later Sat 21 Nov 2026, 12:59:00 UTC in 1 h 00 min", "Nothing is known of it yet.")
-	shows(t, p.get("zones/Z"), "○ Announced noon : People gather in 30 min 00 s , Sat 21 Nov 2026, 12:29:00 UTC", "Event State Next noon ○ Announced People gather:")
+	shows(t, p.get("zones/Z?tab=events"), "○ Announced noon : People gather in 30 min 00 s , Sat 21 Nov 2026, 12:29:00 UTC", "Event State Next noon ○ Announced People gather:")
 
 	r.goTo(30 * time.Minute)
 	r.goTo(59*time.Minute + time.Second)
@@ -250,7 +250,7 @@ func TestEventsAreListed(t *testing.T) {
 	r := newRoom(t)
 	r.put("Z")
 	p := r.enter("Anna")
-	shows(t, p.get("zones/Z"), "None is listed.", "New event …")
+	shows(t, p.get("zones/Z?tab=events"), "None is listed.", "New event …")
 	shows(t, p.get("zones/Z/new-event"), "New event at Z", "People gather from")
 	form := url.Values{
 		"name": {"noon"}, "preQueueAt": {at(30 * time.Minute)}, "opensAt": {at(time.Hour)}, "endsAt": {at(3 * time.Hour)}, "order": {"draw"},
@@ -259,7 +259,8 @@ func TestEventsAreListed(t *testing.T) {
 	asked := p.post("zones/Z/new-event", form)
 	shows(t, asked, "Change the events of Z?", "Sat 21 Nov 2026, 12:29:00 UTC : noon: people gather, and nobody is let in; a draw gives them their places, with maxWaiting=5 perMinute=6,000.",
 		"Sat 21 Nov 2026, 12:59:00 UTC : noon: they are let in, as drawn.", "Sat 21 Nov 2026, 14:59:00 UTC : noon: the settings of before hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
-	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "Event noon none → to opens 2026-11-21T12:59:00Z", "noon ○ Listed")
+	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "Event noon none → to opens 2026-11-21T12:59:00Z")
+	shows(t, p.get("zones/Z?tab=events"), "noon ○ Listed")
 	r.makeDue("Z")
 	want := event.Event{
 		Name: "noon", PreQueueAt: at(30 * time.Minute), OpensAt: at(time.Hour), EndsAt: at(3 * time.Hour), Order: event.OrderDraw, DrawClosesSeconds: 60,
@@ -356,12 +357,12 @@ func TestStepsAreNotUndone(t *testing.T) {
 	p := r.enter("Anna")
 	r.goTo(time.Minute)
 	p.act(t, "do=hold&step=opens")
-	if n := strings.Count(p.get("zones/Z").Body.String(), "zones/Z/undo"); n != 1 {
+	if n := strings.Count(p.get("zones/Z?tab=record").Body.String(), "zones/Z/undo"); n != 1 {
 		t.Errorf("%d changes are offered to be undone, want the listing alone", n)
 	}
 	p.act(t, "do=move&step=opens&to="+url.QueryEscape(at(time.Hour)))
 	r.goTo(30 * time.Minute)
-	page := p.get("zones/Z")
+	page := p.get("zones/Z?tab=record")
 	shows(t, page, "Undo : back to 600 a minute")
 	p.follow(p.post("zones/Z/undo", formOf(t, page, "zones/Z/undo")))
 	if s := r.zone("Z"); s.PerMinute != 600 || s.EventState.Now.Phase != event.PhaseGathering {

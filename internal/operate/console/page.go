@@ -87,6 +87,8 @@ func newFigure(f frame, key, label string) figure {
 type zoneView struct {
 	shown
 	Zone zone.Settings
+	// Tab is the key of the tab that the page shows: one of zoneTabs.
+	Tab string
 	// Resume is the limit from before the pause; 0 unless paused.
 	Resume int64
 	// Page are the settings of the waiting page. Others are all besides those, the limit and the
@@ -96,6 +98,16 @@ type zoneView struct {
 	// Events are those of the list, the next one first.
 	Events []occasion
 }
+
+// zoneTab is a part of a zone's page, with the value of the query's tab.
+type zoneTab struct{ Key, Label string }
+
+// zoneTabs are the parts of a zone's page, in the order of their links. The first is what an operator needs in the first
+// minute.
+var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"settings", "Settings"}, {"record", "Record"}}
+
+// Tabs returns zoneTabs.
+func (v zoneView) Tabs() []zoneTab { return zoneTabs }
 
 // Event is the event that is next or under way; nil for none.
 func (v zoneView) Event() *occasion {
@@ -126,8 +138,12 @@ func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session, cur
 
 // zonePage is GET /console/zones/{zoneId}.
 func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
+	tab := r.URL.Query().Get("tab")
+	if !slices.ContainsFunc(zoneTabs, func(one zoneTab) bool { return one.Key == tab }) {
+		return errNothing
+	}
 	v := zoneView{
-		Zone: current, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
+		Zone: current, Tab: tab, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
 	}
 	for _, f := range fieldsOf(zone.Table, "", current)[firstFields:] {
 		if i := slices.Index(pageSettings, f.Name); i >= 0 {

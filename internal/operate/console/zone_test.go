@@ -61,12 +61,12 @@ func TestAnotherZoneOfTheSameNameHasNoPast(t *testing.T) {
 	paused.PerMinute = 0
 	must(t, r.desk.Replace(t.Context(), was, paused, "Bea"))
 	anna := r.enter("Anna")
-	page := anna.get("zones/Z")
+	page := anna.get("zones/Z?tab=record")
 	shows(t, page, "Undo : back to 600 a minute")
 	old := formOf(t, page, "zones/Z/undo")
 	must(t, r.desk.Delete(t.Context(), "Z", "Bea", serve.Condition{}))
 	r.make(paused, "Bea")
-	if text := anna.get("zones/Z").Body.String(); strings.Contains(text, "zones/Z/undo") {
+	if text := anna.get("zones/Z?tab=record").Body.String(); strings.Contains(text, "zones/Z/undo") {
 		t.Error("the new zone offers to undo a change of the old one")
 	}
 	if w := anna.post("zones/Z/undo", old); w.Code != http.StatusNotFound {
@@ -212,7 +212,7 @@ func TestWhoIsFasterWins(t *testing.T) {
 			t.Errorf("%s: %d, %+v", path, w.Code, r.zone("Z"))
 		}
 	}
-	page := anna.get("zones/Z")
+	page := anna.get("zones/Z?tab=record")
 	shows(t, page, "Bea 2026-11-21 11:59:03 UTC Limit 900 a minute → to 700 a minute Undo : back to 900 a minute")
 	if n := strings.Count(page.Body.String(), "/console/zones/Z/undo"); n != 2 {
 		t.Errorf("%d changes can be undone, want Bea's two", n)

@@ -13,7 +13,7 @@ const HOUR_EVERY = 60000;
 // TICK_EVERY is how often countdowns are brought up to date.
 const TICK_EVERY = 200;
 // PARTS of a page are read anew when what they show is another.
-const PARTS = ["rows", "tiers", "event", "next", "steps", "draw", "events", "controls", "page", "record"];
+const PARTS = ["rows", "tiers", "event", "next", "steps", "draw", "events", "controls", "settings", "page", "record"];
 
 const head = document.querySelector("[data-events]");
 const dialog = document.querySelector("#ask");
@@ -210,9 +210,12 @@ function isEdited(part) {
 async function refresh(names) {
   let fresh = false;
   try {
-    const { res, doc } = await page(location.pathname);
+    const { res, doc } = await page(location.pathname + location.search);
     fresh = res.ok;
-    if (fresh) swap(doc, names);
+    if (fresh) {
+      swap(doc, names);
+      preview();
+    }
   } catch {
     // The network is away; the stream says so.
   }
@@ -279,10 +282,9 @@ function done(res, doc) {
     location.assign(res.url);
     return;
   }
-  for (const form of document.querySelectorAll("[data-part=controls] form, [data-part=next] form, [data-part=steps] form, form[data-part=page]")) form.reset();
-  head.dataset.stamp = there.dataset.stamp;
-  swap(doc, ["done", ...PARTS]);
-  preview();
+  for (const form of document.querySelectorAll("[data-part=controls] form, [data-part=settings] form, [data-part=next] form, [data-part=steps] form, form[data-part=page]")) form.reset();
+  swap(doc, ["done"]);
+  refresh(PARTS); // the answer may be another tab
   document.querySelector("[data-part=done] button")?.focus({ preventScroll: false });
 }
 
