@@ -1,0 +1,161 @@
+package fault
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/e2e/room"
+	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/serve/secret"
+	"github.com/openqueue/waitingroom/internal/token"
+)
+
+// The scalper has so many addresses, and works for so long without challenges and with them. mostPlaces is what it may take in a minute by
+// one core: 60 by a core like that on which the work was measured, and twice as many by a faster one.
+const (
+	scalperAddresses        = 1_000
+	scalperFree, scalperPay = 5 * time.Second, 30 * time.Second
+	mostPlaces              = 120
+	browsers                = 1_000
+)
+
+// TestScalper: a program with one core and 1,000 addresses takes places as fast as it can, as a new visitor each time, in a zone without a
+// challenge and in one with work of 1 s. It does what a good program would: it keeps its connection, asks, solves as fast as Go does, and joins.
+// Meanwhile 1,000 honest browsers join. Their work is done elsewhere, as it is in reality: the test signs easier challenges for them.
+func TestScalper(t *testing.T) {
+	t.Parallel()
+	s := room.Start(t, map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.0/8"})
+	z := busy("SALE")
+	z.PerMinute = 0
+	s.Put(t, z)
+	room.Await(t, "the server knows the zone", func() bool { return s.Knows(t.Context(), "SALE") })
+	free := scalp(t, s, scalperFree)
+
+	s.Operate(t, http.MethodPatch, "/admin/zones/SALE", `{"challenge":"work","challengeMillis":1000}`)
+	room.Await(t, "the server asks for work", func() bool { return asks(t, s, "198.51.100.1", "nobody").Challenge != nil })
+	var honest sync.WaitGroup
+	var took []time.Duration
+	honest.Go(func() { took = browse(t, s) })
+	paid := scalp(t, s, scalperPay)
+	honest.Wait()
+
+	slices.Sort(took)
+	freely, places := float64(free)/scalperFree.Minutes(), float64(paid)/scalperPay.Minutes()
+	t.Logf("the scalper takes %.0f places a minute without a challenge, %.0f with work of 1 s; %d honest browsers: the server takes %v in the median, %v at p99; %s",
+		freely, places, len(took), took[len(took)/2], took[len(took)*99/100], room.Machine())
+	if places > mostPlaces || places > freely/20 {
+		t.Errorf("%.0f places a minute with work, at most %d wanted, and a twentieth of %.0f", places, mostPlaces, freely)
+	}
+	if len(took) != browsers {
+		t.Errorf("%d of %d honest browsers got places", len(took), browsers)
+	}
+}
+
+// told is what a join is told.
+type told struct {
+	Token     string                   `json:"token"`
+	Challenge *challenge.RequiredError `json:"challenge"`
+}
+
+// joins joins from an address, with a solution or "".
+func joins(ctx context.Context, s *room.Server, client *http.Client, from, who, shown string) (told, error) {
+	r, err := room.Ask(ctx, client, http.MethodPost, s.Public+"/traffic/wait",
+		fmt.Sprintf(`{"zoneId":"SALE","clientId":%q,"challenge":%q}`, who, shown), "X-Forwarded-For", from)
+	var d told
+	if err == nil {
+		err = json.Unmarshal([]byte(r.Body), &d)
+	}
+	return d, err
+}
+
+// asks joins without a solution.
+func asks(t *testing.T, s *room.Server, from, who string) told {
+	t.Helper()
+	d, err := joins(t.Context(), s, nil, from, who, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// scalp takes places for a while, by one goroutine, and returns how many.
+func scalp(t *testing.T, s *room.Server, span time.Duration) (places int) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	ctx, end := context.WithTimeout(t.Context(), span)
+	defer end()
+	for n := 0; ctx.Err() == nil; n++ {
+		from, who := fmt.Sprintf("198.18.%d.%d", n%scalperAddresses/250, n%scalperAddresses%250), fmt.Sprintf("scalper-%v-%d", span, n)
+		d, err := joins(ctx, s, client, from, who, "")
+		if err == nil && d.Challenge != nil {
+			var shown string
+			if shown, err = challenge.Solve(ctx, *d.Challenge.Work); err == nil {
+				d, err = joins(ctx, s, client, from, who, shown)
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			t.Error(err)
+			return places
+		case d.Token != "":
+			places++
+		}
+	}
+	return places
+}
+
+// browse has the honest browsers join, evenly in the time that the scalper has, and returns how long the server took for those who got a place.
+func browse(t *testing.T, s *room.Server) (took []time.Duration) {
+	t.Helper()
+	secrets, err := secret.Parse(room.Secret)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	keys, err := token.NewKeys(secrets...)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	every := time.NewTicker(scalperPay / browsers)
+	defer every.Stop()
+	for n := range browsers {
+		<-every.C
+		from, who := fmt.Sprintf("203.0.%d.%d", n/250, n%250), fmt.Sprint("browser-", n)
+		began := time.Now()
+		d, err := joins(t.Context(), s, client, from, who, "")
+		asking := time.Since(began)
+		if err != nil || d.Challenge == nil {
+			t.Errorf("%s: %+v, %v", who, d, err)
+			return took
+		}
+		w := *d.Challenge.Work
+		w.Parameters.KeyPrefix = "0"
+		text, err := json.Marshal(w.Parameters)
+		if err != nil {
+			t.Error(err)
+			return took
+		}
+		w.Signature = keys.SignChallenge("SALE", string(text))
+		shown, err := challenge.Solve(t.Context(), w)
+		if err != nil {
+			t.Error(err)
+			return took
+		}
+		began = time.Now()
+		if d, err = joins(t.Context(), s, client, from, who, shown); err == nil && d.Token != "" {
+			took = append(took, asking+time.Since(began))
+		}
+	}
+	return took
+}
