@@ -67,11 +67,8 @@ func (l *limits) stop() {
 	l.book.Stop()
 }
 
-// newProvider returns who is asked about tokens of challenges; nil if the settings name nobody.
+// newProvider returns who is asked about tokens of challenges.
 func newProvider(s checked, log *slog.Logger) *challenge.Provider {
-	if s.ChallengeSiteKey == "" {
-		return nil
-	}
 	return &challenge.Provider{
 		SiteKey: s.ChallengeSiteKey, Secret: s.challengeSecret, Hosts: s.ChallengeHosts, VerifyURL: s.ChallengeVerifyURL, Logger: log,
 		Client: http.Client{Timeout: challenge.ProviderTimeout},

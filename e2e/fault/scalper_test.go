@@ -63,7 +63,7 @@ type told struct {
 	Challenge *challenge.RequiredError `json:"challenge"`
 }
 
-// joins joins from an address, with a solution or "".
+// joins asks for a place from an address, with a solution or "".
 func joins(ctx context.Context, s *room.Server, client *http.Client, from, who, shown string) (told, error) {
 	r, err := room.Ask(ctx, client, http.MethodPost, s.Public+"/traffic/wait",
 		fmt.Sprintf(`{"zoneId":"SALE","clientId":%q,"challenge":%q}`, who, shown), "X-Forwarded-For", from)

@@ -134,7 +134,7 @@ func solved(tb testing.TB, w Work) string {
 // TestWork: what a solution is refused for, with the word for it, and that neither the store nor a derivation is needed for that.
 func TestWork(t *testing.T) {
 	t.Parallel()
-	r, other := newRoom(t, nil), newRoom(t, nil)
+	r, other := newRoom(t, &Provider{}), newRoom(t, &Provider{})
 	foreign, err := token.NewKeys(bytes.Repeat([]byte{'f'}, 32))
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestWork(t *testing.T) {
 	r.refused(t, r.join("c", good), ReasonExpired)
 
 	// A server that began anew, with the same secrets, takes what was made before, and knows what was spent.
-	anew := newRoom(t, nil)
+	anew := newRoom(t, &Provider{})
 	anew.Spends = r.store
 	if p, err := anew.Check(t.Context(), anew.join("c", good)); err != nil || p.spent {
 		t.Errorf("after a restart: %+v, %v", p, err)
@@ -227,7 +227,7 @@ func must(tb testing.TB) func(string, error) string {
 // TestOneDerivationASolution: a wrong solution is checked once, and ends its challenge; who repeats it costs no derivation.
 func TestOneDerivationASolution(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, nil)
+	r := newRoom(t, &Provider{})
 	w := r.easy(t, "c")
 	w.Parameters.KeyPrefix = "0000000000000000" // that nobody finds
 	w = r.sign(w)
@@ -246,7 +246,7 @@ func TestOneDerivationASolution(t *testing.T) {
 // TestLevels: the more an address asks for, the more its visitors have to work.
 func TestLevels(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, nil)
+	r := newRoom(t, &Provider{})
 	for level, cost := range []int{128, 256, 512} {
 		r.level = level
 		if p := r.required(t, r.join("c", ""), ReasonRequired).Parameters; p.Cost != cost || p.MemoryCost != 11 {
@@ -308,8 +308,8 @@ func TestSeenIsBounded(t *testing.T) {
 	for n := range 3 * maxSeen {
 		s.set(key(n), right, now)
 	}
-	if len(s.newest) > maxSeen || len(s.old) > maxSeen || s.get(key(3*maxSeen-1), now) != right || s.get(key(0), now) != unseen {
-		t.Errorf("%d and %d are remembered", len(s.newest), len(s.old))
+	if len(s.states) > maxSeen || s.get(key(3*maxSeen-1), now) != right || s.get(key(0), now) != unseen {
+		t.Errorf("%d are remembered", len(s.states))
 	}
 	if s.set("a", right, now.Add(2*Life)); s.get("a", now.Add(2*Life)) != right {
 		t.Error("the newest is not known")
@@ -330,12 +330,12 @@ func TestSolveStops(t *testing.T) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	r := newRoom(b, nil)
+	r := newRoom(b, &Provider{})
 	w := r.easy(b, "c")
 	good := solved(b, w)
 	changed := w
 	changed.Parameters.Salt = strings.Repeat("0", 32)
-	late := newRoom(b, nil)
+	late := newRoom(b, &Provider{})
 	late.now = r.now.Add(Life)
 	for name, bench := range map[string]struct {
 		r     *room

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -88,11 +89,10 @@ type Meter interface {
 	Challenge(zoneID, outcome string)
 }
 
-// Options are what a Desk is made of. All but Provider are required.
+// Options are what a Desk is made of. All are required.
 type Options struct {
-	Keys   *token.Keys
-	Spends store.Spender
-	// Provider is nil if the server has no keys for one.
+	Keys     *token.Keys
+	Spends   store.Spender
 	Provider *Provider
 	Meter    Meter
 	Now      func() time.Time
@@ -106,7 +106,9 @@ type Desk struct {
 }
 
 // New returns a desk.
-func New(o Options) *Desk { return &Desk{Options: o, queue: newQueue()} }
+func New(o Options) *Desk {
+	return &Desk{Options: o, queue: queue{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}}
+}
 
 // Join is one that has to show a proof.
 type Join struct {
@@ -158,7 +160,7 @@ func (d *Desk) Check(ctx context.Context, j Join) (p Proof, err error) {
 func (d *Desk) asks(j Join, reason string) *RequiredError {
 	e := &RequiredError{Kind: j.Zone.Challenge, Reason: reason}
 	if e.Kind != zone.ChallengeWork {
-		e.SiteKey, e.Action = d.Provider.siteKey(), action
+		e.SiteKey, e.Action = d.Provider.SiteKey, action
 		return e
 	}
 	id := token.NewID()
@@ -222,8 +224,7 @@ func (d *Desk) token(ctx context.Context, j Join) (Proof, string, error) {
 		p.key += hex.EncodeToString(p.ID[:])
 	}
 	return d.decide(j, p, func() (state, string, error) {
-		j.Press(1)
-		found, err := d.Provider.verify(ctx, j.Zone.Challenge, j.Shown)
+		found, err := d.Provider.verify(ctx, j.Zone.Challenge, j.Shown, j.Press(1) == MaxLevel)
 		if errors.Is(err, errAway) {
 			if j.Zone.OnChallengeFailure == zone.FailureAdmit {
 				return right, outWaived, nil

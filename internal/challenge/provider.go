@@ -44,7 +44,7 @@ var verifyURLs = map[zone.Challenge]string{
 // errAway: the provider did not say yes or no.
 var errAway = errors.New("challenge: the provider is away")
 
-// Provider asks a provider about tokens, with the shop's keys. Its fields do not change once it is used.
+// Provider asks a provider about tokens, with the shop's keys. Without these, it is away. Its fields do not change once it is used.
 type Provider struct {
 	SiteKey, Secret string
 	// Hosts are those on which a token may have been solved; any if empty.
@@ -58,13 +58,6 @@ type Provider struct {
 	asked atomic.Int64
 	// failing: the latest question had no answer, and the log says so.
 	failing atomic.Bool
-}
-
-func (p *Provider) siteKey() string {
-	if p == nil {
-		return ""
-	}
-	return p.SiteKey
 }
 
 // said is a provider's answer. Of Hostname, Action and Score each provider gives some.
@@ -87,13 +80,14 @@ var (
 	saidFault  = []string{"missing-input-secret", "invalid-input-secret", "sitekey-secret-mismatch", "invalid-sitekey", "internal-error"}
 )
 
-// verify asks what a token is: right, wrong or spent, which is one that the provider was shown before. The error is errAway, ErrBusy or that of ctx.
-func (p *Provider) verify(ctx context.Context, kind zone.Challenge, shown string) (state, error) {
-	if p == nil {
+// verify asks what a token is: right, wrong or spent, which is one that the provider was shown before. Who has to let others go first may
+// ask while few do. The error is errAway, ErrBusy or that of ctx.
+func (p *Provider) verify(ctx context.Context, kind zone.Challenge, shown string, othersFirst bool) (state, error) {
+	if p.SiteKey == "" {
 		return unseen, errAway
 	}
 	defer p.asked.Add(-1)
-	if p.asked.Add(1) > maxAsked {
+	if p.asked.Add(1) > most(maxAsked, othersFirst) {
 		if p.failing.Load() {
 			return unseen, errAway
 		}

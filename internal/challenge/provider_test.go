@@ -151,7 +151,7 @@ func TestProviderThatHangs(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range maxAsked {
 		all.Go(func() {
-			if st, err := provider.verify(t.Context(), zone.ChallengeTurnstile, fmt.Sprint(n)); err == nil {
+			if st, err := provider.verify(t.Context(), zone.ChallengeTurnstile, fmt.Sprint(n), false); err == nil {
 				t.Errorf("an answer: %d", st)
 			}
 		})

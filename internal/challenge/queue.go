@@ -3,7 +3,6 @@ package challenge
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync/atomic"
 )
 
@@ -19,16 +18,18 @@ type queue struct {
 	waiting atomic.Int64
 }
 
-func newQueue() queue { return queue{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))} }
-
-// check derives one key. Who has to let others go first is turned away by a queue of an eighth. The error is ErrBusy or that of ctx.
-func (q *queue) check(ctx context.Context, p *Parameters, counter uint32, othersFirst bool) (bool, error) {
-	most := int64(maxQueued)
+// most is how many may wait before one who comes is turned away: an eighth for who has to let others go first.
+func most(all int64, othersFirst bool) int64 {
 	if othersFirst {
-		most /= 8
+		return all / 8
 	}
+	return all
+}
+
+// check derives one key. The error is ErrBusy or that of ctx.
+func (q *queue) check(ctx context.Context, p *Parameters, counter uint32, othersFirst bool) (bool, error) {
 	defer q.waiting.Add(-1)
-	if q.waiting.Add(1) > most {
+	if q.waiting.Add(1) > most(maxQueued, othersFirst) {
 		return false, ErrBusy
 	}
 	select {

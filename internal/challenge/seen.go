@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxSeen is how many challenges a server remembers, twice: some 10 MB. Of one that it has forgotten, a solution is checked again.
-const maxSeen = 1 << 16
+// maxSeen is how many challenges a server remembers: some 10 MB. Of one that it has forgotten, a solution is checked again.
+const maxSeen = 1 << 17
 
 // state is what is known of a challenge.
 type state uint8
@@ -20,21 +20,19 @@ const (
 	over          // the place is gone
 )
 
-// seen remembers the challenges whose solutions came in the last minutes: the newest, and those before.
+// seen remembers the challenges whose solutions came lately. It forgets all of them when there are too many, or when those that it
+// has remembered for longest have expired.
 type seen struct {
-	mu          sync.Mutex
-	newest, old map[string]state
-	since       time.Time
+	mu     sync.Mutex
+	states map[string]state
+	since  time.Time
 }
 
 // get returns the state, and makes it pending if it was unseen.
 func (s *seen) get(key string, now time.Time) state {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st, ok := s.newest[key]
-	if !ok {
-		st = s.old[key]
-	}
+	st := s.states[key]
 	if st == unseen {
 		s.put(key, pending, now)
 	}
@@ -49,8 +47,8 @@ func (s *seen) set(key string, st state, now time.Time) {
 
 // put is called with the lock held.
 func (s *seen) put(key string, st state, now time.Time) {
-	if s.newest == nil || len(s.newest) >= maxSeen || now.Sub(s.since) > Life {
-		s.newest, s.old, s.since = make(map[string]state), s.newest, now
+	if s.states == nil || len(s.states) >= maxSeen || now.Sub(s.since) > Life {
+		s.states, s.since = make(map[string]state), now
 	}
-	s.newest[key] = st
+	s.states[key] = st
 }

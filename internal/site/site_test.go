@@ -611,7 +611,7 @@ func TestChallenges(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
 	lined := false
-	desk := challenge.New(challenge.Options{Keys: r.keys, Spends: r, Meter: meter{r}, Now: r.clock})
+	desk := challenge.New(challenge.Options{Keys: r.keys, Spends: r, Provider: &challenge.Provider{}, Meter: meter{r}, Now: r.clock})
 	issuer := answer.NewIssuer(r.keys, r.passes).WithZones(func(string) *zone.Settings {
 		s, err := r.Store.Zone(t.Context(), zoneID)
 		must(t, err)

@@ -18,7 +18,7 @@ import (
 // challenging has the room ask for work, with a line or without.
 func (r *room) challenging(t *testing.T) (desk *challenge.Desk, lined *bool) {
 	t.Helper()
-	desk, lined = challenge.New(challenge.Options{Keys: r.tokens, Spends: r.store, Meter: r.meter, Now: r.clock.Now}), new(true)
+	desk, lined = challenge.New(challenge.Options{Keys: r.tokens, Spends: r.store, Provider: &challenge.Provider{}, Meter: r.meter, Now: r.clock.Now}), new(true)
 	r.service.WithChallenges(desk, func(string) bool { return *lined })
 	r.set(t, func(s *zone.Settings) { s.Challenge = zone.ChallengeWork })
 	return desk, lined
