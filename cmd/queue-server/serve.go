@@ -168,7 +168,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer waiting.Stop()
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
 	waiting.WithChallenges(challenges, zones.Lined)
-	service := operator.New(zones, seen, log)
+	service := operator.New(zones, seen, log).WithCrowd(zones)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
 		return err

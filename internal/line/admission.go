@@ -45,6 +45,20 @@ type Stay struct {
 	Named bool
 }
 
+// Session is a session that asked a server. Times are Unix milliseconds of that server's clock.
+type Session struct {
+	// JTI is the name of its admission, as a pass has it: see Admission.JTI.
+	JTI string `json:"jti"`
+	// AdmittedAtMillis is when it was admitted, on the zone's clock.
+	AdmittedAtMillis int64 `json:"admittedAt"`
+	// SinceMillis is when it first asked this server, AskedMillis when it last did, UntilMillis until when it lasts.
+	SinceMillis int64 `json:"since"`
+	AskedMillis int64 `json:"askedAt"`
+	UntilMillis int64 `json:"until"`
+	// Renewed says that it lasts for longer than when it first asked.
+	Renewed bool `json:"renewed"`
+}
+
 // StayStatus is what a store answers of each Stay.
 type StayStatus uint8
 

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -50,8 +51,11 @@ type insiders struct {
 	telling atomic.Bool
 }
 
-// session is until when a session lasts, and when it last asked.
-type session struct{ until, asked int64 }
+// session is until when a session lasts, when it first asked and when it last did, and whether it was renewed between.
+type session struct {
+	until, since, asked int64
+	renewed             bool
+}
 
 // Here takes in that a session asks that lasts until then. It reports whether the session is to be refused, and which paths of
 // the zone end a visit. In a zone without a cap it does nothing.
@@ -79,7 +83,11 @@ func (r *Registry) Here(zoneID string, admission [16]byte, until time.Time) (ove
 		if c.sessions == nil {
 			c.sessions = make(map[jti]session)
 		}
-		c.sessions[admission] = session{max(ends, was.until), now}
+		is := session{max(ends, was.until), now, now, was.renewed || known && ends > was.until}
+		if known {
+			is.since = was.since
+		}
+		c.sessions[admission] = is
 	}
 	return false, s.DonePaths
 }
@@ -179,6 +187,30 @@ func (r *Registry) Idle(zoneID string, length time.Duration) (sessions, idle int
 		}
 	}
 	return sessions, idle
+}
+
+// Sessions returns the sessions of a zone that this server knows whose admissions are the newest, at most so many, the
+// newest first.
+func (r *Registry) Sessions(zoneID string, most int) []line.Session {
+	z := r.lookup(zoneID)
+	if z == nil {
+		return nil
+	}
+	c := &z.crowd
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, now := z.settings.Load(), r.Millis()
+	names := slices.SortedFunc(maps.Keys(c.sessions), func(a, b jti) int { return bytes.Compare(b[:], a[:]) })
+	var all []line.Session
+	for _, j := range names {
+		if is := c.sessions[j]; is.until > now && !c.refuses(s, j, now) && len(all) < most {
+			all = append(all, line.Session{
+				JTI: uuid.UUID(j).String(), AdmittedAtMillis: admittedAt(j),
+				SinceMillis: is.since, AskedMillis: is.asked, UntilMillis: is.until, Renewed: is.renewed,
+			})
+		}
+	}
+	return all
 }
 
 func (z *Zone) tellInside(ctx context.Context, t line.Telling) (line.Heard, error) {

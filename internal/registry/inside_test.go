@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // TestInsideIsRemembered: a store that lost a zone hears how many were inside, and of a loss all sessions that are known; a
@@ -57,5 +60,67 @@ func TestInsideIsRemembered(t *testing.T) {
 	clock.advance(time.Minute)
 	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); !over {
 		t.Error("a session that is done goes on")
+	}
+}
+
+// TestRevokedEverywhere: what an operator revokes, every server refuses within a second, also one that was away meanwhile; and
+// a server lists the sessions that asked it, the newest first.
+func TestRevokedEverywhere(t *testing.T) {
+	s := settings(testZone, 600)
+	s.MaxInside = 5
+	r := newRoom(t, 2, s)
+	var names []jti
+	for range 3 {
+		r.pass(time.Second)
+		a, err := r.servers[0].Join(t.Context(), testZone, r.newID())
+		if err != nil || a.Status != line.Admitted {
+			t.Fatalf("join: %+v, %v", a, err)
+		}
+		names = append(names, line.Admission{ID: a.Place.ID, AtMillis: a.AdmittedAtMillis}.JTI(testZone))
+	}
+	until := r.clock.now().Add(time.Hour)
+	refused := func(server int, j jti, want bool) {
+		t.Helper()
+		if over, _ := r.servers[server].Here(testZone, j, until); over != want {
+			t.Errorf("server %d refuses: %t, want %t", server, over, want)
+		}
+	}
+	for _, j := range names {
+		refused(0, j, false)
+	}
+	refused(1, names[1], false)
+	listed := r.servers[0].Sessions(testZone, 2)
+	if len(listed) != 2 || listed[0].JTI != uuid.UUID(names[2]).String() || listed[1].JTI != uuid.UUID(names[1]).String() || listed[0].Renewed {
+		t.Errorf("listed %+v", listed)
+	}
+	if listed = r.servers[1].Sessions(testZone, 2); len(listed) != 1 {
+		t.Errorf("the other server lists %+v", listed)
+	}
+	revoke := func(change func(*zone.Settings)) {
+		t.Helper()
+		r.servers[1].wire.down.Store(true)
+		change(&s)
+		if _, err := r.store.PutZone(t.Context(), s, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		r.pass(time.Second)
+		r.servers[0].TellInsideOnce(t.Context())
+	}
+	back := func() {
+		r.servers[1].wire.down.Store(false)
+		r.pass(time.Second)
+		r.servers[1].TellInsideOnce(t.Context())
+	}
+	revoke(func(s *zone.Settings) { s.InsideState = s.InsideState.Revoke(uuid.UUID(names[1]).String()) })
+	refused(0, names[1], true)
+	back()
+	refused(1, names[1], true)
+	refused(0, names[0], false)
+	revoke(func(s *zone.Settings) { s.InsideState.RevokedUpToMillis = r.clock.now().UnixMilli() })
+	refused(0, names[0], true)
+	back()
+	refused(1, names[2], true)
+	if listed = r.servers[0].Sessions(testZone, 9); len(listed) != 0 {
+		t.Errorf("after all were revoked, it lists %+v", listed)
 	}
 }

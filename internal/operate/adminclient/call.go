@@ -53,6 +53,16 @@ func (c *Client) Act(ctx context.Context, zoneID, event string, do operator.Verb
 	return call[zone.Settings](ctx, c, http.MethodPost, path, serve.Condition{}, asked)
 }
 
+// Sessions returns the newest sessions of a zone that the server knows, at most so many.
+func (c *Client) Sessions(ctx context.Context, zoneID string, most int) (Reply[operator.Sessions], error) {
+	return call[operator.Sessions](ctx, c, http.MethodGet, zonePath(zoneID)+"/inside?limit="+strconv.Itoa(most), serve.Condition{}, nil)
+}
+
+// ActInside revokes admissions of a zone, or forgets those that may have been lost.
+func (c *Client) ActInside(ctx context.Context, zoneID string, act operator.InsideAct) (Reply[operator.InsideDone], error) {
+	return call[operator.InsideDone](ctx, c, http.MethodPost, zonePath(zoneID)+"/inside/"+string(act.Do), serve.Condition{}, act)
+}
+
 // Delete removes a zone and everybody's place in it; with a version, only if its
 // settings are still those that had it.
 func (c *Client) Delete(ctx context.Context, zoneID, version string) error {

@@ -178,6 +178,26 @@ func (h *HTTP) Act(c echo.Context) error {
 	return sendZone(c, http.StatusOK, settings, err)
 }
 
+// Sessions is GET /admin/zones/:zoneId/inside?limit=100.
+func (h *HTTP) Sessions(c echo.Context) error {
+	most, err := strconv.Atoi(cmp.Or(c.QueryParam("limit"), "100"))
+	if err != nil {
+		most = 0 // out of range, which the service refuses
+	}
+	sessions, err := h.service.Sessions(c.Request().Context(), c.Param("zoneId"), most)
+	return send(c, sessions, err)
+}
+
+// ActInside is POST /admin/zones/:zoneId/inside/:do.
+func (h *HTTP) ActInside(c echo.Context) error {
+	by, body, err := readChange(c)
+	if err != nil {
+		return err
+	}
+	done, err := h.service.ActInside(c.Request().Context(), c.Param("zoneId"), InsideVerb(c.Param("do")), body, by)
+	return send(c, done, err)
+}
+
 // Delete is DELETE /admin/zones/:zoneId.
 func (h *HTTP) Delete(c echo.Context) error {
 	by, err := serve.ReadBy(c.Request())

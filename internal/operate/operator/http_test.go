@@ -38,6 +38,8 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	admin.DELETE("/zones/:zoneId", h.Delete)
 	admin.GET("/zones/:zoneId/stats", h.Stats)
 	admin.POST("/zones/:zoneId/events/:event/:do", h.Act)
+	admin.GET("/zones/:zoneId/inside", h.Sessions)
+	admin.POST("/zones/:zoneId/inside/:do", h.ActInside)
 	admin.GET("/zones/:zoneId/history", h.History, echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) }))
 	admin.POST("/zones/:zoneId/forecast", h.Forecast)
 	admin.GET("/audit", h.Changes)

@@ -59,6 +59,8 @@ type Service struct {
 	store Store
 	seen  Seen
 	log   *slog.Logger
+	// crowd may be nil.
+	crowd Crowd
 	// playing: an event is being played.
 	playing atomic.Bool
 }

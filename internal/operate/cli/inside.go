@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+)
+
+// inside is queue-server inside.
+func (c *connection) inside() *cobra.Command {
+	var act operator.InsideAct
+	do := func(use, short string, verb operator.InsideVerb, would, did string) *cobra.Command {
+		command := c.command(use, short, func(ctx context.Context, s *session, args []string) error {
+			if act.Do = verb; len(args) > 1 {
+				act.JTI = args[1]
+			}
+			if verb == operator.Revoke && act.All == (act.JTI != "") {
+				return Usage("name one JTI, or all with --all")
+			}
+			reply, err := s.ActInside(ctx, args[0], act)
+			if err != nil || s.json {
+				return s.printReply(reply.JSON, err)
+			}
+			text := did
+			if act.DryRun {
+				text = would
+			}
+			s.say(text, args[0], reply.Value.Count)
+			return nil
+		})
+		command.Flags().BoolVar(&act.DryRun, "dry-run", false, "say how many it is about, and change nothing")
+		return command
+	}
+	revoke := do("revoke ZONE [JTI]", "End an admission: its session is refused everywhere within a second, and the visitor queues again.", operator.Revoke,
+		"%s: %d would be revoked. Nothing is changed.", "%s: %d are revoked. Every server refuses their sessions within a second. This cannot be undone.")
+	revoke.Flags().BoolVar(&act.All, "all", false, "end all admissions of the zone: the brake for a site that breaks")
+	most := 0
+	list := c.command("list ZONE", "The newest sessions that asked this server.", func(ctx context.Context, s *session, args []string) error {
+		reply, err := s.Sessions(ctx, args[0], most)
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, err)
+		}
+		if err := s.print(sessionTable(reply.Value)); err != nil {
+			return err
+		}
+		s.say("This server knows %d sessions. %d of them have asked for nothing for 3 minutes.", reply.Value.Known, reply.Value.Idle)
+		return nil
+	})
+	list.Flags().IntVar(&most, "limit", 100, "most sessions to show, up to "+strconv.Itoa(operator.MaxSessions))
+	return group("inside", "Look at those inside a zone with maxInside, and revoke admissions.",
+		list, revoke,
+		do("reset ZONE", "Forget those who may be inside since data was lost: only those whom the store knows count.", operator.Reset,
+			"%s: %d who may be inside would be forgotten. Nothing is changed.", "%s: %d who may have been inside are forgotten."))
+}
+
+// sessionTable is a table of sessions.
+func sessionTable(all operator.Sessions) *table {
+	t := &table{columns: []column{{title: "JTI"}, {title: "ADMITTED"}, {title: "SINCE"}, {title: "LAST ASKED"}, {title: "UNTIL"}, {title: "RENEWED"}}}
+	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.TimeOnly) }
+	for _, one := range all.Sessions {
+		renewed := "no"
+		if one.Renewed {
+			renewed = "yes"
+		}
+		t.add(one.JTI, at(one.AdmittedAtMillis), at(one.SinceMillis), at(one.AskedMillis), at(one.UntilMillis), renewed)
+	}
+	return t
+}

@@ -1,0 +1,175 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// IdleAfter is for how long a session has asked for nothing to be listed as idle.
+const IdleAfter = 3 * time.Minute
+
+// MaxSessions is the most sessions that Sessions returns.
+const MaxSessions = 1000
+
+// Crowd knows the sessions that asked this server. *registry.Registry does.
+type Crowd interface {
+	// Sessions returns the sessions of a zone whose admissions are the newest, at most so many, the newest first.
+	Sessions(zoneID string, most int) []line.Session
+	// Idle counts the sessions of a zone, and those that have asked for nothing for that long.
+	Idle(zoneID string, length time.Duration) (sessions, idle int64)
+}
+
+// WithCrowd has the service list the sessions that c knows.
+func (s *Service) WithCrowd(c Crowd) *Service {
+	s.crowd = c
+	return s
+}
+
+// Sessions are the sessions of a zone with a cap that asked this server. Other servers know of others.
+type Sessions struct {
+	ZoneID string `json:"zoneId"`
+	// Known are all sessions, of which Idle have asked for nothing for IdleAfter. Sessions are the newest of them.
+	Known    int64          `json:"known"`
+	Idle     int64          `json:"idle"`
+	Sessions []line.Session `json:"sessions"`
+}
+
+// Sessions returns the newest sessions of a zone, at most so many, 1 to MaxSessions. It returns a *serve.FieldError for
+// another number, and for a name that can be no zone's.
+func (s *Service) Sessions(ctx context.Context, zoneID string, most int) (Sessions, error) {
+	if most < 1 || most > MaxSessions {
+		return Sessions{}, &serve.FieldError{Field: "limit", Reason: fmt.Sprintf("must be between 1 and %d", MaxSessions)}
+	}
+	if _, err := s.Get(ctx, zoneID); err != nil {
+		return Sessions{}, err
+	}
+	out := Sessions{ZoneID: zoneID, Sessions: []line.Session{}}
+	if s.crowd != nil {
+		out.Known, out.Idle = s.crowd.Idle(zoneID, IdleAfter)
+		out.Sessions = append(out.Sessions, s.crowd.Sessions(zoneID, most)...)
+	}
+	return out, nil
+}
+
+// InsideVerb is what an operator does to those inside.
+type InsideVerb string
+
+// The verbs.
+const (
+	// Revoke ends admissions: their sessions are refused everywhere within a second.
+	Revoke InsideVerb = "revoke"
+	// Reset says that nobody is inside but those whom the store knows.
+	Reset InsideVerb = "reset"
+)
+
+// InsideAct is what an operator does to those inside. To revoke it has a JTI, or All.
+type InsideAct struct {
+	Do InsideVerb `json:"-"`
+	Whom
+}
+
+// Whom an act is about. With DryRun nothing is changed.
+type Whom struct {
+	JTI    string `yaml:"jti"    json:"jti,omitempty"`
+	All    bool   `yaml:"all"    json:"all,omitempty"`
+	DryRun bool   `yaml:"dryRun" json:"dryRun,omitempty"`
+}
+
+// InsideDone is what an act has done, or with DryRun would do.
+type InsideDone struct {
+	ZoneID string `json:"zoneId"`
+	// Count is how many admissions were inside that are revoked, or how many were counted that may have been lost.
+	Count  int64 `json:"count"`
+	DryRun bool  `json:"dryRun"`
+}
+
+// readInside reads a JSON object with jti, all and dryRun.
+func readInside(do InsideVerb, body []byte) (act InsideAct, err error) {
+	if len(body) == 0 {
+		body = []byte("{}")
+	}
+	n, err := strictyaml.Object(body)
+	if err != nil {
+		return act, &serve.FieldError{Field: serve.BodyField, Reason: err.Error()}
+	}
+	var r strictyaml.Reader
+	if r.Struct(n, "a change of those inside", &act.Whom); len(r.Faults) > 0 {
+		return act, &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
+	}
+	act.Do = do
+	return act, nil
+}
+
+// ActInside revokes admissions of a zone with a cap, or forgets those that may have been lost, as body says. It returns a
+// *serve.FieldError or a *serve.InvalidError with nothing changed where that cannot be.
+func (s *Service) ActInside(ctx context.Context, zoneID string, do InsideVerb, body []byte, by string) (InsideDone, error) {
+	act, err := readInside(do, body)
+	if err != nil {
+		return InsideDone{}, err
+	}
+	for range maxTries {
+		done, err := s.actInside(ctx, zoneID, act, by)
+		if !errors.Is(err, line.ErrZoneChanged) {
+			return done, err
+		}
+	}
+	return InsideDone{}, ErrConflict
+}
+
+func (s *Service) actInside(ctx context.Context, zoneID string, act InsideAct, by string) (InsideDone, error) {
+	was, err := s.Get(ctx, zoneID)
+	if err != nil {
+		return InsideDone{}, err
+	}
+	stats, err := s.store.Stats(ctx, zoneID)
+	if err != nil {
+		return InsideDone{}, fmt.Errorf("operator: those inside: %w", err)
+	}
+	next, count, fault := act.on(was, stats.State)
+	if fault != "" {
+		return InsideDone{}, &serve.InvalidError{Faults: []string{fault}}
+	}
+	if !act.DryRun {
+		if _, err := s.store.PutZone(ctx, next, &was, by); err != nil {
+			return InsideDone{}, fmt.Errorf("operator: those inside: %w", err)
+		}
+		s.log.InfoContext(ctx, "those inside changed", "zone", zoneID, "do", act.Do, "jti", act.JTI, "count", count, "by", by)
+	}
+	return InsideDone{zoneID, count, act.DryRun}, nil
+}
+
+// on returns the zone after the act and how many admissions it is about, by what the store counts. fault is a sentence
+// where that cannot be.
+func (a InsideAct) on(was zone.Settings, now line.State) (next zone.Settings, count int64, fault string) {
+	next = was
+	switch {
+	case was.MaxInside == 0:
+		return was, 0, "maxInside is 0: the zone counts nobody inside"
+	case a.Do == Reset:
+		next.InsideState.ResetAtMillis = now.NowMillis
+		return next, now.InsideLost, ""
+	case a.Do != Revoke:
+		return was, 0, fmt.Sprintf("%q must be revoke or reset", a.Do)
+	case a.All == (a.JTI != ""):
+		return was, 0, "either jti or all must be there"
+	case a.All:
+		// Who was admitted in this second is revoked, too, wherever it was.
+		next.InsideState = zone.InsideState{RevokedUpToMillis: now.NowMillis + time.Second.Milliseconds(), ResetAtMillis: was.InsideState.ResetAtMillis}
+		return next, now.Inside, ""
+	}
+	jti, err := uuid.Parse(a.JTI)
+	if _, ok := line.AdmissionOf(was.ZoneID, jti); err != nil || !ok {
+		return was, 0, "jti is not one of this zone's passes"
+	}
+	next.InsideState = was.InsideState.Revoke(jti.String())
+	return next, 1, ""
+}

@@ -1,0 +1,97 @@
+package operator_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// crowd is what a server knows of sessions.
+type crowd struct{ sessions []line.Session }
+
+func (c crowd) Sessions(_ string, most int) []line.Session {
+	return c.sessions[:min(most, len(c.sessions))]
+}
+func (c crowd) Idle(string, time.Duration) (sessions, idle int64) {
+	return int64(len(c.sessions)), 1
+}
+
+// TestInside: an operator sees sessions, revokes one admission or all, and forgets those who may have been lost. What cannot
+// be is refused, and a dry run changes nothing.
+func TestInside(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	s := zone.Defaults("Z")
+	s.PerMinute, s.MaxInside = 600, 5
+	_, err := r.store.Store.PutZone(t.Context(), s, nil, "")
+	must(t, err)
+	r.put(t, "NO_CAP")
+	var names []string
+	for i := range byte(3) {
+		a, err := r.store.Join(t.Context(), "Z", line.ID{i})
+		must(t, err)
+		names = append(names, uuid.UUID(line.Admission{ID: line.ID{i}, AtMillis: a.AdmittedAtMillis}.JTI("Z")).String())
+	}
+	other := uuid.UUID(line.Admission{AtMillis: clock().UnixMilli()}.JTI("NO_CAP")).String()
+	inside := func() int64 {
+		stats, err := r.store.Stats(t.Context(), "Z")
+		must(t, err)
+		return stats.State.Inside
+	}
+	for _, tt := range []struct {
+		path, body string
+		status     int
+		count      int64
+		inside     int64 // after it
+	}{
+		{"Z/inside/revoke", `{"jti":"` + other + `"}`, http.StatusBadRequest, 0, 3},
+		{"Z/inside/revoke", `{"jti":"` + uuid.NewString() + `"}`, http.StatusBadRequest, 0, 3},
+		{"Z/inside/revoke", `{"jti":"x"}`, http.StatusBadRequest, 0, 3},
+		{"Z/inside/revoke", `{"jti":"` + names[0] + `","all":true}`, http.StatusBadRequest, 0, 3},
+		{"Z/inside/revoke", `{"everybody":true}`, http.StatusBadRequest, 0, 3},
+		{"Z/inside/revoke", ``, http.StatusBadRequest, 0, 3},
+		{"Z/inside/eject", `{"all":true}`, http.StatusBadRequest, 0, 3},
+		{"NO_CAP/inside/revoke", `{"all":true}`, http.StatusBadRequest, 0, 3},
+		{"NONE/inside/revoke", `{"all":true}`, http.StatusNotFound, 0, 3},
+		{"Z/inside/revoke", `{"all":true,"dryRun":true}`, http.StatusOK, 3, 3},
+		{"Z/inside/revoke", `{"jti":"` + names[0] + `","dryRun":true}`, http.StatusOK, 1, 3},
+		{"Z/inside/revoke", `{"jti":"` + names[0] + `"}`, http.StatusOK, 1, 2},
+		{"Z/inside/revoke", `{"jti":"` + names[0] + `"}`, http.StatusOK, 1, 2}, // a repeat
+		{"Z/inside/reset", ``, http.StatusOK, 0, 2},
+		{"Z/inside/revoke", `{"all":true}`, http.StatusOK, 2, 0},
+	} {
+		w := r.send("POST", "/admin/zones/"+tt.path, tt.body, "X-Operator", "Anna")
+		var done operator.InsideDone
+		if err := json.Unmarshal(w.Body.Bytes(), &done); err != nil || w.Code != tt.status || done.Count != tt.count || inside() != tt.inside {
+			t.Errorf("%s %s: %d %s; %d inside, want %d", tt.path, tt.body, w.Code, w.Body, inside(), tt.inside)
+		}
+	}
+	changes, err := r.store.Changes(t.Context(), "Z")
+	must(t, err)
+	if by := changes[0]; by.By != "Anna" || by.Now.InsideState.RevokedUpToMillis != clock().Add(time.Second).UnixMilli() {
+		t.Errorf("the record: %+v", by)
+	}
+}
+
+func TestSessionsAreListed(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.put(t, "Z")
+	c := crowd{[]line.Session{{JTI: uuid.NewString(), AdmittedAtMillis: 3}, {JTI: uuid.NewString(), AdmittedAtMillis: 2}}}
+	s := operator.New(r.store, r.watch, nil).WithCrowd(c)
+	if got, err := s.Sessions(t.Context(), "Z", 1); err != nil || got.Known != 2 || got.Idle != 1 || len(got.Sessions) != 1 || got.Sessions[0] != c.sessions[0] {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for path, status := range map[string]int{"Z/inside": 200, "Z/inside?limit=0": 400, "Z/inside?limit=1001": 400, "Z/inside?limit=x": 400, "NONE/inside": 404} {
+		if w := r.send("GET", "/admin/zones/"+path, ""); w.Code != status {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
