@@ -136,7 +136,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer events.Stop()
 
 	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Logger: log})
-	if err := metrics.Show(seen); err != nil {
+	if err := metrics.Show(seen, zones); err != nil {
 		return err
 	}
 	seen.Start(ctx)
@@ -183,7 +183,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	consoles, err := console.New(console.Parts{
-		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
+		Zones: service, Watch: seen, Crowd: zones, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
 		NotKept: notKept, Draws: events, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
 		Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})

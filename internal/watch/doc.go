@@ -6,7 +6,7 @@
 //	                                |
 //	                meter: totals of the last 60 s ──> rates a minute
 //	                                |
-//	                history: 3,600 samples, 112 bytes each
+//	                history: 3,600 samples, 120 bytes each
 //	                                |
 //	     Latest, History ──> operator, console, metric;  Wait: a round is done
 //

@@ -21,10 +21,10 @@ var modes = []zone.Mode{"", zone.ModeQueue, zone.ModeOpen, zone.ModeClosed}
 // kept are the columns that are stored; the others follow from them.
 var kept = slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.scale == 0 })
 
-// packed is a Sample in 112 bytes: the columns that are kept, in their order. Figures
+// packed is a Sample in 120 bytes: the columns that are kept, in their order. Figures
 // beyond 32 bits are kept as the largest that fits; all limits of a zone's settings
 // are well below.
-type packed [28]uint32
+type packed [30]uint32
 
 func pack(s *Sample) (p packed) {
 	for i, c := range kept {

@@ -45,6 +45,9 @@ type Sample struct {
 	PerMinute int64 `json:"perMinute"`
 	// MostInSecond is the most admissions in any 1,000 ms of the last one to two minutes.
 	MostInSecond int64 `json:"mostInSecond"`
+	// Inside is how many are inside a zone with a cap, of at most MaxInside.
+	Inside    int64 `json:"inside" known:"capped"`
+	MaxInside int64 `json:"maxInside" known:"capped"`
 	// Mode is the zone's.
 	Mode zone.Mode `json:"mode"`
 	// Use is InWindow of WindowLimit, from 0 to 1.
@@ -105,6 +108,7 @@ var knownWhen = map[string]func(*Sample) bool{
 	"always":  func(*Sample) bool { return true },
 	"failing": func(s *Sample) bool { return !s.Known() },
 	"":        (*Sample).Known,
+	"capped":  func(s *Sample) bool { return s.Known() && s.MaxInside > 0 },
 	"rates":   func(s *Sample) bool { return s.Known() && s.RateSeconds > 0 },
 	"waits":   func(s *Sample) bool { return s.Known() && s.WaitCount > 0 },
 	"range":   func(s *Sample) bool { return s.Known() && s.EstimateHighMillis > 0 },

@@ -376,13 +376,15 @@ func (t *track) add(at time.Time, r *result) {
 		Waiting: now.Waiting, Released: now.Released, Overdue: now.Released - now.Live,
 		InWindow: now.InWindow, WindowLimit: now.WindowLimit, Burst: r.settings.Burst,
 		InMinute: now.InMinute, PerMinute: r.settings.PerMinute, MostInSecond: r.stats.MostInSecond, Mode: r.settings.Mode,
+		Inside: now.Inside, MaxInside: r.settings.MaxInside,
 		EstimateMillis: r.stats.EstimateMillis, EstimateLowMillis: r.stats.LowMillis, EstimateHighMillis: r.stats.HighMillis,
 		EstimateErrorCount: r.judged,
 	}
 	if r.judged >= enoughJudged {
 		s.EstimateError, s.EstimateCoverage = r.median, r.coverage
 	}
-	if lets := r.settings.PerMinute > 0 && r.settings.Mode != zone.ModeOpen && now.OpensAtMillis == 0; !lets || s.Waiting <= s.Overdue {
+	lets := r.settings.PerMinute > 0 && r.settings.Mode != zone.ModeOpen && now.OpensAtMillis == 0 && (s.MaxInside == 0 || s.Inside < s.MaxInside)
+	if !lets || s.Waiting <= s.Overdue {
 		t.enterableSince = 0
 	} else if t.enterableSince == 0 || t.enterableSince > s.At {
 		t.enterableSince = s.At

@@ -373,8 +373,8 @@ func TestAnHourIsKept(t *testing.T) {
 	if got := cap(b.zones["a"].history.ring); got != Kept {
 		t.Errorf("room for %d samples, want %d", got, Kept)
 	}
-	if size := unsafe.Sizeof(packed{}); size != 112 || len(kept) != len(packed{}) {
-		t.Errorf("a sample is %d bytes, of %d figures; doc.go says 112", size, len(kept))
+	if size := unsafe.Sizeof(packed{}); size != 120 || len(kept) != len(packed{}) {
+		t.Errorf("a sample is %d bytes, of %d figures; doc.go says 120", size, len(kept))
 	}
 }
 
@@ -546,6 +546,7 @@ func TestService(t *testing.T) {
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	full := Sample{
+		Inside: 22, MaxInside: 23,
 		At: start.UnixMilli(), Store: StoreOK, Waiting: 1, Released: 2, Overdue: 3, InWindow: 4, WindowLimit: 60, Burst: 5,
 		InMinute: 6, PerMinute: 600, Mode: zone.ModeClosed, Use: 4.0 / 60, RateSeconds: 60, JoinsPerMinute: 7.1,
 		AdmittedPerMinute: 8.2, DeparturesPerMinute: 9.3, SweptPerMinute: 10.4, PollsPerSecond: 11.5, Restored: 12,
@@ -580,7 +581,7 @@ func TestJSON(t *testing.T) {
 		if err := json.Unmarshal(one, &got); err != nil || got != s {
 			t.Errorf("%s reads as %+v, %v", one, got, err)
 		}
-		want := map[bool]int{s == full: 1, !s.Known(): 27, s.Known() && s != full: 14}[true]
+		want := map[bool]int{s == full: 1, !s.Known(): 29, s.Known() && s != full: 16}[true]
 		if null != want || len(fields) != len(columns) {
 			t.Errorf("%d of %d are null, want %d of %d: %s", null, len(fields), want, len(columns), b)
 		}
@@ -627,10 +628,12 @@ func TestStalled(t *testing.T) {
 	b.second(t)
 	delete(b.store.errs, "a")
 	stalls()
-	for _, settings := range []zone.Settings{{PerMinute: 0, Mode: zone.ModeQueue}, {PerMinute: 1, Mode: zone.ModeOpen}} {
+	for _, settings := range []zone.Settings{
+		{PerMinute: 0, Mode: zone.ModeQueue}, {PerMinute: 1, Mode: zone.ModeOpen}, {PerMinute: 1, Mode: zone.ModeQueue, MaxInside: 3},
+	} {
 		settings.ZoneID = "a"
 		b.store.settings = &settings
-		in(90, line.State{Waiting: 5, Live: 5})
+		in(90, line.State{Waiting: 5, Live: 5, Inside: 3})
 		b.store.settings = nil
 		stalls()
 	}

@@ -75,6 +75,16 @@ func statsText(s *adminclient.Stats) string {
 		figure("told wait off by", percent(*s.EstimateError), "median of ten minutes")
 		figure("told range held", percent(*s.EstimateCoverage), "80 % is meant")
 	}
+	if s.MaxInside > 0 {
+		section("Inside")
+		figure("inside", grouped(s.Inside), "of "+grouped(s.MaxInside))
+		if s.InsideUnknown > 0 {
+			figure("of them unknown", grouped(s.InsideUnknown), "may be inside: data was lost")
+		}
+		if s.StayP50Millis > 0 {
+			figure("they had stayed", millis(s.StayP50Millis), fmt.Sprintf("median; 95 %% at most %s", millis(s.StayP95Millis)))
+		}
+	}
 	if s.JoinsPerMinute != nil {
 		section("A minute, over the last 60 s")
 		figure("joined", rate(s.JoinsPerMinute), "")

@@ -177,11 +177,11 @@ func watchTable(zones []zoneView) *table {
 	t := &table{columns: []column{
 		{title: "ZONE"}, {title: "STATE"}, {title: "WAITING", right: true}, {title: "WINDOW", right: true}, {title: "IN 60 S", right: true},
 		{title: "USE", right: true}, {title: "ESTIMATE", right: true}, {title: "JOINS/M", right: true}, {title: "POLLS/S", right: true},
-		{title: "OVERDUE", right: true},
+		{title: "OVERDUE", right: true}, {title: "INSIDE", right: true},
 	}}
 	for _, z := range zones {
 		if z.err != nil {
-			t.add(z.zoneID, troubleWord(z.err), "-", "-", "-", "-", "-", "-", "-", "-")
+			t.add(z.zoneID, troubleWord(z.err), "-", "-", "-", "-", "-", "-", "-", "-", "-")
 			continue
 		}
 		s := z.stats.Value
@@ -194,9 +194,17 @@ func watchTable(zones []zoneView) *table {
 		}
 		t.add(z.zoneID, stateOf(&s), grouped(s.Waiting),
 			grouped(s.AdmittedInWindow)+"/"+grouped(limit), grouped(s.AdmittedInMinute)+"/"+grouped(s.PerMinute),
-			use, estimate, rate(s.JoinsPerMinute), rate(s.PollsPerSecond), grouped(s.Overdue))
+			use, estimate, rate(s.JoinsPerMinute), rate(s.PollsPerSecond), grouped(s.Overdue), insideOf(&s))
 	}
 	return t
+}
+
+// insideOf is how many are inside, of the cap; "-" in a zone without one.
+func insideOf(s *adminclient.Stats) string {
+	if s.MaxInside == 0 {
+		return "-"
+	}
+	return grouped(s.Inside) + "/" + grouped(s.MaxInside)
 }
 
 // troubleWord says in a word or two why a zone has no figures.

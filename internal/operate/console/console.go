@@ -41,6 +41,8 @@ type Watch interface {
 type Parts struct {
 	Zones *operator.Service
 	Watch Watch
+	// Crowd counts sessions.
+	Crowd operator.Crowd
 	// Draws are those of events.
 	Draws Draws
 	// Policies are those of limits, Decisions what became of who asked.

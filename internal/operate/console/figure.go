@@ -69,7 +69,7 @@ func limits(s zone.Settings) (inWindow, inMinute int64, hold bool) {
 func texts(s zone.Settings, now watch.Sample, seen bool) map[string]string {
 	t := map[string]string{
 		"window.note": fmt.Sprintf("in the last %s", seconds(s.WindowSeconds)), "minute.note": "in the last 60 s",
-		"estimate.note": "for one who joins now", "p50.note": "", "p95.note": "", "error.note": tooFew, "coverage.note": tooFew, "second.note": "in the last minute or two",
+		"estimate.note": "for one who joins now", "inside.note": "", "p50.note": "", "p95.note": "", "error.note": tooFew, "coverage.note": tooFew, "second.note": "in the last minute or two",
 	}
 	for _, key := range figureKeys {
 		t[key] = unknown
@@ -96,7 +96,7 @@ const tooFew = "too few let in yet to tell"
 // figureKeys are the figures that may be unknown.
 var figureKeys = []string{
 	"waiting", "released", "overdue", "window", "minute", "use", "estimate", "joins", "departures", "swept",
-	"second", "p50", "p95", "error", "coverage", "polls", "restored", "admitted",
+	"inside", "second", "p50", "p95", "error", "coverage", "polls", "restored", "admitted",
 }
 
 // What is said instead of a wait while nobody is let in, and beside it while an opening is held.
@@ -112,6 +112,9 @@ func counted(t map[string]string, s zone.Settings, now watch.Sample) {
 	held := gathers != "" && opens == 0
 	t["waiting"], t["released"], t["overdue"] = count(now.Waiting), count(now.Released), count(now.Overdue)
 	t["window"], t["minute"] = count(now.InWindow), count(now.InMinute)
+	if now.MaxInside > 0 {
+		t["inside"], t["inside.note"] = count(now.Inside), "of "+count(now.MaxInside)+" at a time"
+	}
 	if !hold {
 		t["use"], t["estimate"], t["estimate.note"] = unknown, "none", "everybody is let in at once"
 		switch {
@@ -162,8 +165,11 @@ func rated(t map[string]string, now watch.Sample) {
 
 // meters are shares from 0 to 1, drawn as bars.
 func meters(s zone.Settings, now watch.Sample, seen bool) map[string]float64 {
-	m := map[string]float64{"window": 0, "minute": 0}
+	m := map[string]float64{"window": 0, "minute": 0, "inside": 0}
 	inWindow, inMinute, hold := limits(s)
+	if now.Known() {
+		m["inside"] = watch.Use(now.Inside, now.MaxInside)
+	}
 	if !seen || !now.Known() || !hold {
 		return m
 	}
@@ -173,7 +179,7 @@ func meters(s zone.Settings, now watch.Sample, seen bool) map[string]float64 {
 
 // columns are what the charts draw, in the order of a point.
 var columns = []string{
-	"at", "waiting", "inWindow", "windowLimit", "waitP50", "waitP95", "estimate", "polls", "joins", "admitted",
+	"at", "waiting", "inWindow", "windowLimit", "waitP50", "waitP95", "estimate", "polls", "joins", "admitted", "inside", "maxInside",
 }
 
 // point is one second of the charts; nil is a gap. Times are in seconds.
@@ -194,5 +200,6 @@ func point(now watch.Sample) []*float64 {
 		known(waited, float64(now.WaitP50Millis)/1000), known(waited, float64(now.WaitP95Millis)/1000),
 		known(limited && now.EstimateMillis < window.MaxEstimateMillis, float64(now.EstimateMillis)/1000),
 		known(rated, now.PollsPerSecond), known(rated, now.JoinsPerMinute), known(rated, now.AdmittedPerMinute),
+		known(now.MaxInside > 0, float64(now.Inside)), known(now.MaxInside > 0, float64(now.MaxInside)),
 	}
 }

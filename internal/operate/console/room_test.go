@@ -22,6 +22,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/schedule"
@@ -69,7 +70,7 @@ func newRoom(tb testing.TB) *room {
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
 	must(tb, err)
 	c, err := console.New(console.Parts{
-		Access: access, Zones: r.desk, Watch: r.seen, Draws: r.draws, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Access: access, Zones: r.desk, Watch: r.seen, Crowd: r.seen, Draws: r.draws, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
 		Spends: r.store, Secure: operator.Hosts{Names: []string{"queue.example"}}.Secure,
 		Preview: func(w http.ResponseWriter, r *http.Request, s zone.Settings) error {
 			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message[zone.DefaultText]+"|"+r.Header.Get("Accept-Language"))
@@ -355,3 +356,9 @@ func must(tb testing.TB, err error) {
 		tb.Fatal(err)
 	}
 }
+
+// Idle has no session.
+func (*sight) Idle(string, time.Duration) (sessions, idle int64) { return 0, 0 }
+
+// Sessions has none.
+func (*sight) Sessions(string, int) []line.Session { return nil }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -85,9 +86,13 @@ func (from content) event(ctx context.Context, tick int64) ([]byte, error) {
 // zoneFrame is the event of one zone.
 func (c *Console) zoneFrame(s zone.Settings) frame {
 	now, seen := c.Watch.Latest(s.ZoneID)
+	t := texts(s, now, seen)
+	if sessions, idle := c.Crowd.Idle(s.ZoneID, operator.IdleAfter); sessions > 0 {
+		t["inside.note"] += fmt.Sprintf("; of %s seen here, %s asked for nothing for 3 min", count(sessions), count(idle))
+	}
 	return frame{
 		At: now.At, Clock: c.clock(s.ZoneID).UnixMilli(), Stamp: stampOf(s), State: stateOf(s, now, seen),
-		Texts: texts(s, now, seen), Shown: meters(s, now, seen), Points: [][]*float64{point(now)},
+		Texts: t, Shown: meters(s, now, seen), Points: [][]*float64{point(now)},
 	}
 }
 

@@ -33,12 +33,26 @@ type gauge struct {
 type gauges struct {
 	lines  Lines
 	gauges []gauge
+	crowd  Crowd
 }
 
-// Show registers the gauges of all zones, which ask l at each scrape.
-func (m *Metrics) Show(l Lines) error {
-	return m.register(&gauges{lines: l, gauges: zoneGauges()})
+// Crowd counts the sessions of a zone that asked this server, and those that have asked for nothing for that long.
+type Crowd interface {
+	Idle(zoneID string, length time.Duration) (sessions, idle int64)
 }
+
+// idleAfter is for how long a session has asked for nothing to be counted as idle.
+const idleAfter = 5 * time.Minute
+
+// Show registers the gauges of all zones, which ask l at each scrape, and c about zones with a cap.
+func (m *Metrics) Show(l Lines, c Crowd) error {
+	return m.register(&gauges{lines: l, gauges: zoneGauges(), crowd: c})
+}
+
+var (
+	sessionsDesc = describe("queue_sessions", "Sessions of a zone with a cap that asked this server and go on.")
+	idleDesc     = describe("queue_sessions_idle", "Those of queue_sessions that have asked for nothing for five minutes.")
+)
 
 // zoneGauges returns the gauges of a zone. All servers of one store show the same
 // values: a query takes their max over the servers, never their sum.
@@ -160,6 +174,8 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	for _, x := range g.gauges {
 		out <- x.desc
 	}
+	out <- sessionsDesc
+	out <- idleDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -168,6 +184,11 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		for _, x := range g.gauges {
 			labels := append([]string{settings.ZoneID}, x.mode...)
 			out <- prometheus.MustNewConstMetric(x.desc, x.kind, x.value(settings, stats), labels...)
+		}
+		if settings.MaxInside > 0 {
+			sessions, idle := g.crowd.Idle(settings.ZoneID, idleAfter)
+			out <- prometheus.MustNewConstMetric(sessionsDesc, prometheus.GaugeValue, float64(sessions), settings.ZoneID)
+			out <- prometheus.MustNewConstMetric(idleDesc, prometheus.GaugeValue, float64(idle), settings.ZoneID)
 		}
 	}
 }

@@ -281,25 +281,29 @@ type lines struct {
 func (l *lines) Last() iter.Seq2[zone.Settings, line.Stats] {
 	return func(yield func(zone.Settings, line.Stats) bool) {
 		for _, id := range l.zones {
-			yield(zone.Defaults(id), line.Stats{
+			s := zone.Defaults(id)
+			s.MaxInside = 50
+			yield(s, line.Stats{
 				State: l.state, EstimateMillis: 90_500, MostInSecond: 12, Totals: line.Totals{Admitted: 7, Left: 8, Swept: 9},
 			})
 		}
 	}
 }
 
+func (*lines) Idle(string, time.Duration) (sessions, idle int64) { return 30, 3 }
+
 func TestGauges(t *testing.T) {
 	m, reg := newTest(t)
 	l := &lines{zones: []string{"a"}, state: line.State{
 		Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 150, WindowLimit: 60, Inside: 40, InsideLost: 4,
 	}}
-	if err := m.Show(l); err != nil {
+	if err := m.Show(l, l); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]float64{
 		"queue_waiting": 900, "queue_released": 70, "queue_overdue": 20, "queue_window_admissions": 15, "queue_window_limit": 60,
 		"queue_minute_admissions": 150, "queue_second_admissions_max": 12,
-		"queue_second_limit": 13, "queue_inside": 40, "queue_inside_unknown": 4, "queue_inside_limit": 0, "queue_per_minute": 600, "queue_burst": 0, "queue_estimate_seconds": 90.5,
+		"queue_second_limit": 13, "queue_inside": 40, "queue_inside_unknown": 4, "queue_inside_limit": 50, "queue_sessions": 30, "queue_sessions_idle": 3, "queue_per_minute": 600, "queue_burst": 0, "queue_estimate_seconds": 90.5,
 		"queue_zone_admitted_total": 7, "queue_zone_left_total": 8, "queue_zone_swept_total": 9,
 		"queue_event_holding": 0,
 	} {

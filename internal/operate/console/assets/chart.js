@@ -47,6 +47,10 @@ export const charts = {
     { name: "waitP95", label: "95 %", color: "--plot-3", dash: "dotted", wait: true },
     { name: "estimate", label: "Expected", color: "--plot-2", dash: "dashed", wait: true },
   ],
+  inside: [
+    { name: "inside", label: "Inside", color: "--plot-1", dash: "full", fill: true },
+    { name: "maxInside", label: "Cap", color: "--plot-2", dash: "dashed" },
+  ],
   joins: [{ name: "joins", label: "Joins", color: "--plot-1", dash: "full", fill: true }],
   polls: [{ name: "polls", label: "Polls", color: "--plot-1", dash: "full", fill: true }],
   allowed: [{ name: "allowed", label: "Allowed", color: "--plot-1", dash: "full", fill: true }],
