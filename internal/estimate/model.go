@@ -27,6 +27,8 @@ const (
 	// if all are. With these, ranges hold four fifths of waits or more where at most 60 % leave,
 	// and where the limit of a second is the one that holds, which costs some 6 % of the pace.
 	sure, leaves = 0.06, 0.6
+	// crowded is what is added while the pace is that of those who leave a full zone: chance alone moves what is measured of it.
+	crowded = 0.3
 	// clump is the uncertainty that the moments of polls and the length of windows add, in milliseconds: a quarter of
 	// the default window.
 	clump = 1_500.0

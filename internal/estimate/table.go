@@ -87,7 +87,7 @@ func (t *Table) put(s *line.Sample, h *hazard) {
 		if v.StandsAtMicros <= t.edge {
 			continue
 		}
-		t.points = append(t.points, point{micros: v.StandsAtMicros, entry: entry, ahead: ahead, spread: sure + (1-come/there)*leaves})
+		t.points = append(t.points, point{micros: v.StandsAtMicros, entry: entry, ahead: ahead, spread: t.sure() + (1-come/there)*leaves})
 		t.last = v.StandsAtMicros
 		ahead += weight
 		if s.There(v) {
@@ -104,7 +104,15 @@ func (t *Table) put(s *line.Sample, h *hazard) {
 }
 
 // near is how far the logarithm of a released visitor's wait may be off.
-func (t *Table) near() float64 { return sure + (1-t.coming)*leaves }
+func (t *Table) near() float64 { return t.sure() + (1-t.coming)*leaves }
+
+// sure is how far the logarithm of a wait may be off if nobody ahead is expected to leave.
+func (t *Table) sure() float64 {
+	if t.full {
+		return sure + crowded
+	}
+	return sure
+}
 
 // follow takes over the times of entry of the table before, and moves them towards what was measured. Places beyond that
 // table's last one are moved as that last one is.

@@ -40,10 +40,11 @@ func (s Stays) To(now, inside int64) Stays {
 }
 
 // PerMinute is how many leave in a minute when as many are inside as may be, at least 1. Without experience one is
-// supposed to leave in sessionMillis.
+// supposed to leave in sessionMillis. As many as stay for two sessions are the least: those who come together leave together,
+// and until the first of them leaves there is no experience.
 func (s Stays) PerMinute(most, inside, sessionMillis, now int64) int64 {
 	s = s.To(now, inside)
-	return max(1, int64(math.Floor(float64(s.Gone+1)*MinuteMillis/float64(s.Stayed+sessionMillis)*float64(most))))
+	return max(1, most*MinuteMillis/(2*sessionMillis), int64(math.Floor(float64(s.Gone+1)*MinuteMillis/float64(s.Stayed+sessionMillis)*float64(most))))
 }
 
 // Through returns the rates of a zone where no more than perMinute leave, while as many are inside as may be.

@@ -23,7 +23,7 @@ const paced = "paced"
 type crowdFlags struct {
 	simulate.Config
 	// leave and dark are percents.
-	leave, dark        float64
+	leave, dark, done  float64
 	poll, maxPerSecond string
 }
 
@@ -48,6 +48,10 @@ func (f *crowdFlags) command(name, short string, run func(cmd *cobra.Command) er
 		"most admissions in any second while there is a line: auto, none or a number")
 	flags.Int64Var(&f.Zone.Burst, "burst", 0, "extra admissions in a window while nobody waits")
 	flags.Int64Var(&f.Zone.IdleTimeoutSeconds, "idle-timeout", zone.DefaultIdleTimeoutSeconds, "how long a visitor may be silent, in seconds")
+	flags.Int64Var(&f.Zone.MaxInside, "max-inside", 0, "the zone's cap: most that may be inside at a time; 0 for none")
+	flags.Int64Var(&f.Zone.SessionSeconds, "session", f.Zone.SessionSeconds, "with --max-inside, how long a session lasts, in seconds")
+	flags.DurationVar(&f.Stay, "stay", 5*time.Minute, "with --max-inside, how long a visitor stays inside, in the mean")
+	flags.Float64Var(&f.done, "done", 0, "with --max-inside, percent of those who go that the shop reports")
 	flags.Float64Var(&f.leave, "leave", 35, "percent that go away silently, each at a random moment of its wait")
 	flags.Float64Var(&f.dark, "dark", 5, "percent that are silent once, for 5 to 50 s, and come back")
 	flags.StringVar(&f.poll, "poll", paced, "when visitors poll: paced, as the server says; or a fixed period, such as 3s")
@@ -58,7 +62,7 @@ func (f *crowdFlags) command(name, short string, run func(cmd *cobra.Command) er
 // read reads the flags that are written otherwise than they are in Config.
 func (f *crowdFlags) read() error {
 	const percent = 100
-	f.Leave, f.Dark = f.leave/percent, f.dark/percent
+	f.Leave, f.Dark, f.Done = f.leave/percent, f.dark/percent, f.done/percent
 	if err := f.Zone.MaxPerSecond.UnmarshalText([]byte(f.maxPerSecond)); err != nil {
 		return Usage("--max-per-second is %q, %w", f.maxPerSecond, err)
 	}
@@ -128,7 +132,7 @@ func (e *eventFlags) add(command *cobra.Command) {
 
 // run plays the event.
 func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON bool, fileKeys []string) error {
-	for _, name := range []string{"per-minute", "window", "max-per-second", "burst", "idle-timeout", "dark", "poll"} {
+	for _, name := range []string{"per-minute", "window", "max-per-second", "burst", "idle-timeout", "dark", "poll", "max-inside", "session", "stay", "done"} {
 		if cmd.Flags().Changed(name) {
 			return Usage("--%s is not for --event, which plays the zone of the file by its settings", name)
 		}

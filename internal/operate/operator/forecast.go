@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -43,7 +45,10 @@ func (s *Service) ForecastOf(ctx context.Context, settings zone.Settings) (Forec
 	if err != nil {
 		return Forecast{}, fmt.Errorf("operator: forecast: %w", err)
 	}
-	line := simulate.Present{Settings: settings.InForce(), State: stats.State}
+	line := simulate.Present{Settings: settings.InForce(), State: stats.State, StayMillis: settings.Session().Milliseconds()}
+	if half := window.WaitQuantile(stats.Stays, 0.5); half > 0 {
+		line.StayMillis = int64(float64(half) / math.Ln2) // of stays that are exponentially distributed
+	}
 	if seen, ok := s.seen.Latest(settings.ZoneID); ok {
 		// All 0 where they are not known.
 		line.JoinsPerMinute = seen.JoinsPerMinute

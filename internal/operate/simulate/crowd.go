@@ -70,6 +70,7 @@ type visitor struct {
 	lastPoll int64
 	admitted int64 // microseconds; 0: not yet
 	leavesAt int64 // microseconds; 0: never
+	until    int64 // microseconds: of the session
 	position int64 // last told
 	goesDark float64
 	polls    int
@@ -110,6 +111,8 @@ type crowd struct {
 	polls, mostPolls, allPolls int
 	// lost is how many lost the place though they had polled within the idle timeout.
 	lost int
+	// shop may be nil: then nobody is looked at any more who is inside.
+	shop *shop
 }
 
 // task is done at a time, and again every so often; 0: once.
@@ -204,6 +207,9 @@ func (c *crowd) sweep(ctx context.Context) error {
 
 // request is one visitor's join or poll, and what it does with the answer. It returns when it makes the next.
 func (c *crowd) request(ctx context.Context, v *visitor) (again int64, err error) {
+	if v.state == inside {
+		return c.visit(v), nil
+	}
 	if v.leavesAt > 0 && c.now >= v.leavesAt {
 		c.becomes(v, left)
 		return never, nil
@@ -227,8 +233,10 @@ func (c *crowd) request(ctx context.Context, v *visitor) (again int64, err error
 		return c.waits(v, a), nil
 	case line.Admitted, line.AdmittedBefore:
 		v.place, v.admitted = a.Place, c.now
+		v.place.AdmittedAtMillis = a.AdmittedAtMillis
 		c.admitted = append(c.admitted, a.AdmittedAtMillis)
 		c.becomes(v, inside)
+		return c.comesIn(v), nil
 	case line.Gone:
 		if c.now-before <= c.zone.IdleTimeout().Microseconds() {
 			c.lost++

@@ -34,6 +34,8 @@ type Present struct {
 	// have left silently. Of those present as many are expected to go away,
 	// and fewer as the line gets shorter.
 	DeparturesPerMinute, SweptPerMinute float64
+	// StayMillis is for how long an admission is inside, in the mean, in a zone with a cap.
+	StayMillis int64
 }
 
 // Forecast is what becomes of a line. Times are in milliseconds from now.
@@ -92,7 +94,7 @@ func Predict(p Present) Forecast {
 		p.Settings.Mode, p.Settings.PerMinute, opensIn = zone.ModeQueue, 0, 0
 	}
 	f := &flow{Present: p, rates: window.RatesOf(p.Settings), there: p.present()}
-	f.absent = float64(p.State.Waiting) - f.there
+	f.absent, f.inside = float64(p.State.Waiting)-f.there, float64(p.State.Inside)
 	end := horizon
 	if p.Settings.PerMinute == 0 && p.Settings.Mode != zone.ModeOpen {
 		end = heldHorizon
@@ -120,7 +122,9 @@ type flow struct {
 	// in are those of the present line who were admitted by each second, admitted everybody.
 	in, admitted []float64
 	left         float64
-	seconds      []point
+	// inside is how many are inside.
+	inside  float64
+	seconds []point
 }
 
 // point is the line at the end of one second.
@@ -156,10 +160,15 @@ func (f *flow) second() {
 	if s.Mode == zone.ModeOpen { // everybody at the next poll
 		room = float64(f.State.Waiting)/(float64(f.rates.PeriodCapMillis)/1000) + f.JoinsPerMinute
 	}
+	if s.MaxInside > 0 && s.Mode != zone.ModeOpen {
+		f.inside -= f.inside * min(1, 1000/float64(max(1, f.StayMillis)))
+		room = min(room, max(0, float64(s.MaxInside)-f.inside))
+	}
 	first := min(room, f.there)
 	f.there -= first
 	more := min(room-first, f.behind)
 	f.behind -= more
+	f.inside += first + more
 	f.in = append(f.in, last(f.in)+first)
 	f.admitted = append(f.admitted, last(f.admitted)+first+more)
 	f.seconds = append(f.seconds, f.point())

@@ -32,6 +32,20 @@ func present(waiting, perMinute int64) simulate.Present {
 // near reports whether got is within a share of want.
 func near(got, want, share float64) bool { return math.Abs(got-want) <= share*want }
 
+// TestForecastOfAFullZone: as many enter as leave.
+func TestForecastOfAFullZone(t *testing.T) {
+	t.Parallel()
+	p := present(1_000, 600)
+	p.Settings.MaxInside, p.State.Inside, p.StayMillis = 300, 300, 180_000
+	if f := simulate.Predict(p); !f.Complete || !near(float64(*f.LastInMillis), 600_000, 0.05) {
+		t.Errorf("%+v", f.LastInMillis)
+	}
+	p.State.Inside = 0 // an empty shop takes 300 at once
+	if f := simulate.Predict(p); !near(float64(*f.LastInMillis), 430_000, 0.1) {
+		t.Errorf("%d", *f.LastInMillis)
+	}
+}
+
 // TestForecastOfALineThatStays is what one computes by hand: the limit, and a
 // poll in ten to twenty seconds.
 func TestForecastOfALineThatStays(t *testing.T) {

@@ -192,3 +192,38 @@ func atLeast(t *testing.T, what string, got, limit float64) {
 		t.Errorf("%s: %g, must be at least %g", what, got, limit)
 	}
 }
+
+// TestInside holds G14, and what a full zone costs: the cap is used, the estimate follows those who leave.
+func TestInside(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		stay    time.Duration
+		session int64
+		done    float64
+		// people is the least share of the cap that is people.
+		people, off, held float64
+	}{
+		{"all who go are reported", 70 * time.Second, 120, 1, 0.97, 0.20, 0.70},
+		{"nine of ten are", 70 * time.Second, 120, 0.9, 0.75, 0.20, 0.75},
+		{"nine of ten are, of long sessions", 5 * time.Minute, 1800, 0.9, 0.70, 0.20, 0.75},
+		{"half of them are", 5 * time.Minute, 300, 0.5, 0.70, 0.20, 0.75},
+		{"nobody is", 70 * time.Second, 120, 0, 0.20, 0.50, 0.40},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := crowd(0.35)
+			cfg.Visitors, cfg.Zone.PerMinute, cfg.Zone.MaxInside, cfg.Zone.SessionSeconds = 3000, 600, 300, tt.session
+			cfg.Stay, cfg.Done = tt.stay, tt.done
+			r := run(t, cfg)
+			neverOver(t, r)
+			atMost(t, "inside", float64(r.MostInside), 300)
+			atLeast(t, "the cap in use", r.InsideUsed, 0.97)
+			atLeast(t, "by people", r.InsidePeople, tt.people)
+			atMost(t, "places lost", float64(r.PlacesLost), 0)
+			atMost(t, "positions that rose", float64(r.PositionsRose), 0)
+			atMost(t, "estimate's error p50", r.EstimateErrorP50, tt.off)
+			atLeast(t, "waits in the range told", r.EstimateCovered, tt.held)
+		})
+	}
+}

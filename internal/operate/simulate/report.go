@@ -41,6 +41,12 @@ type Report struct {
 	// G2: the share of capacity used while two windows' worth of live
 	// visitors waited; -1 if there never were so many, or the limit changed on the way.
 	CapacityUsed float64 `json:"capacityUsed"`
+	// G14, in a zone with a cap: the cap, the most that were inside, and the shares of the cap that were inside and that were
+	// people, while somebody waited. The difference are slots of those who have gone.
+	MaxInside    int64   `json:"maxInside"`
+	MostInside   int64   `json:"mostInside"`
+	InsideUsed   float64 `json:"insideUsed"`
+	InsidePeople float64 `json:"insidePeople"`
 	// G3: by how many later arrivals those who polled when told to were
 	// overtaken, in windows' worth.
 	OvertakenP50 float64 `json:"overtakenP50"`

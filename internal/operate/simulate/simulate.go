@@ -60,6 +60,10 @@ type Config struct {
 	Arrive time.Duration
 	// Zone is the zone they come to.
 	Zone zone.Settings
+	// Stay is how long a visitor stays inside a zone with a cap, in the mean; Done is the share of those who go that the shop
+	// reports, 0 to 1. The slots of the others come back when their sessions are over.
+	Stay time.Duration
+	Done float64
 	// Leave and Dark are shares, 0 to 1.
 	Leave, Dark float64
 	// Changes are an operator's, in order.
@@ -103,6 +107,10 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: visitors must be between 1 and 5,000,000", ErrConfig)
 	case c.Arrive < 0 || c.Arrive > 24*time.Hour:
 		return fmt.Errorf("%w: arrive must be between 0 and 24h", ErrConfig)
+	case c.Zone.MaxInside > 0 && (c.Stay < time.Second || c.Stay > 24*time.Hour):
+		return fmt.Errorf("%w: stay must be between 1s and 24h", ErrConfig)
+	case c.Done < 0 || c.Done > 1:
+		return fmt.Errorf("%w: done is a percentage between 0 and 100", ErrConfig)
 	case c.Leave < 0 || c.Leave > 1 || c.Dark < 0 || c.Dark > 1:
 		return fmt.Errorf("%w: leave and dark are percentages between 0 and 100", ErrConfig)
 	case c.PollEvery != 0 && (c.PollEvery < 100*time.Millisecond || c.PollEvery > time.Hour):
@@ -146,6 +154,10 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	}
 	server := registry.New(registry.Options{Store: store, Now: r.clock})
 	r.room = server
+	if cfg.Zone.MaxInside > 0 {
+		r.shop = &shop{server: server, stay: cfg.Stay, done: cfg.Done}
+		r.every(r.start, time.Second, r.count)
+	}
 	err = r.put(ctx, cfg.Zone)
 	if err == nil {
 		r.populate()
@@ -166,6 +178,9 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		return Report{}, fmt.Errorf("simulate: %w", err)
 	}
 	out := r.report(window.RatesOf(cfg.Zone), r.start)
+	if r.shop != nil {
+		r.shop.report(&out, cfg.Zone.MaxInside)
+	}
 	if len(cfg.Changes) > 0 {
 		out.CapacityUsed = -1
 	}
