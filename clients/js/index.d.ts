@@ -93,6 +93,13 @@ export interface WaitOptions extends PlaceOptions {
   agent?: string;
   /** The invitation, where the zone takes who is invited: a JWT that the shop has signed. The room knows its visitor by it, not by `clientId`. */
   ticket?: string;
+  /**
+   * Where the zone asks for the token of a provider (`kind` is `turnstile`, `hcaptcha` or `recaptcha`): shows its widget, and returns
+   * the token. Without it such a zone ends the wait with `challenge_required`. `work` needs nothing: the client does it.
+   */
+  onChallenge?(challenge: { kind: string; reason: string; siteKey?: string; action?: string }): string | undefined | Promise<string | undefined>;
+  /** Loads the function `worker` of work.js, or its text, if the dynamic import of it is not to be used. */
+  loadWork?(): (() => unknown) | string | Promise<(() => unknown) | string>;
   /** Called after each answer that asks to wait, and after each call that got none. */
   onUpdate?(update: Update): void;
   /** In how many milliseconds the room wants to be asked first, if an earlier answer said so. At once otherwise. */

@@ -17,6 +17,11 @@ const LONGEST_BACKOFF = 16 * SECOND;
 const TICKETS_READ = 2560;
 const TICKET_BYTES = 16;
 const MOST_READS = 6;
+// The most workers that do the work of a challenge; how long the page's own thread does it at a time; and how many challenges
+// in a row are met.
+const MOST_WORKERS = 8;
+const SLICE = 20;
+const MOST_CHALLENGES = 5;
 // The longest time that one timer may run: a longer one fires at once in browsers.
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -37,6 +42,8 @@ export async function wait(options) {
   const place = await open(options);
   const wake = listen(options.onWake || wakeOfPage);
   let failures = 0;
+  let challenges = 0;
+  let solution; // of the latest challenge: it is sent until there is a place
   try {
     if (options.pollAfter > 0) {
       await sleep(options.pollAfter, signal, wake);
@@ -45,11 +52,18 @@ export async function wait(options) {
       abortIf(signal);
       const join = !place.token;
       const body = join
-        ? { zoneId: zone, clientId: place.clientId, clientAgent: options.agent, ticket: options.ticket }
+        ? { zoneId: zone, clientId: place.clientId, clientAgent: options.agent, ticket: options.ticket, challenge: solution }
         : { zoneId: zone, token: place.token };
       const answer = await call(options, join ? '/traffic/wait' : '/traffic/entry', body);
       abortIf(signal);
       failures = answer.lost ? failures + 1 : 0;
+      if (join && answer.problem?.code === 'challenge_required' && ++challenges <= MOST_CHALLENGES) {
+        solution = await meet(answer.problem.challenge, options);
+        abortIf(signal);
+        if (solution) {
+          continue;
+        }
+      }
       const step = next(answer, failures, join);
       if (step.token !== undefined) {
         await place.keep(step.token);
@@ -69,6 +83,46 @@ export async function wait(options) {
   } finally {
     wake.close();
   }
+}
+
+// meet returns what a join has to show for a challenge; undefined where this client cannot meet it.
+async function meet(challenge, { onChallenge, loadWork = () => import('./work.js').then(({ worker }) => worker), signal }) {
+  return challenge.kind === 'work' ? work(challenge, await loadWork(), signal) : onChallenge?.(challenge);
+}
+
+// work does the work of a challenge on all cores, in workers that are made of the text of `worker` in work.js; where there are no
+// workers, in this thread.
+async function work({ parameters, signature }, worker, signal) {
+  const began = Date.now();
+  const text = `const solve = (${worker})(); onmessage = ({ data: [p, i, k] }) => postMessage(solve(p, i, k, Infinity));`;
+  const step = Math.max(1, Math.min(MOST_WORKERS, globalThis.navigator?.hardwareConcurrency || 1));
+  let workers = [];
+  let counter;
+  try {
+    const url = URL.createObjectURL(new Blob([text]));
+    workers = Array.from({ length: step }, () => new Worker(url));
+    counter = await new Promise((solved, failed) => {
+      signal?.addEventListener('abort', failed);
+      workers.forEach((one, i) => {
+        one.onmessage = ({ data }) => solved(data);
+        one.onerror = failed;
+        one.postMessage([parameters, i, step]);
+      });
+    });
+  } catch {
+    if (typeof worker !== 'function') {
+      return undefined; // a text, of a page that may not evaluate it
+    }
+    const solve = worker();
+    for (counter = 0; (counter = solve(parameters, counter, 1, SLICE)) < 0; counter = -1 - counter) {
+      abortIf(signal);
+      await new Promise((next) => { setTimeout(next, 0); });
+    }
+  } finally {
+    workers.forEach((one) => one.terminate());
+  }
+  const solution = { counter, time: Date.now() - began };
+  return btoa(JSON.stringify({ challenge: { parameters, signature }, solution }));
 }
 
 /** Rounds a range to figures that people read. See index.d.ts. */

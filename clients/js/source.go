@@ -7,3 +7,8 @@ import _ "embed" // the client
 //
 //go:embed index.js
 var Source string
+
+// Work is work.js, an ES module: it does the work of a challenge.
+//
+//go:embed work.js
+var Work string

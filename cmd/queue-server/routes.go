@@ -76,6 +76,7 @@ func (r rooms) public() http.Handler {
 	e.GET("/wait/:zoneId", r.page.Get, packed, r.requireSharedSecretPage)
 	e.POST("/wait/:zoneId", r.page.Post, r.ownSites, r.requireSharedSecretPage)
 	e.GET("/traffic/site.js", page.SiteScript)
+	e.GET("/traffic/work.js", page.WorkScript)
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw", r.events.Draw)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/list", r.events.List)

@@ -34,7 +34,9 @@ func TestRulesNameWhatThereIs(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	s := startServer(t, e.URL(), nil)
-	s.Put(t, busy("BUSY"))
+	capped := busy("BUSY")
+	capped.MaxInside = 10
+	s.Put(t, capped)
 	s.Operate(t, http.MethodPut, "/admin/limits/api", `{"rules":[{"algorithm":"fixed_window","limit":1,"windowSeconds":60}]}`)
 	have := make(map[string]bool)
 	room.Await(t, "the zone has metrics", func() bool {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -12,6 +13,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/openqueue/waitingroom/clients/js"
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -61,6 +64,18 @@ var siteJS string
 func SiteScript(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
 	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", []byte(siteJS))
+}
+
+// comments are lines that say something to whoever reads a script.
+var comments = regexp.MustCompile(`(?m)^\s*(//|/\*\*).*\n`)
+
+// work is the script that does the work of a challenge, as the page makes a worker of it.
+var work = []byte(strings.ReplaceAll(comments.ReplaceAllString(js.Work, ""), "export ", ""))
+
+// WorkScript answers GET /traffic/work.js, for the page.
+func WorkScript(c echo.Context) error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
+	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", work)
 }
 
 // New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
@@ -120,6 +135,11 @@ func (h *HTTP) Get(c echo.Context) error {
 	}
 	a, err := h.ask(ctx, c, settings, &seat)
 	v := h.view(c, settings, &a, err, "")
+	if proof, asked := errors.AsType[*challenge.RequiredError](err); asked && proof.Work != nil && v.Scriptless == "" {
+		if unsolved, err := challenge.Unsolved(*proof.Work); err == nil {
+			set(c, &http.Cookie{Name: unsolvedPrefix + zoneID, Value: unsolved, MaxAge: int(challenge.Life / time.Second), HttpOnly: true})
+		}
+	}
 	if err == nil {
 		seat.token, seat.used = a.Token, v.Go != "" // a visitor who comes back gets the admission again, or a new place
 	}
@@ -187,7 +207,8 @@ func (h *HTTP) Post(c echo.Context) error {
 	var token, shown string
 	if err := answer.Receive(c,
 		answer.Field{Name: "token", Value: &token}, answer.Field{Name: "clientId", Value: &n.ClientID},
-		answer.Field{Name: "ticket", Value: &n.Ticket}, answer.Field{Name: "range", Value: &shown},
+		answer.Field{Name: "ticket", Value: &n.Ticket}, answer.Field{Name: "challenge", Value: &n.Challenge},
+		answer.Field{Name: "range", Value: &shown},
 	); err != nil {
 		return err
 	}
@@ -293,6 +314,7 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, 
 	}
 	return h.join(ctx, c, settings, wait.Newcomer{
 		ZoneID: settings.ZoneID, ClientID: s.client, ClientAgent: clientAgent, Ticket: readTicket(c, settings.ZoneID),
+		Challenge: readUnsolved(c, settings.ZoneID),
 	})
 }
 
@@ -312,7 +334,9 @@ func (h *HTTP) show(c echo.Context, v *view) error {
 	}
 	v.Data.Secure, v.Data.Ticket = c.Scheme() == "https", readTicket(c, v.settings.ZoneID)
 	header := c.Response().Header()
-	v.prepare(header, "connect-src 'self'; worker-src blob:; form-action 'self'; frame-ancestors 'none'")
+	scripts, frames := providers(v.settings.Challenge)
+	v.prepare(header, scripts, "connect-src 'self'"+frames+"; frame-src"+cmp.Or(frames, " 'none'")+
+		"; worker-src blob:; form-action 'self'; frame-ancestors 'none'")
 	header.Set(echo.HeaderCacheControl, "no-store")
 	header.Set(echo.HeaderVary, "Accept-Language, Cookie")
 	header.Set("Referrer-Policy", "same-origin") // under no-referrer, some browsers send the form with Origin: null
@@ -328,15 +352,29 @@ func (h *HTTP) show(c echo.Context, v *view) error {
 	return h.page.Execute(c.Response(), v)
 }
 
-// prepare fills in what the document has around the part "told", and sets the header's content type, language and policy. may
-// is the rest of the Content-Security-Policy.
-func (v *view) prepare(header http.Header, may string) {
+// providers returns where the widget of a zone's challenge has its scripts, and what they may frame and ask; "" for none. See the
+// providers' pages on content security policies.
+func providers(c zone.Challenge) (scripts, frames string) {
+	switch c {
+	case zone.ChallengeTurnstile:
+		return " https://challenges.cloudflare.com", " https://challenges.cloudflare.com"
+	case zone.ChallengeHCaptcha:
+		return " https://hcaptcha.com https://*.hcaptcha.com", " https://hcaptcha.com https://*.hcaptcha.com"
+	case zone.ChallengeReCaptcha:
+		return " https://www.google.com/recaptcha/ https://www.gstatic.com/recaptcha/", " https://www.google.com/recaptcha/ https://recaptcha.google.com/recaptcha/"
+	}
+	return "", ""
+}
+
+// prepare fills in what the document has around the part "told", and sets the header's content type, language and policy. scripts
+// are sources of scripts beside the page's own, may is the rest of the Content-Security-Policy.
+func (v *view) prepare(header http.Header, scripts, may string) {
 	v.Nonce = randomHex()
 	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
 	v.Data.Zone, v.Data.Lang, v.Data.Texts = v.settings.ZoneID, v.tag.String(), v.texts.Said
 	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
 	header.Set("Content-Language", v.code)
-	header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; script-src 'nonce-"+v.Nonce+"'; style-src 'nonce-"+v.Nonce+
+	header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; script-src 'nonce-"+v.Nonce+"'"+scripts+"; style-src 'nonce-"+v.Nonce+
 		"'; img-src data:; base-uri 'none'; "+may)
 }
 
@@ -351,7 +389,7 @@ func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Set
 		v = &view{locale: l, settings: settings, State: soldOut, Text: serve.TextFor(settings.SoldOut, accept)}
 	}
 	v.finish(accept)
-	v.prepare(w.Header(), "sandbox; frame-ancestors 'self'")
+	v.prepare(w.Header(), "", "sandbox; frame-ancestors 'self'")
 	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
 	return h.page.Execute(w, v)
 }
@@ -415,6 +453,19 @@ const ticketPrefix = "waitingroom_ticket-"
 func readTicket(c echo.Context, zoneID string) string {
 	cookie, err := c.Cookie(ticketPrefix + zoneID)
 	if err != nil || len(cookie.Value) > ticket.MaxTicket {
+		return ""
+	}
+	return cookie.Value
+}
+
+// unsolvedPrefix begins the name of the cookie in which a browser without scripts keeps a challenge until it may join without
+// a solution; the zone follows.
+const unsolvedPrefix = "waitingroom_challenge-"
+
+// readUnsolved returns that challenge, "" for none.
+func readUnsolved(c echo.Context, zoneID string) string {
+	cookie, err := c.Cookie(unsolvedPrefix + zoneID)
+	if err != nil || len(cookie.Value) > challenge.MaxSolution {
 		return ""
 	}
 	return cookie.Value

@@ -227,7 +227,32 @@ async function ask(url, options) {
   return new Response('{"type":"#zone_closed","code":"zone_closed"}', { status: 423 });
 }
 
-const room = { url: location.origin, zone: data.zone, ticket: data.ticket, storage };
+// Where the script of a provider's widget is, and the name under which it offers itself.
+const PROVIDERS = {
+  turnstile: ['https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit', 'turnstile'],
+  hcaptcha: ['https://js.hcaptcha.com/1/api.js?render=explicit', 'hcaptcha'],
+  recaptcha: ['https://www.google.com/recaptcha/api.js?render=explicit', 'grecaptcha'],
+};
+
+// prove shows a provider's widget, and returns its token.
+async function prove({ kind, siteKey, action }) {
+  const [src, name] = PROVIDERS[kind];
+  await new Promise((loaded, failed) => {
+    if (window[name]) return loaded();
+    return document.head.append(Object.assign(document.createElement('script'), { src, onload: loaded, onerror: failed }));
+  });
+  if (kind === 'recaptcha') await new Promise((ready) => { window[name].ready(ready); });
+  return new Promise((callback) => {
+    const widget = document.createElement('div');
+    $('proof').replaceChildren(widget);
+    window[name].render(widget, { sitekey: siteKey, callback, ...(kind === 'turnstile' && { action }) });
+  });
+}
+
+const room = {
+  url: location.origin, zone: data.zone, ticket: data.ticket, storage, onChallenge: prove,
+  loadWork: async () => (await fetch('/traffic/work.js')).text(),
+};
 const stop = new AbortController();
 
 // use notes that the place is used: who comes back finds the admission while it is good, or a new place.
@@ -329,7 +354,8 @@ function begin(pollAfter) {
     if (error.name === 'AbortError') return;
     if (error.code === 'zone_closed') begin(SECOND * shown().after);
     else {
-      if (!answered) over('away');
+      if (error.code === 'challenge_required') head('proving', texts.proving, texts.unprovenText);
+      else if (!answered) over('away');
       $('heading').focus();
     }
   });

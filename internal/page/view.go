@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
@@ -33,6 +34,8 @@ const (
 	left    state = "left"
 	invited state = "invited"
 	soldOut state = "soldOut"
+	// proving: the browser is asked for a proof before it has a place.
+	proving state = "proving"
 	// cookieless: the browser keeps no cookies.
 	cookieless state = "cookieless"
 
@@ -66,6 +69,9 @@ type view struct {
 	Spoken, Why string
 	// When says at what time the event opens. News is the operator's text about it. "" for none.
 	When, News string
+	// Proof: a provider's widget is to be shown. Scriptless says to a browser without scripts that it gets no place; "" if it does.
+	Proof      bool
+	Scriptless string
 	// Draw is the event whose draw gave the place, once its seed is public; else "".
 	Draw string
 	// Seated: the visitor has a place.
@@ -173,11 +179,14 @@ func (v *view) refuse(err error, accept string) {
 	const soon, later = 5, 30
 	var refused *guard.RefusedError
 	var sold *answer.SoldOutError
+	var proof *challenge.RequiredError
 	switch {
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 		v.State, v.status = unknown, http.StatusNotFound
 	case errors.Is(err, entry.ErrGone):
 		v.State, v.status = lost, http.StatusGone
+	case errors.As(err, &proof):
+		v.prove(proof)
 	case errors.Is(err, ticket.ErrMissing), errors.Is(err, ticket.ErrInvalid), errors.Is(err, ticket.ErrUsed):
 		v.State, v.status = invited, http.StatusForbidden
 	case errors.As(err, &sold):
@@ -194,6 +203,21 @@ func (v *view) refuse(err error, accept string) {
 		if errors.As(err, &later) {
 			v.RefreshSeconds = int64(later.RetryAfterSeconds())
 		}
+	}
+}
+
+// prove has the script meet a challenge at once. A browser without scripts comes again as the challenge says.
+func (v *view) prove(proof *challenge.RequiredError) {
+	const again = 30
+	v.State, v.status, v.RefreshSeconds, v.Data.PollAfter = proving, http.StatusForbidden, again, 1
+	if after := proof.RetryAfterSeconds(); after > 0 {
+		v.RefreshSeconds = int64(after)
+	}
+	if v.Proof = proof.Work == nil; v.Proof {
+		v.Text = v.text("proofText")
+	}
+	if v.Proof || v.settings.ChallengeWithoutScript != zone.WithoutScriptWait {
+		v.Scriptless = v.text("unprovenText")
 	}
 }
 
