@@ -283,11 +283,7 @@ func (q *zoneQueue) setCap(was zone.Settings, now int64) {
 			ttl = s.PassTTL().Milliseconds()
 		}
 		in.lostAt, was.InsideState = now, s.InsideState
-		for at := now; at > now-window.MinuteMillis; at -= window.StepMillis {
-			if n := q.log.since(at-window.StepMillis+1) - q.log.since(at+1); n > 0 {
-				in.lose(line.Step{EndsMillis: at + ttl, Count: n})
-			}
-		}
+		in.lose(line.Step{EndsMillis: now + ttl, Count: q.log.since(now - window.MinuteMillis)})
 	}
 	if s.InsideState.RevokedUpToMillis > was.InsideState.RevokedUpToMillis {
 		in.stays.Gone += int64(len(in.ends))

@@ -336,17 +336,13 @@ func (m *model) changeCap(was zone.Settings) {
 			ttl = s.PassTTL().Milliseconds()
 		}
 		m.c.lostAt, was.InsideState = m.now, s.InsideState
-		for at := m.now; at > m.now-window.MinuteMillis; at -= window.StepMillis {
-			n := int64(0)
-			for _, e := range m.log {
-				if e.at <= at && e.at > at-window.StepMillis {
-					n++
-				}
-			}
-			if n > 0 {
-				m.phantom(at+ttl, n)
+		lately := int64(0)
+		for _, e := range m.log {
+			if e.at >= m.now-window.MinuteMillis {
+				lately++
 			}
 		}
+		m.phantom(m.now+ttl, lately)
 	}
 	if s.InsideState.RevokedUpToMillis > was.InsideState.RevokedUpToMillis {
 		m.c.stays.Gone += int64(len(m.c.in))

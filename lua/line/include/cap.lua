@@ -14,15 +14,10 @@ local function set_cap(z, created)
   elseif not had and not created then
     -- Until now nobody was counted. The log has the last minute for sure; servers tell of the sessions.
     local ttl = z.by_session == 1 and z.ttl or z.session
-    local steps = {}
     set_crowd(z, '')
     z.session, z.by_session, z.inside_lost_at = tonumber(ARGV[25]), tonumber(ARGV[26]), now
     z.revoked_upto, z.reset_at = tonumber(ARGV[27]), tonumber(ARGV[28])
-    for at = now, now - MINUTE + 1, -STEP_MILLIS do
-      local n = redis.call('ZCOUNT', LOG, at - STEP_MILLIS + 1, ended(at))
-      steps[#steps + 1] = n > 0 and { at + ttl, n } or nil
-    end
-    lose_inside(z, steps)
+    lose_inside(z, { { now + ttl, redis.call('ZCOUNT', LOG, now - MINUTE, '+inf') } })
   end
   if tonumber(ARGV[27]) > z.revoked_upto then
     redis.call('UNLINK', INSIDE)
