@@ -32,6 +32,7 @@ type evicted struct {
 	// admitted is when each entered, departed what a server tells a store that has lost data.
 	admitted map[line.ID]int64
 	departed []line.Departure
+	done     []line.Stay
 	order    []line.ID
 	next     byte
 }
@@ -41,7 +42,7 @@ func newEvicted(t *testing.T) *evicted {
 	t.Helper()
 	e := &evicted{T: t, clock: conformance.NewClock(), tokens: map[line.ID]line.Place{}, admitted: map[line.ID]int64{}}
 	e.store, e.zone = openStore(t, e.clock.Now), zone.Defaults("Z")
-	e.zone.PerMinute, e.zone.IdleTimeoutSeconds = 60, 20
+	e.zone.PerMinute, e.zone.IdleTimeoutSeconds, e.zone.MaxInside = 60, 20, 1000
 	_, err := e.store.PutZone(t.Context(), e.zone, nil, "somebody")
 	e.must(err)
 	for range 60 {
@@ -63,6 +64,7 @@ func (e *evicted) heal() {
 	e.Helper()
 	e.must(e.store.RestoreZone(e.Context(), e.zone, line.Memory{
 		Epoch: e.heard.Epoch, SeenAtMillis: e.heard.NowMillis, EdgeMicros: e.heard.EdgeMicros, LastArrivalMicros: e.heard.LastArrivalMicros,
+		Inside: []line.Step{{EndsMillis: e.heard.NowMillis + e.zone.Session().Milliseconds(), Count: e.heard.Inside}},
 	}))
 }
 
@@ -71,6 +73,8 @@ func (e *evicted) learn(s line.State) {
 	if s.LostAtMillis != e.heard.LostAtMillis {
 		e.losses++
 		e.must(e.store.Recall(e.Context(), "Z", e.departed))
+		_, err := e.store.Tell(e.Context(), "Z", line.Telling{Stays: e.done})
+		e.must(err)
 	}
 	e.heard = s
 }
@@ -116,6 +120,16 @@ func (e *evicted) leaves(id line.ID) {
 	delete(e.tokens, id)
 }
 
+// isDone has the first who entered be done, who gets no pass again.
+func (e *evicted) isDone() {
+	e.Helper()
+	first := e.departed[0]
+	e.done = []line.Stay{{Admission: line.Admission{ID: first.Place.ID, AtMillis: first.AdmittedAtMillis}}}
+	_, err := e.store.Tell(e.Context(), "Z", line.Telling{Stays: e.done})
+	e.must(err)
+	e.dead = append(e.dead, first.Place)
+}
+
 // goOn has everybody poll as told for the span, the dead show their tokens, and the sweeper sweep.
 func (e *evicted) goOn(span time.Duration) {
 	e.Helper()
@@ -154,7 +168,7 @@ func TestEachKeyLost(t *testing.T) {
 	// quiet are the keys whose loss is none of the line's.
 	quiet := []string{"audit", "sweep"}
 	const silent = "seen of the silent"
-	for _, key := range []string{"zone", "line", "live", "due", "log", "departed", "seen:", "waits", "marks", "audit", "sweep", silent, ""} {
+	for _, key := range []string{"zone", "line", "live", "due", "log", "departed", "seen:", "waits", "marks", "inside", "over", "audit", "sweep", silent, ""} {
 		t.Run("key "+key, func(t *testing.T) {
 			t.Parallel()
 			e := newEvicted(t)
@@ -165,6 +179,7 @@ func TestEachKeyLost(t *testing.T) {
 			for _, id := range []line.ID{visitor(30), visitor(40), visitor(50)} {
 				e.leaves(id)
 			}
+			e.isDone()
 			gone := []line.ID{visitor(55), visitor(56)}
 			stands := e.tokens[gone[0]].ArrivedAtMicros
 			for _, id := range gone {
@@ -176,7 +191,10 @@ func TestEachKeyLost(t *testing.T) {
 				e.must(e.store.client.ZAdd(t.Context(), keys[8], redis.Z{Score: float64(mark), Member: strconv.FormatInt(mark, 10)}).Err())
 				e.must(e.store.client.HSet(t.Context(), keys[0], "has_marks", 1).Err())
 			}
-			before, begin := e.losses, key
+			before, begin, inside := e.losses, key, stats(t, e.store).State.Inside
+			if known := int64(len(e.admitted) - 1); inside < known {
+				t.Fatalf("%d are inside, want %d", inside, known)
+			}
 			if key == silent {
 				begin = fmt.Sprint("seen:", seenBucket(stands))
 			}
@@ -186,6 +204,9 @@ func TestEachKeyLost(t *testing.T) {
 			e.goOn(250 * time.Millisecond)
 			if noticed := e.losses > before; noticed == slices.Contains(quiet, key) && !strings.HasPrefix(key, "seen") {
 				t.Errorf("a loss was noticed: %t", noticed)
+			}
+			if e.heard.Inside < inside {
+				t.Errorf("%d are inside, before %d were", e.heard.Inside, inside)
 			}
 			e.join()
 			e.goOn(2 * time.Minute)
