@@ -124,3 +124,82 @@ func TestRevokedEverywhere(t *testing.T) {
 		t.Errorf("after all were revoked, it lists %+v", listed)
 	}
 }
+
+// TestTwoGates: a session that began at one gate goes on when another renews it, also if that gate dies before it told of it, and
+// gives its slot back when it is done at the first.
+func TestTwoGates(t *testing.T) {
+	s := settings(testZone, 600)
+	s.MaxInside, s.SessionSeconds, s.PassTTLSeconds = 1, 60, 30
+	r := newRoom(t, 2, s)
+	join := func(want line.Status) line.Told {
+		t.Helper()
+		a, err := r.servers[1].Join(t.Context(), testZone, r.newID())
+		if err != nil || a.Status != want {
+			t.Fatalf("join: %+v, %v; want %v", a, err, want)
+		}
+		return a
+	}
+	pass := func(seconds int) {
+		for range seconds {
+			r.pass(time.Second)
+			r.servers[0].TellInsideOnce(t.Context())
+			r.servers[1].TellInsideOnce(t.Context())
+		}
+	}
+	inside := func(want int64) {
+		t.Helper()
+		if st, err := r.store.Stats(t.Context(), testZone); err != nil || st.State.Inside != want {
+			t.Fatalf("%d are inside, want %d; %v", st.State.Inside, want, err)
+		}
+	}
+	pass(3)
+	first := join(line.Admitted)
+	name := line.Admission{ID: first.Place.ID, AtMillis: first.AdmittedAtMillis}.JTI(testZone)
+	here := func(server int, until time.Time, want bool) {
+		t.Helper()
+		if over, _ := r.servers[server].Here(testZone, name, until); over != want {
+			t.Fatalf("server %d refuses: %t, want %t", server, over, want)
+		}
+	}
+	minute := func() time.Time { return r.clock.now().Add(time.Minute) }
+
+	here(0, minute(), false)
+	pass(40)
+	here(1, minute(), false)
+	pass(50)
+	inside(1)
+	next := join(line.Waiting)
+
+	// The second gate renews it, and dies before it has told of that. The visitor comes again, through the first.
+	until := minute()
+	r.servers[1].wire.down.Store(true)
+	here(1, until, false)
+	r.servers[1].Registry = New(Options{Store: r.servers[1].wire, Meter: r.servers[1].meter, Servers: 2, Now: r.clock.now})
+	r.servers[1].wire.down.Store(false)
+	pass(5)
+	here(0, until, false)
+	pass(50)
+	inside(1)
+
+	if known, err := r.servers[0].Done(t.Context(), testZone, name, false); err != nil || !known {
+		t.Fatalf("done: %t, %v", known, err)
+	}
+	inside(0)
+	pass(2)
+	if a, err := r.servers[1].Poll(t.Context(), testZone, next.Place); err != nil || a.Status != line.Admitted {
+		t.Fatalf("the next: %+v, %v", a, err)
+	}
+	pass(60)
+	here(1, minute(), true)
+	inside(0) // the next never came
+
+	// A renewal of which nobody told in time: the visitor stays, beside one who has entered since, and nobody else enters.
+	first = join(line.Admitted)
+	name = line.Admission{ID: first.Place.ID, AtMillis: first.AdmittedAtMillis}.JTI(testZone)
+	pass(31)
+	join(line.Admitted)
+	here(0, minute(), false)
+	pass(1)
+	inside(2)
+	join(line.Waiting)
+}

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -65,6 +68,7 @@ func TestInside(t *testing.T) {
 		`{"pass": "` + r.pass("OTHER", time.Minute) + `"}`: http.StatusBadRequest,
 		`{"jti": "00000000-0000-8000-8000-000000000000"}`:  http.StatusBadRequest,
 		`{"jti": "x"}`: http.StatusBadRequest,
+		`{"jti": "` + uuid.UUID(line.Admission{ID: line.ID{9}, AtMillis: r.clock().UnixMilli()}.JTI(zoneID)).String() + `"}`: http.StatusBadRequest,
 	} {
 		done(body, want)
 	}

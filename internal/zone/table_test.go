@@ -87,14 +87,20 @@ func TestTextsAsJSON(t *testing.T) {
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	s := zone.Defaults("a b")
-	s.PerMinute, s.Mode, s.OnStoreFailure = -1, "ajar", ""
+	s.PerMinute, s.Mode, s.OnStoreFailure, s.MaxInside = -1, "ajar", "", -1
 	err := s.Validate()
 	for _, want := range []string{
 		`zoneId "a b" must be 1 to 64`, "perMinute is -1, must be between 0 and 6000000",
 		`mode "ajar" must be queue, open or closed`, `onStoreFailure "" must be hold or admit`,
+		"maxInside is -1, must be between 0 and 10000000",
 	} {
 		if err == nil || !strings.Contains(err.Error(), "zone: invalid settings: "+want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+	s = zone.Defaults("Z")
+	s.MaxInside, s.OnStoreFailure = 5, zone.FailureAdmit
+	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "maxInside does not go with onStoreFailure admit") {
+		t.Errorf("a cap, and each server admits by itself: %v", err)
 	}
 }
