@@ -1,7 +1,11 @@
 // Package js hands out the JavaScript client, for the room's own page.
 package js
 
-import _ "embed" // the client
+import (
+	_ "embed" // the client
+	"regexp"
+	"strings"
+)
 
 // Source is index.js, an ES module.
 //
@@ -12,3 +16,11 @@ var Source string
 //
 //go:embed work.js
 var Work string
+
+// comments are lines that say something to whoever reads a script.
+var comments = regexp.MustCompile(`(?m)^\s*(//|/\*\*).*\n`)
+
+// WorkFunction returns the function worker of work.js, as an expression, without comments.
+func WorkFunction() string {
+	return strings.ReplaceAll(comments.ReplaceAllString(Work, ""), "export ", "")
+}

@@ -13,7 +13,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -66,11 +65,8 @@ func SiteScript(c echo.Context) error {
 	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", []byte(siteJS))
 }
 
-// comments are lines that say something to whoever reads a script.
-var comments = regexp.MustCompile(`(?m)^\s*(//|/\*\*).*\n`)
-
 // work is the script that does the work of a challenge, as the page makes a worker of it.
-var work = []byte(strings.ReplaceAll(comments.ReplaceAllString(js.Work, ""), "export ", ""))
+var work = []byte(js.WorkFunction())
 
 // WorkScript answers GET /traffic/work.js, for the page.
 func WorkScript(c echo.Context) error {

@@ -237,10 +237,16 @@ const PROVIDERS = {
 // prove shows a provider's widget, and returns its token.
 async function prove({ kind, siteKey, action }) {
   const [src, name] = PROVIDERS[kind];
-  await new Promise((loaded, failed) => {
-    if (window[name]) return loaded();
-    return document.head.append(Object.assign(document.createElement('script'), { src, onload: loaded, onerror: failed }));
-  });
+  while (!window[name]) {
+    await new Promise((tried) => {
+      document.head.append(Object.assign(document.createElement('script'), { src, onload: tried, onerror: tried }));
+    });
+    if (!window[name]) {
+      local('away');
+      await new Promise((later) => { setTimeout(later, 15 * SECOND); });
+    }
+  }
+  head('proving', texts.proving, texts.proofText);
   if (kind === 'recaptcha') await new Promise((ready) => { window[name].ready(ready); });
   return new Promise((callback) => {
     const widget = document.createElement('div');

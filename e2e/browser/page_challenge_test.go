@@ -1,0 +1,104 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/openqueue/waitingroom/clients/js"
+)
+
+// challengeZones ask for work before they give a place. In WIDGET the script of the provider cannot be loaded here.
+const challengeZones = `zones:
+  - {zoneId: WORK, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 500}
+  - {zoneId: TWO, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 500}
+  - {zoneId: OFFLINE, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 500}
+  - {zoneId: HARD, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 5000}
+  - {zoneId: QUIET, perMinute: 600, challenge: work}
+`
+
+// TestChallengeInABrowser: the page does the work by itself and takes a place, in any language, in two tabs, on the way back,
+// and after the connection was gone in the middle. On a quiet day nobody is asked.
+func TestChallengeInABrowser(t *testing.T) {
+	t.Parallel()
+	s := openShopFrontWith(t, challengeZones)
+	g := &guest{openBrowser(t), t, s}
+	g.start(t, s.url+"/shop")
+	g.speaks("en")
+	g.visit("QUIET")
+	g.until(t, "the shop on a quiet day", `document.title === "Shop"`)
+
+	g.visit("HARD")
+	g.sees("One moment")
+	g.inspect("the work")
+	if got := g.text(t, "#text"); got != "Your place is being taken. Your browser does a short calculation, which keeps bots out." {
+		t.Errorf("it says %q", got)
+	}
+	for language, paused := range map[string]string{"en": "The line is paused", "de": "Die Schlange steht still", "ar": "الصف متوقف"} {
+		g.speaks(language)
+		g.visit("WORK")
+		g.until(t, "a place, in "+language, `document.querySelector("#told").dataset.state === "paused"`)
+		if got := g.text(t, "#heading"); language == "en" && got != paused {
+			t.Errorf("in %s it says %q", language, got)
+		}
+	}
+	g.speaks("en")
+	was := g.text(t, "#place")
+	g.do(t, "go elsewhere", chromedp.Navigate(s.url+"/shop"))
+	g.do(t, "go back", chromedp.Evaluate[chromedp.Void](`history.back()`))
+	g.until(t, "the place, on the way back", `document.querySelector("#told")?.dataset.state === "paused"`)
+	if is := g.text(t, "#place"); is != was {
+		t.Errorf("place %s, and on the way back %s", was, is)
+	}
+
+	g.visit("TWO")
+	tab, cancel := chromedp.NewContext(g.ctx)
+	defer cancel()
+	second := &guest{&browser{ctx: tab}, t, s}
+	second.start(t, s.url+"/wait/TWO?to=/shop")
+	for _, one := range []*guest{g, second} {
+		one.until(t, "a place in each of two tabs", `document.querySelector("#told").dataset.state === "paused" && document.querySelector("#place").textContent === "1"`)
+	}
+	cancel()
+
+	g.visit("OFFLINE")
+	g.offline(true)
+	g.sees("No connection")
+	g.offline(false)
+	g.until(t, "a place after the connection was gone", `document.querySelector("#told").dataset.state === "paused"`)
+	if complaints := g.errors(); len(complaints) > 40 { // the browser notes each 403 and each call without a connection
+		t.Errorf("the browser complains: %q", complaints)
+	}
+}
+
+// TestWorkOfASlowPhone says how long the work takes on one core that is six times as slow as this one. Chromium slows the page's
+// own thread alone, so a hundred derivations are made there.
+func TestWorkOfASlowPhone(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	b.start(t, "about:blank")
+	const derivations, mean, cores = 100, 4096, 8
+	each := func() time.Duration {
+		millis := value[float64](t, b, fmt.Sprintf(`{
+			const solve = (%s)();
+			const p = { cost: 128, memoryCost: 11, keyPrefix: "x", nonce: "00112233445566778899aabbccddeeff", salt: "ffeeddccbbaa99887766554433221100" };
+			const began = performance.now();
+			for (let i = 0; i < %d; i++) solve(p, i, 1, -1);
+			(performance.now() - began) / %d;
+		}`, js.WorkFunction(), derivations, derivations))
+		return time.Duration(millis * float64(time.Millisecond))
+	}
+	each() // until it is compiled
+	here := each()
+	_, err := chromedp.Call(b.ctx, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 6})
+	must(t, err)
+	slow := each()
+	t.Logf("one derivation of challengeMillis 1000: %v here, %v six times as slow; the work in the mean, on %d cores: %v and %v",
+		here.Round(time.Microsecond), slow.Round(time.Microsecond), cores, (mean * here / cores).Round(time.Millisecond), (mean * slow / cores).Round(time.Millisecond))
+	if slow < here {
+		t.Errorf("slowed, it took %v, else %v", slow, here)
+	}
+}
