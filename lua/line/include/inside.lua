@@ -114,6 +114,7 @@ local function cap(z, r, t)
   if t.cap < r.limit and (z.mode ~= 'open' or t.hold > 0) then
     local gone, stayed = stays_of(z, t.now)
     t.full = true
-    through(r, max(1, floor(z.max_inside * MINUTE / (2 * z.session)), floor((gone + 1) * MINUTE / (stayed + z.session) * z.max_inside)))
+    local least = max(1, floor(z.max_inside * MINUTE / (2 * z.session)))
+    through(r, max(least, floor((gone + 1) * MINUTE / (stayed + z.session) * z.max_inside)))
   end
 end
