@@ -22,7 +22,6 @@ import (
 
 	"github.com/openqueue/waitingroom/clients/js"
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -63,15 +62,6 @@ var siteJS string
 func SiteScript(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
 	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", []byte(siteJS))
-}
-
-// work is the script that does the work of a challenge, as the page makes a worker of it.
-var work = []byte(js.WorkFunction())
-
-// WorkScript answers GET /traffic/work.js, for the page.
-func WorkScript(c echo.Context) error {
-	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
-	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", work)
 }
 
 // New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
@@ -131,10 +121,8 @@ func (h *HTTP) Get(c echo.Context) error {
 	}
 	a, err := h.ask(ctx, c, settings, &seat)
 	v := h.view(c, settings, &a, err, "")
-	if proof, asked := errors.AsType[*challenge.RequiredError](err); asked && proof.Work != nil && v.Scriptless == "" {
-		if unsolved, err := challenge.Unsolved(*proof.Work); err == nil {
-			set(c, &http.Cookie{Name: unsolvedPrefix + zoneID, Value: unsolved, MaxAge: int(challenge.Life / time.Second), HttpOnly: true})
-		}
+	if v.State == proving && v.Scriptless == "" {
+		keepUnsolved(c, zoneID, err)
 	}
 	if err == nil {
 		seat.token, seat.used = a.Token, v.Go != "" // a visitor who comes back gets the admission again, or a new place
@@ -348,20 +336,6 @@ func (h *HTTP) show(c echo.Context, v *view) error {
 	return h.page.Execute(c.Response(), v)
 }
 
-// providers returns where the widget of a zone's challenge has its scripts, and what they may frame and ask; "" for none. See the
-// providers' pages on content security policies.
-func providers(c zone.Challenge) (scripts, frames string) {
-	switch c {
-	case zone.ChallengeTurnstile:
-		return " https://challenges.cloudflare.com", " https://challenges.cloudflare.com"
-	case zone.ChallengeHCaptcha:
-		return " https://hcaptcha.com https://*.hcaptcha.com", " https://hcaptcha.com https://*.hcaptcha.com"
-	case zone.ChallengeReCaptcha:
-		return " https://www.google.com/recaptcha/ https://www.gstatic.com/recaptcha/", " https://www.google.com/recaptcha/ https://recaptcha.google.com/recaptcha/"
-	}
-	return "", ""
-}
-
 // prepare fills in what the document has around the part "told", and sets the header's content type, language and policy. scripts
 // are sources of scripts beside the page's own, may is the rest of the Content-Security-Policy.
 func (v *view) prepare(header http.Header, scripts, may string) {
@@ -449,19 +423,6 @@ const ticketPrefix = "waitingroom_ticket-"
 func readTicket(c echo.Context, zoneID string) string {
 	cookie, err := c.Cookie(ticketPrefix + zoneID)
 	if err != nil || len(cookie.Value) > ticket.MaxTicket {
-		return ""
-	}
-	return cookie.Value
-}
-
-// unsolvedPrefix begins the name of the cookie in which a browser without scripts keeps a challenge until it may join without
-// a solution; the zone follows.
-const unsolvedPrefix = "waitingroom_challenge-"
-
-// readUnsolved returns that challenge, "" for none.
-func readUnsolved(c echo.Context, zoneID string) string {
-	cookie, err := c.Cookie(unsolvedPrefix + zoneID)
-	if err != nil || len(cookie.Value) > challenge.MaxSolution {
 		return ""
 	}
 	return cookie.Value

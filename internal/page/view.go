@@ -206,21 +206,6 @@ func (v *view) refuse(err error, accept string) {
 	}
 }
 
-// prove has the script meet a challenge at once. A browser without scripts comes again as the challenge says.
-func (v *view) prove(proof *challenge.RequiredError) {
-	const again = 30
-	v.State, v.status, v.RefreshSeconds, v.Data.PollAfter = proving, http.StatusForbidden, again, 1
-	if after := proof.RetryAfterSeconds(); after > 0 {
-		v.RefreshSeconds = int64(after)
-	}
-	if v.Proof = proof.Work == nil; v.Proof {
-		v.Text = v.text("proofText")
-	}
-	if v.Proof || v.settings.ChallengeWithoutScript != zone.WithoutScriptWait {
-		v.Scriptless = v.text("unprovenText")
-	}
-}
-
 // Figures reports whether the page has at least one figure.
 func (v *view) Figures() bool { return v.Place != "" || v.Wait != "" || v.Opens != "" || v.There != "" }
 
