@@ -177,7 +177,10 @@ func TestInside(t *testing.T) {
 			over = true
 		case <-time.After(500 * time.Millisecond):
 			s := room.Request(t, http.MethodGet, f.server.Operators+"/admin/zones/SHOP/stats", "", "Authorization", "Bearer "+room.OperatorToken)
-			var now struct{ Waiting, Inside, InsideUnknown float64 }
+			var now struct {
+				Waiting float64 `json:"waiting"`
+				Inside  float64 `json:"inside"`
+			}
 			if err := json.Unmarshal([]byte(s.Body), &now); err != nil || s.Status != http.StatusOK {
 				continue // Redis hangs
 			}

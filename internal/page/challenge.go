@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/openqueue/waitingroom/clients/js"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -14,12 +12,6 @@ import (
 
 // work is the script that does the work of a challenge, as the page makes a worker of it.
 var work = []byte(js.WorkFunction())
-
-// WorkScript answers GET /traffic/work.js, for the page.
-func WorkScript(c echo.Context) error {
-	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
-	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", work)
-}
 
 // prove has the script meet a challenge at once. A browser without scripts comes again as the challenge says.
 func (v *view) prove(proof *challenge.RequiredError) {
@@ -40,6 +32,7 @@ func (v *view) prove(proof *challenge.RequiredError) {
 // providers' pages on content security policies.
 func providers(c zone.Challenge) (scripts, frames string) {
 	switch c {
+	case zone.ChallengeNone, zone.ChallengeWork:
 	case zone.ChallengeTurnstile:
 		return " https://challenges.cloudflare.com", " https://challenges.cloudflare.com"
 	case zone.ChallengeHCaptcha:
@@ -55,19 +48,23 @@ func providers(c zone.Challenge) (scripts, frames string) {
 const unsolvedPrefix = "waitingroom_challenge-"
 
 // readUnsolved returns that challenge, "" for none.
-func readUnsolved(c echo.Context, zoneID string) string {
-	cookie, err := c.Cookie(unsolvedPrefix + zoneID)
+func readUnsolved(r *http.Request, zoneID string) string {
+	cookie, err := r.Cookie(unsolvedPrefix + zoneID)
 	if err != nil || len(cookie.Value) > challenge.MaxSolution {
 		return ""
 	}
 	return cookie.Value
 }
 
-// keepUnsolved keeps the challenge of an error that asks for work.
-func keepUnsolved(c echo.Context, zoneID string, err error) {
-	if proof, asked := errors.AsType[*challenge.RequiredError](err); asked && proof.Work != nil {
-		if unsolved, err := challenge.Unsolved(*proof.Work); err == nil {
-			set(c, &http.Cookie{Name: unsolvedPrefix + zoneID, Value: unsolved, MaxAge: int(challenge.Life / time.Second), HttpOnly: true})
-		}
+// unsolved is the cookie with the challenge of an error that asks for work; nil for any other.
+func unsolved(zoneID string, err error) *http.Cookie {
+	proof, asked := errors.AsType[*challenge.RequiredError](err)
+	if !asked || proof.Work == nil {
+		return nil
 	}
+	shown, err := challenge.Unsolved(*proof.Work)
+	if err != nil {
+		return nil
+	}
+	return &http.Cookie{Name: unsolvedPrefix + zoneID, Value: shown, MaxAge: int(challenge.Life / time.Second), HttpOnly: true}
 }

@@ -64,6 +64,12 @@ func SiteScript(c echo.Context) error {
 	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", []byte(siteJS))
 }
 
+// WorkScript answers GET /traffic/work.js, for the page.
+func WorkScript(c echo.Context) error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
+	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", work)
+}
+
 // New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
 // error means that the program's own texts or template are broken.
 func New(w *wait.Service, e *entry.Service, zones Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
@@ -121,8 +127,8 @@ func (h *HTTP) Get(c echo.Context) error {
 	}
 	a, err := h.ask(ctx, c, settings, &seat)
 	v := h.view(c, settings, &a, err, "")
-	if v.State == proving && v.Scriptless == "" {
-		keepUnsolved(c, zoneID, err)
+	if cookie := unsolved(zoneID, err); cookie != nil && v.Scriptless == "" {
+		set(c, cookie)
 	}
 	if err == nil {
 		seat.token, seat.used = a.Token, v.Go != "" // a visitor who comes back gets the admission again, or a new place
@@ -298,7 +304,7 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, 
 	}
 	return h.join(ctx, c, settings, wait.Newcomer{
 		ZoneID: settings.ZoneID, ClientID: s.client, ClientAgent: clientAgent, Ticket: readTicket(c, settings.ZoneID),
-		Challenge: readUnsolved(c, settings.ZoneID),
+		Challenge: readUnsolved(c.Request(), settings.ZoneID),
 	})
 }
 
