@@ -82,6 +82,7 @@ func (r rooms) public() http.Handler {
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/list", r.events.List)
 	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
 	e.Match(reading, "/.well-known/openid-configuration", r.entry.Discovery)
+	e.GET("/.well-known/revoked", r.entry.Revoked)
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.ready)
 	e.Match(reading, "/openapi.yaml", openapi.Public.ServeYAML)
@@ -192,6 +193,7 @@ func (r rooms) siteGate() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
 	e.POST("/site/:zoneId/done", r.site.Done, r.requireSharedSecret)
+	e.POST("/site/:zoneId/here", r.site.Here, r.requireSharedSecret)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
 		e.Match(reading, path, r.site.Ask, r.requireSharedSecret)
 		e.RouteNotFound(path, r.site.Ask, r.requireSharedSecret)

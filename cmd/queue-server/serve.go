@@ -202,7 +202,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		page:          pages,
 		wait:          wait.NewHTTP(waiting),
 		events:        schedule.NewHTTP(events),
-		entry:         entry.NewHTTP(polling, keys.passes),
+		entry:         entry.NewHTTP(polling, keys.passes, zones.Settings),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
 		gate:          checks,

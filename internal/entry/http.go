@@ -1,12 +1,16 @@
 package entry
 
 import (
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // keysCaching lets a protected service keep the keys for five minutes. So a new key has to be published that long before
@@ -20,10 +24,15 @@ const keysType = "application/jwk-set+json"
 type HTTP struct {
 	service *Service
 	passes  *pass.Signer
+	// settings returns those of a zone, nil if there is none.
+	settings func(zoneID string) *zone.Settings
 }
 
-// NewHTTP returns the handlers of the room. passes has the keys that passes verify with.
-func NewHTTP(s *Service, passes *pass.Signer) *HTTP { return &HTTP{service: s, passes: passes} }
+// NewHTTP returns the handlers of the room. passes has the keys that passes verify with, settings what is known of a zone; nil for
+// one that there is not.
+func NewHTTP(s *Service, passes *pass.Signer, settings func(zoneID string) *zone.Settings) *HTTP {
+	return &HTTP{service: s, passes: passes, settings: settings}
+}
 
 // Poll is POST /traffic/entry.
 func (h *HTTP) Poll(c echo.Context) error {
@@ -45,6 +54,20 @@ func (h *HTTP) Poll(c echo.Context) error {
 func (h *HTTP) Keys(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, keysCaching)
 	return c.Blob(http.StatusOK, keysType, h.passes.JWKS())
+}
+
+// Revoked is GET /.well-known/revoked?zone=SHOP.
+func (h *HTTP) Revoked(c echo.Context) error {
+	z := h.settings(c.QueryParam("zone"))
+	if z == nil {
+		return line.ErrZoneUnknown
+	}
+	list, err := h.passes.Revoked(*z, time.Now())
+	if err != nil {
+		return fmt.Errorf("entry: %w", err)
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=5")
+	return c.Blob(http.StatusOK, "application/jwt", []byte(list))
 }
 
 // Discovery is GET /.well-known/openid-configuration.

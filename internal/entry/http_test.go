@@ -3,6 +3,7 @@ package entry_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,14 +33,18 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
+// capped is a zone in which an operator has revoked two passes.
+var capped = map[string]*zone.Settings{"CAPPED": {ZoneID: "CAPPED", InsideState: zone.InsideState{RevokedUpToMillis: 7, Revoked: []string{"a", "b"}}}}
+
 // routes is the room behind echo.
 func routes(s *entry.Service, passes *pass.Signer, log *slog.Logger, meter problem.Meter) http.Handler {
-	h := entry.NewHTTP(s, passes)
+	h := entry.NewHTTP(s, passes, func(id string) *zone.Settings { return capped[id] })
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(log, meter)
 	e.POST("/traffic/entry", h.Poll)
 	e.GET("/.well-known/jwks.json", h.Keys)
 	e.GET("/.well-known/openid-configuration", h.Discovery)
+	e.GET("/.well-known/revoked", h.Revoked)
 	return e
 }
 
@@ -438,6 +443,31 @@ func TestKeys(t *testing.T) {
 	}
 	if got := w.Header().Get("Cache-Control"); got != "public, max-age=300" {
 		t.Errorf("Cache-Control %q", got)
+	}
+}
+
+// TestRevoked: what was revoked is a signed list that caches keep for five seconds, and that is no pass.
+func TestRevoked(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	for path, status := range map[string]int{"?zone=CAPPED": 200, "?zone=NONE": 404, "": 404} {
+		w := httptest.NewRecorder()
+		r.http.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/.well-known/revoked"+path, nil))
+		if w.Code != status {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+		if status != 200 {
+			continue
+		}
+		parts := strings.Split(w.Body.String(), ".")
+		if len(parts) != 3 || w.Header().Get("Cache-Control") != "public, max-age=5" {
+			t.Fatalf("%s %v", w.Body, w.Header())
+		}
+		text, err := base64.RawURLEncoding.DecodeString(parts[1])
+		must(t, err)
+		if !strings.Contains(string(text), `"revokedUpTo":7,"revoked":["a","b"]`) {
+			t.Errorf("%s", text)
+		}
 	}
 }
 

@@ -99,6 +99,29 @@ func TestInside(t *testing.T) {
 	done(`{"session": "`+session+`"}`, http.StatusNoContent)
 	inside(0)
 
+	// A service that verifies passes by itself says who is inside; what it says wrong changes nothing.
+	here := func(jti string, want int) {
+		t.Helper()
+		req := httptest.NewRequest(http.MethodPost, "/site/"+zoneID+"/here", strings.NewReader(`{"jti": "`+jti+`"}`))
+		req.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if r.http.ServeHTTP(w, req); w.Code != want {
+			t.Fatalf("here, %s: %d %s, want %d", jti, w.Code, w.Body, want)
+		}
+	}
+	for _, jti := range []string{"", "x", "00000000-0000-8000-8000-000000000000"} {
+		here(jti, http.StatusBadRequest)
+	}
+	inside(0)
+	by := uuid.UUID(line.Admission{ID: line.ID{9}, AtMillis: r.clock().UnixMilli()}.JTI(zoneID)).String()
+	here(by, http.StatusNoContent)
+	here(by, http.StatusNoContent)
+	inside(1)
+	done(`{"jti": "`+by+`"}`, http.StatusNoContent)
+	inside(0)
+	r.forward(61 * time.Second)
+	here(by, http.StatusBadRequest)
+
 	// An operator revokes all: they are refused at once.
 	third := get()
 	inside(1)

@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
@@ -130,11 +132,46 @@ func (w *toNginx) Write(document []byte) (int, error) {
 	return len(document), nil
 }
 
+// told reports whether a request tells the room something: it has a body in JSON, which no gateway's question has.
+func told(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType))
+	return err == nil && kind == echo.MIMEApplicationJSON && r.ContentLength != 0
+}
+
+// Here is POST /site/{zoneId}/here, by a service that verifies passes by itself: the visitor with the jti of a pass is inside for
+// as long as a session.
+func (s *Service) Here(c echo.Context) error {
+	r, zoneID := c.Request(), c.Param("zoneId")
+	if !told(r) {
+		return s.Ask(c)
+	}
+	var jti string
+	err := answer.CheckZoneID(zoneID)
+	if err == nil {
+		err = answer.Receive(c, answer.Field{Name: "jti", Value: &jti})
+	}
+	if err != nil {
+		return err
+	}
+	settings, err := s.Zones.Zone(r.Context(), zoneID)
+	if err != nil {
+		return err
+	}
+	admission, err := uuid.Parse(jti)
+	if _, ok := line.AdmissionOf(zoneID, admission); err != nil || !ok {
+		return &serve.FieldError{Field: "jti", Reason: "must be the jti of a pass of this zone"}
+	}
+	if over, _ := s.Crowd.Here(zoneID, admission, s.Now().Add(settings.Session())); over {
+		return &serve.FieldError{Field: "jti", Reason: "names an admission that is done or revoked"}
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
 // Done is POST /site/{zoneId}/done, by the shop's backend: one who is inside is done. Who that is, is in a session, a pass, or the
 // jti of a pass. Behind Envoy, a visitor may ask the shop for that path: such a request has no body here.
 func (s *Service) Done(c echo.Context) error {
 	r, zoneID := c.Request(), c.Param("zoneId")
-	if kind, _, err := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); err != nil || kind != echo.MIMEApplicationJSON || r.ContentLength == 0 {
+	if !told(r) {
 		return s.Ask(c)
 	}
 	var session, pass, jti string

@@ -25,6 +25,7 @@ func (r *room) server(roomURL string) http.Handler {
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)
 	e.IPExtractor = address.Finder(proxies)
 	e.POST("/site/:zoneId/done", h.Done)
+	e.POST("/site/:zoneId/here", h.Here)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {
 		e.Match([]string{http.MethodGet, http.MethodHead}, path, h.Ask)
 		e.RouteNotFound(path, h.Ask)

@@ -53,7 +53,7 @@ func (d *Document) Describes(path string) bool {
 // registerDecoders has kin-openapi, which knows only a global list, read the media types that the server sends.
 var registerDecoders = sync.OnceFunc(func() {
 	openapi3filter.RegisterBodyDecoder("application/jwk-set+json", openapi3filter.JSONBodyDecoder)
-	for _, text := range []string{"text/html", "application/openmetrics-text"} {
+	for _, text := range []string{"text/html", "application/openmetrics-text", "application/jwt"} {
 		openapi3filter.RegisterBodyDecoder(text, openapi3filter.PlainBodyDecoder)
 	}
 })
