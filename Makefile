@@ -74,8 +74,8 @@ e2e: alerts ## test the product from outside: processes, browsers, gateways, fau
 	cd e2e && $(GO) test -p 1 -count=1 -vet=off -timeout 30m ./...
 
 .PHONY: faults
-faults: ## the faults alone, with the table of what the crowd saw (VISITORS=100000: the storm and the sale at full size; ONLY=TestStorm)
-	@scripts/install-debian.sh redis-server prometheus
+faults: ## the faults alone, with the table of what the crowd saw (VISITORS=100000: the storm, the sale and the cap at full size; ONLY=TestStorm)
+	@scripts/install-debian.sh redis-server prometheus nginx
 	@mkdir -p bin/e2e && rm -f bin/e2e/faults.md
 	cd e2e && VISITORS=$(VISITORS) $(GO) test -count=1 -vet=off -timeout 60m $(addprefix -run ,$(ONLY)) ./fault -args -table "$(CURDIR)/bin/e2e/faults.md"
 	@cat bin/e2e/faults.md

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/e2e/room"
 )
 
 // atATime is how many visitors of a zone may be asking at a time. A client
@@ -32,6 +34,8 @@ type crowd struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	// saw is called with each answer to a visitor, where there is one, and reports whether the visitor leaves without a word.
+	saw func(v *visitor, t room.Told, now time.Time) (leaves bool)
 
 	mu       sync.Mutex
 	asking   map[string]chan struct{} // by zone: so that those who wait for one zone's answers keep nobody of another
@@ -103,6 +107,9 @@ func (c *crowd) visit(ctx context.Context, v *visitor) (over bool) {
 		over = v.refused(&done, err)
 	} else {
 		over = v.answer(t, now)
+		if c.saw != nil && c.saw(v, t, now) {
+			over, v.token, v.late = true, "", true
+		}
 	}
 	c.calls[v.zoneID] = append(c.calls[v.zoneID], done)
 	return over

@@ -130,9 +130,16 @@ type Told struct {
 		Position        int64 `json:"position"`
 		PollingPeriod   int64 `json:"pollingPeriod"` // milliseconds
 		ArrivedAtMicros int64 `json:"arrivedAtMicros"`
+		// EstimatedWait, and the range that it is in, are milliseconds.
+		EstimatedWait      int64 `json:"estimatedWait"`
+		EstimatedWaitRange struct {
+			Low  int64 `json:"low"`
+			High int64 `json:"high"`
+		} `json:"estimatedWaitRange"`
 	} `json:"waiting"`
 	Admission struct {
 		AdmittedAt int64  `json:"admittedAt"` // Unix milliseconds
+		ExpiresAt  int64  `json:"expiresAt"`
 		Pass       string `json:"pass"`
 	} `json:"admission"`
 	Type string `json:"type"`

@@ -131,3 +131,21 @@ func TestInside(t *testing.T) {
 		t.Error("a session that was revoked goes on")
 	}
 }
+
+// BenchmarkSession is what an answer about somebody inside costs, in a zone with a cap and without.
+func BenchmarkSession(b *testing.B) {
+	for name, most := range map[string]int64{"without": 0, "with": 1000} {
+		b.Run(name, func(b *testing.B) {
+			r := newRoom(b, 600)
+			r.set(func(s *zone.Settings) { s.MaxInside = most })
+			r.crowd.RunOnce(b.Context())
+			r.forward(5 * time.Second)
+			held := cookie(r.ask("nginx", http.MethodGet, "/cart", opens...))
+			for b.Loop() {
+				if w := r.askAt(r.bare, "nginx", http.MethodGet, "/cart", "Cookie", held); w.Code != http.StatusOK {
+					b.Fatal(w.Code)
+				}
+			}
+		})
+	}
+}

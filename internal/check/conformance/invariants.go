@@ -239,9 +239,9 @@ func (w *invariants) lost() {
 }
 
 // failedOver: what happened lately may be lost. Where places were put back then, which may be of a
-// time to come, their arrivals are not known any more; nor are those behind a draw that is to come.
-func (w *invariants) failedOver(restored bool) {
-	if g := w.w.model.settings.Gate(); restored || g.UptoMicros > 0 && w.w.model.now < g.SettlesAtMillis {
+// time to come, or the clock hides them, their arrivals are not known any more; nor are those behind a draw that is to come.
+func (w *invariants) failedOver(unknown bool) {
+	if g := w.w.model.settings.Gate(); unknown || g.UptoMicros > 0 && w.w.model.now < g.SettlesAtMillis {
 		w.newest = min(w.newest, w.w.model.last)
 		for _, p := range w.w.people {
 			p.seen.keeps = p.seen.keeps && p.token.ArrivedAtMicros <= w.newest
