@@ -59,15 +59,15 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, "the shop")
 }
 
-// saw has 35 % leave the line without a word, sooner or later, and has whoever is let in go to the shop.
+// saw has a third leave the line without a word, sooner or later, and has whoever is let in go to the shop.
 func (s *shop) saw(v *visitor, t room.Told, now time.Time) (leaves bool) {
 	s.counts.Lock()
 	defer s.counts.Unlock()
 	if !t.CanEnter {
 		low, high := t.Waiting.EstimatedWaitRange.Low, t.Waiting.EstimatedWaitRange.High
 		s.told[v] = append(s.told[v], guess{now.UnixMilli(), t.Waiting.EstimatedWait, low, high})
-		if len(s.told[v]) == 1 && rand.Float64() < 0.35 {
-			s.leaves[v] = now.Add(s.seconds(200 * rand.Float64()))
+		if len(s.told[v]) == 1 && rand.Float64() < 0.45 { // some enter before they would leave
+			s.leaves[v] = now.Add(s.seconds(150 * rand.Float64()))
 		}
 		at, leaves := s.leaves[v]
 		return leaves && now.After(at)
@@ -99,7 +99,7 @@ func (s *shop) seconds(n float64) time.Duration {
 
 // visitShop has one who was let in begin a session, look around for 20 to 120 s, and buy.
 func (s *shop) visitShop(name string, t room.Told) {
-	header := []string{"X-Shopper", name, "X-Waiting-Room-Pass", t.Admission.Pass}
+	header := []string{"X-Shopper", name, "X-Waiting-Room-Pass", t.Admission.Pass, "X-Waiting-Room-Token", t.Token}
 	ask := func(path string) bool {
 		r, err := room.Ask(s.ctx, s.web.client, http.MethodGet, s.web.servers[0].Public+path, "", header...)
 		if session := r.Header.Get("X-Waiting-Room-Session"); session != "" {
