@@ -154,7 +154,7 @@ type Healer interface {
 }
 
 // TellBatch is how many Stays go to a store in one call; Tell makes several of more.
-const TellBatch = 512
+const TellBatch = 256
 
 // Store is all that a store does.
 type Store interface {

@@ -7,7 +7,7 @@
 -- ARGV[3]     1 to say how many are inside until when
 -- ARGV[4]     the loss, as state has it, for which the next argument is; 0 for none
 -- ARGV[5]     how many were inside until when, as far as the server knows: "ends count " for each step
--- ARGV[6]     of each admission, at most 512, a letter, the id (8 bytes), and when it was given (6, ms)
+-- ARGV[6]     of each admission, at most 256, a letter, the id (8 bytes), and when it was given (6, ms)
 --               h  it is here, and (6) for how much longer at least, ms
 --               d  it is done, and (6) nothing
 --               n  the same of one that is only named
