@@ -42,6 +42,9 @@ type Options struct {
 	Ticket string
 	// HTTP makes the calls; nil for http.DefaultClient. Its Timeout is not used.
 	HTTP *http.Client
+	// OnChallenge returns the token of a provider, where the zone asks for one: see Challenge. Nil: such a zone ends the wait. Work
+	// needs nothing.
+	OnChallenge func(context.Context, Challenge) (token string, err error)
 	// OnUpdate is called after each answer that asks to wait, and after each call without an answer. It may be nil.
 	OnUpdate func(Update)
 }
@@ -98,6 +101,8 @@ type RefusedError struct {
 	Code string `json:"code"`
 	// Detail is a sentence for people.
 	Detail string `json:"detail"`
+	// Challenge is what the room asks for; nil but where Code is "challenge_required".
+	Challenge *Challenge `json:"challenge"`
 }
 
 // Error returns the sentence and the code.
@@ -109,15 +114,27 @@ func (r *RefusedError) Error() string {
 // room says that there is nothing to wait for, and the context's when that ends: the place then stays for the zone's idle timeout.
 func Wait(ctx context.Context, o Options) (Admission, error) {
 	o.ClientID = cmp.Or(o.ClientID, uuid.NewString())
+	solution, challenges := "", 0 // of the latest challenge: it is sent until there is a place
 	for failures := 0; ; {
 		path, ask := "/traffic/entry", question{Zone: o.Zone, Token: o.Token}
 		join := o.Token == ""
 		if join {
-			path, ask = "/traffic/wait", question{Zone: o.Zone, ClientID: o.ClientID, Agent: o.Agent, Ticket: o.Ticket}
+			path, ask = "/traffic/wait", question{Zone: o.Zone, ClientID: o.ClientID, Agent: o.Agent, Ticket: o.Ticket, Challenge: solution}
 		}
 		a := o.call(ctx, path, ask)
 		if err := ctx.Err(); err != nil {
 			return Admission{}, err
+		}
+		if c := a.problem.Challenge; join && !a.lost && c != nil && challenges < mostChallenges {
+			challenges++
+			met, err := o.meet(ctx, c)
+			if err != nil {
+				return Admission{}, err
+			}
+			if met != "" {
+				solution = met
+				continue
+			}
 		}
 		u := Update{Code: a.problem.Code, Next: a.retryAfter}
 		switch {
@@ -166,11 +183,12 @@ func Leave(ctx context.Context, o Options) error {
 
 // question is a request's body.
 type question struct {
-	Zone     string `json:"zoneId"`
-	Token    string `json:"token,omitempty"`
-	ClientID string `json:"clientId,omitempty"`
-	Agent    string `json:"clientAgent,omitempty"`
-	Ticket   string `json:"ticket,omitempty"`
+	Zone      string `json:"zoneId"`
+	Token     string `json:"token,omitempty"`
+	ClientID  string `json:"clientId,omitempty"`
+	Agent     string `json:"clientAgent,omitempty"`
+	Ticket    string `json:"ticket,omitempty"`
+	Challenge string `json:"challenge,omitempty"`
 }
 
 // answer is what is known of one.

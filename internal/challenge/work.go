@@ -148,3 +148,13 @@ func decode(text string) (p payload, err error) {
 	}
 	return p, err
 }
+
+// Solved reports whether what a join shows is this work, solved. It takes one derivation.
+func Solved(w Work, shown string) bool {
+	p, err := decode(shown)
+	if err != nil || p.Challenge != w || p.Solution == nil {
+		return false
+	}
+	fits, err := w.Parameters.derives(p.Solution.Counter)
+	return fits && err == nil
+}

@@ -4,6 +4,7 @@
 //   node rehearse.mjs URL SPEED ZONE...
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { worker } from '../../../clients/js/work.js';
 
 const [url, speed, ...zones] = process.argv.slice(2);
 const began = Date.now();
@@ -20,7 +21,7 @@ async function visit(zone) {
   const clientId = randomUUID();
   for (;;) {
     try {
-      const { pass } = await wait({ url, zone, clientId, timeout: 3000 * speed });
+      const { pass } = await wait({ url, zone, clientId, timeout: 3000 * speed, loadWork: () => worker });
       await fetch(`${url}/service`, { headers: { Authorization: `Bearer ${pass}` } });
       return;
     } catch (e) {

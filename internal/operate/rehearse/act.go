@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -14,6 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Act is a script for one client.
@@ -87,12 +89,22 @@ func busy(retry int) step {
 
 func away(retry int) step { return refused(line.ErrStoreUnavailable, retry) }
 
+// work is an easy challenge: one of 16 counters fits.
+var work = challenge.Work{
+	Parameters: challenge.Parameters{
+		Algorithm: "SCRYPT", Cost: 2, MemoryCost: 1, Parallelism: 1, KeyLength: 32, KeyPrefix: "0", ExpiresAt: 4_102_444_800,
+		Nonce: "6f70656e71756575652f726568656172", Salt: "616c6c20746865207761697427732061", Data: challenge.Data{Visitor: "AAAAAAAAAAA", Zone: "challenge"},
+	},
+	Signature: "rehearsed",
+}
+
 var (
-	entering = step{enter: true}
-	failed   = refused(errors.New("rehearsed"), 0)
-	stranger = refused(token.ErrInvalid, 0)
-	unknown  = refused(line.ErrZoneUnknown, 0)
-	second   = waiting(time.Second)
+	challenged = refused(&challenge.RequiredError{Kind: zone.ChallengeWork, Reason: challenge.ReasonRequired, Work: &work}, 0)
+	entering   = step{enter: true}
+	failed     = refused(errors.New("rehearsed"), 0)
+	stranger   = refused(token.ErrInvalid, 0)
+	unknown    = refused(line.ErrZoneUnknown, 0)
+	second     = waiting(time.Second)
 )
 
 // Acts returns all acts.
@@ -114,6 +126,7 @@ func Acts() []Act {
 			page(http.StatusBadGateway), second, page(http.StatusOK), page(http.StatusGatewayTimeout), second,
 			page(http.StatusForbidden), second, page(http.StatusServiceUnavailable), page(http.StatusTooManyRequests), second, page(http.StatusGone), entering,
 		}},
+		{"challenge", "403 for the join: work is to be done first; no answer to the join with the solution", []step{challenged, second.but(lost), second, entering}},
 		{"stranger", "401 for the token, twice", []step{second, stranger, second, stranger, entering}},
 		{"expired", "410: the place is gone", []step{second, refused(entry.ErrGone, 0), second, entering}},
 		{"sold-out", "410 for a poll: nobody need wait any more", []step{second, refused(answer.ErrSoldOut, 0)}},

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/rehearsed"
 	"github.com/openqueue/waitingroom/internal/operate/rehearse"
 )
@@ -35,6 +36,7 @@ type answer struct {
 	Admission struct {
 		Pass string `json:"pass"`
 	} `json:"admission"`
+	Challenge challenge.Work `json:"challenge"`
 }
 
 // client does all as it should, but for its flaw.
@@ -43,6 +45,7 @@ type client struct {
 	http           *http.Client
 	zoneID, id     string
 	token, first   string
+	solution       string
 	joins, retries int
 }
 
@@ -100,7 +103,26 @@ func (c *client) wait(ctx context.Context) {
 				a.retryAfter = time.Second / 2
 			}
 			sleep(ctx, a.retryAfter)
-		case 400, 403, 404, 405, 413, 423:
+		case 403:
+			if a.Code != "challenge_required" || c.has("goes on after 403") {
+				if !c.has("goes on after 403") {
+					return
+				}
+				sleep(ctx, time.Second)
+				continue
+			}
+			if c.has("gives up at a challenge") || c.solution != "" { // or it was wrong
+				return
+			}
+			if c.solution, err = challenge.Solve(ctx, a.Challenge); err != nil {
+				return
+			}
+			if c.has("has the challenge of another") {
+				a.Challenge.Parameters.Salt = a.Challenge.Parameters.Nonce
+				c.solution, _ = challenge.Solve(ctx, a.Challenge)
+			}
+			continue
+		case 400, 404, 405, 413, 423:
 			if !c.has("goes on after " + status) {
 				return
 			}
@@ -139,6 +161,8 @@ func (c *client) ask(ctx context.Context) (answer, error) {
 		if c.has("keeps an old token") {
 			body["token"] = c.first
 		}
+	} else if c.solution != "" {
+		body["challenge"] = c.solution
 	} else if c.joins++; c.has("is somebody else each time") {
 		body["clientId"] = rand.Text()
 	} else if c.has("has no clientId") {
@@ -242,12 +266,14 @@ func TestEachRuleBites(t *testing.T) {
 		{"is somebody else each time", []rehearse.Rule{rehearse.RuleClientID, rehearse.RuleSame}},
 		{"has no clientId", []rehearse.Rule{rehearse.RuleClientID}},
 		{"goes on after 400", []rehearse.Rule{rehearse.RuleStop}},
-		{"goes on after 403", []rehearse.Rule{rehearse.RuleStop}},
+		{"goes on after 403", []rehearse.Rule{rehearse.RuleChallenge, rehearse.RuleStop}},
 		{"goes on after 404", []rehearse.Rule{rehearse.RuleStop}},
 		{"goes on after 405", []rehearse.Rule{rehearse.RuleStop}},
 		{"goes on after 413", []rehearse.Rule{rehearse.RuleStop}},
 		{"goes on when it is sold out", []rehearse.Rule{rehearse.RuleStop}},
 		{"goes on after 423", []rehearse.Rule{rehearse.RuleStop}},
+		{"gives up at a challenge", []rehearse.Rule{rehearse.RuleChallenge}},
+		{"has the challenge of another", []rehearse.Rule{rehearse.RuleChallenge}},
 		{"polls on after canEnter", []rehearse.Rule{rehearse.RuleDone}},
 		{"has no use for the pass", []rehearse.Rule{rehearse.RulePass}},
 		{"shows something else", []rehearse.Rule{rehearse.RuleForm, rehearse.RulePass}},

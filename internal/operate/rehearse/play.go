@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/token"
 )
@@ -160,6 +161,8 @@ func (p *play) judge(q request, now time.Duration) {
 			"request %d, a %s, is not the %s that was answered with %s", n, q, p.to, after)
 	case thenJoin, thenMayJoin:
 		p.hold(RuleRejoin, q.joins, "request %d polls after %s", n, after)
+	case thenSolve:
+		p.hold(RuleChallenge, q.joins && challenge.Solved(work, q.text("challenge")), "request %d, a %s, does not have a solution of the challenge", n, q)
 	case thenStop:
 		p.hold(RuleStop, false, "request %d, a %s, came after %s", n, q, after)
 	case thenEnter:
@@ -172,7 +175,7 @@ func (p *play) choose(q request) step {
 	t := rowOf(p.answered).then
 	known := q.joins || p.given[q.text("token")]
 	switch {
-	case p.requests > 0 && (t == thenStop || t == thenEnter), !known && (t == thenJoin || t == thenMayJoin) && p.requests > 0:
+	case p.requests > 0 && (t == thenStop || t == thenEnter || t == thenSolve && !challenge.Solved(work, q.text("challenge"))), !known && (t == thenJoin || t == thenMayJoin) && p.requests > 0:
 		return p.answered
 	case !known:
 		return refused(token.ErrInvalid, 0)
@@ -274,6 +277,8 @@ func (p *play) result() (played bool, findings []Finding) {
 			end.hold(RuleGoOn, false, "it gave up after %s", p.answered)
 		case thenJoin:
 			end.hold(RuleRejoin, false, "it did not join again after %s", p.answered)
+		case thenSolve:
+			end.hold(RuleChallenge, false, "it did not join again after %s", p.answered)
 		case thenEnter:
 			end.hold(RulePass, p.entered, "the service was not shown the pass")
 		default:

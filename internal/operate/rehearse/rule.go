@@ -21,6 +21,7 @@ const (
 	RuleSame       Rule = "same"
 	RuleGoOn       Rule = "go-on"
 	RuleRejoin     Rule = "rejoin"
+	RuleChallenge  Rule = "challenge"
 	RuleStop       Rule = "stop"
 	RuleDone       Rule = "done"
 	RulePass       Rule = "pass"
@@ -41,6 +42,7 @@ var Rules = []struct {
 	{RuleSame, "sends the same request again after 408, 429, 503, 500, no answer or anything else"},
 	{RuleGoOn, "goes on until it has the pass, whatever it is answered on the way"},
 	{RuleRejoin, "forgets the token after 401 and 410; joins again after 401"},
+	{RuleChallenge, "does the work of a 403 challenge_required, and joins again with the solution"},
 	{RuleStop, "stops after 400, 403, 404, 405, 413, 423, and 410 sold_out"},
 	{RuleDone, "asks no more once canEnter is true"},
 	{RulePass, "shows the pass that it was given to the service behind, here GET /service"},
@@ -54,6 +56,7 @@ const (
 	thenAgain        // the same request
 	thenJoin         // without the token
 	thenMayJoin      // that, or nothing: as the user wants
+	thenSolve        // join, with the solution
 	thenStop
 	thenEnter
 )
@@ -78,6 +81,7 @@ var (
 var rows = []row{
 	rowWait,
 	rowEnter,
+	{"403 `challenge_required`", thenSolve, ""},
 	{"400, 403, 404 `not_found`, 405, 413", thenStop, ""},
 	{"401 `token_invalid`", thenJoin, ""},
 	{"404 `zone_unknown`", thenStop, ""},

@@ -58,13 +58,21 @@ final class Json {
         return Boolean.TRUE.equals(of.get(name));
     }
 
-    /** Writes an object of texts. */
+    /** Writes an object of texts, whole numbers and such objects. */
     static String write(Map<String, Object> object) {
         StringBuilder out = new StringBuilder("{");
         for (Map.Entry<String, Object> member : object.entrySet()) {
             out.append(out.length() > 1 ? "," : "");
             quote(out, member.getKey());
-            quote(out.append(':'), (String) member.getValue());
+            out.append(':');
+            Object value = member.getValue();
+            if (value instanceof Map) {
+                out.append(write(asObject(value)));
+            } else if (value instanceof Number) {
+                out.append(((Number) value).longValue());
+            } else {
+                quote(out, (String) value);
+            }
         }
         return out.append('}').toString();
     }

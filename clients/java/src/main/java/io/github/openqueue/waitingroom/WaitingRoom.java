@@ -34,6 +34,18 @@ public final class WaitingRoom {
     /** The longest pause after calls that got no answer, in milliseconds: the pauses are 1, 2, 4, 8 and every 16 s. */
     private static final long LONGEST_BACKOFF_MILLIS = 16_000;
 
+    /** How many challenges in a row are met. */
+    private static final int MOST_CHALLENGES = 5;
+
+    /** Shows the widget of a provider, where a zone asks for its token. */
+    public interface Tokens {
+        /**
+         * @param kind {@code turnstile}, {@code hcaptcha} or {@code recaptcha}
+         * @return the token; null to end the wait. The thread of the wait's calls may be blocked
+         */
+        String token(String kind, String siteKey, String action);
+    }
+
     /** Where and how to wait. */
     public static final class Options {
         final String url;
@@ -49,6 +61,8 @@ public final class WaitingRoom {
         public String agent;
         /** The invitation, where the zone takes who is invited: a JSON Web Token that the shop has signed. */
         public String ticket;
+        /** Gets tokens of providers. Work needs nothing: the wait does it. */
+        public Tokens tokens;
 
         /**
          * @param url the waiting room's origin, such as {@code https://queue.shop.example}
@@ -88,6 +102,9 @@ public final class WaitingRoom {
     private final String clientId;
     private String token;
     private int failures;
+    /** The solution of the latest challenge: it is sent until there is a place. */
+    private String solution;
+    private int challenges;
 
     // Guarded by this.
     private boolean over;
@@ -179,7 +196,7 @@ public final class WaitingRoom {
     private void call() {
         boolean join = token.isEmpty();
         Http.Answer answer = join
-            ? http.ask("/traffic/wait", body("clientId", clientId, "clientAgent", options.agent, "ticket", options.ticket))
+            ? http.ask("/traffic/wait", body("clientId", clientId, "clientAgent", options.agent, "ticket", options.ticket, "challenge", solution))
             : http.ask("/traffic/entry", body("token", token));
         synchronized (this) {
             if (over) {
@@ -223,6 +240,12 @@ public final class WaitingRoom {
                     return;
                 }
                 break;
+            case 403:
+                if (join && meet(Json.object(answer.body, "challenge"))) {
+                    pause(0);
+                    return;
+                }
+                break;
             case 410:
                 keep("");
                 break;
@@ -231,6 +254,20 @@ public final class WaitingRoom {
         }
         WaitException why = new WaitException(answer.status, answer.body);
         finish(() -> listener.onEnded(why));
+    }
+
+    /** Finds what a join has to show for a challenge; false where there is none, or where it cannot be met. */
+    private boolean meet(Map<String, Object> challenge) {
+        if (challenge.isEmpty() || ++challenges > MOST_CHALLENGES) {
+            return false;
+        }
+        if (Json.text(challenge, "kind").equals("work")) {
+            solution = Work.solve(challenge);
+        } else {
+            solution = options.tokens == null ? "" : options.tokens.token(
+                Json.text(challenge, "kind"), Json.text(challenge, "siteKey"), Json.text(challenge, "action"));
+        }
+        return solution != null && !solution.isEmpty();
     }
 
     private void tell(Update.State state, Http.Answer answer, long afterMillis) {
