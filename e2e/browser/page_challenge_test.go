@@ -11,7 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/clients/js"
 )
 
-// challengeZones ask for work before they give a place. In WIDGET the script of the provider cannot be loaded here.
+// challengeZones ask for work before they give a place; QUIET only while there is a line.
 const challengeZones = `zones:
   - {zoneId: WORK, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 500}
   - {zoneId: TWO, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 500}

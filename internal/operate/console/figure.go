@@ -44,6 +44,8 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 		return state{signs[word][0], signs[word][1], word, sentence}
 	case !seen:
 		return state{"unknown", "?", "No figures yet", "The first figures come within two seconds."}
+	case now.Waiting > 0 && now.MaxInside > 0 && now.Inside >= now.MaxInside:
+		return state{"warn", "●", "Full inside", "As many are inside as may be. People enter as others leave."}
 	case now.Waiting == 0:
 		return state{"ok", "○", "No line", "Nobody waits. Who comes is let in at once, up to the limit."}
 	case now.Waiting == now.Overdue:

@@ -24,6 +24,8 @@ func TestState(t *testing.T) {
 	stalled.InMinute, stalled.Stalled = 0, true
 	absent := ok
 	absent.Waiting, absent.Overdue, absent.InMinute = 10, 10, 0
+	full := ok
+	full.Inside, full.MaxInside = 300, 300
 	resumed := stalled
 	resumed.Stalled = false
 	for name, tt := range map[string]struct {
@@ -39,6 +41,7 @@ func TestState(t *testing.T) {
 		"nobody":                       {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
 		"stalled":                      {set(none), stalled, true, "Nobody comes in"},
 		"only absent":                  {set(none), absent, true, "Only absent ones"},
+		"full inside":                  {set(none), full, true, "Full inside"},
 		"resumed, or opened, just now": {set(none), resumed, true, "Letting in"},
 		"open while people gather":     {set(func(s *zone.Settings) { gathers(s); s.Mode, s.PerMinute = zone.ModeOpen, 0 }), ok, true, "Gathering"},
 		"closed while people gather":   {set(func(s *zone.Settings) { gathers(s); s.Mode = zone.ModeClosed }), ok, true, "Closed to newcomers"},
