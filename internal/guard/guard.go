@@ -55,8 +55,8 @@ type Guard struct {
 	// warnedPrivate: the log says already that joins come from addresses that are no visitor's. warnedSilent: it says
 	// already that a trusted proxy does not say for whom it asks.
 	warnedPrivate, warnedSilent atomic.Bool
-	// warnedForwarded is when the log last said that forwarded joins are refused, in milliseconds on the guard's clock.
-	warnedForwarded atomic.Int64
+	// When the log last said that forwarded joins are refused, and that a limit could not be checked, in milliseconds on the guard's clock.
+	warnedForwarded, warnedUnchecked atomic.Int64
 }
 
 // New returns a Guard.
@@ -64,6 +64,7 @@ func New(o Options) *Guard {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	g := &Guard{Viewer: o.Lines, options: o, polls: newPollCache()}
 	g.warnedForwarded.Store(-warnEvery)
+	g.warnedUnchecked.Store(-warnEvery)
 	return g
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
+	"sync/atomic"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -18,7 +19,7 @@ const (
 	// spread is the random time, in milliseconds, that is added when a join is refused by its address. A school class
 	// behind one address would else come back in the same second, when there is one permit.
 	spread = 3_000
-	// warnEvery is how often the log may say that forwarded joins are refused, in
+	// warnEvery is how often the log may say that forwarded joins are refused, or that a limit could not be checked, in
 	// milliseconds.
 	warnEvery = 600_000
 )
@@ -137,8 +138,12 @@ func (g *Guard) decided(ctx context.Context, policy string, a limiter.Answer, er
 	case ctx.Err() != nil:
 		return limiter.Answer{}, ctx.Err()
 	case !errors.Is(err, limiter.ErrPolicyUnknown):
-		// A cost of 1 and the guard's keys are always in range. Any other error is logged, and the request allowed.
-		g.options.Logger.ErrorContext(ctx, "guard: a limit could not be checked", "policy", policy, "error", err)
+		// A cost of 1 and the guard's keys are always in range. Any other error is logged, and the request allowed. In an overload
+		// each join has one.
+		if g.due(&g.warnedUnchecked) {
+			g.options.Logger.ErrorContext(ctx, "guard: a limit could not be checked, and holds nobody back; this is said once in ten minutes",
+				"policy", policy, "error", err)
+		}
 	}
 	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
 }
@@ -194,10 +199,15 @@ func public(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !sharedSpace.Contains(a)
 }
 
+// due reports whether the log may say something again that it said last at a time, and notes that it does.
+func (g *Guard) due(said *atomic.Int64) bool {
+	now, last := g.options.Lines.Millis(), said.Load()
+	return now-last >= warnEvery && said.CompareAndSwap(last, now)
+}
+
 // warnOfForwarded logs that joins behind one address are refused, which may be those of many visitors.
 func (g *Guard) warnOfForwarded(from, policy string) {
-	now, last := g.options.Lines.Millis(), g.warnedForwarded.Load()
-	if now-last >= warnEvery && g.warnedForwarded.CompareAndSwap(last, now) {
+	if g.due(&g.warnedForwarded) {
 		g.options.Logger.Warn("joins are refused that say they were forwarded, which anybody can write; if the address is in the list that your "+
 			"balancer or CDN publishes, that list belongs in QUEUE_TRUSTED_PROXIES, or visitors behind it are turned away; "+
 			"if it is not, do not name it: whoever is named chooses the address that counts", "address", from, "policy", policy)
