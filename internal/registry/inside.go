@@ -45,6 +45,8 @@ type insiders struct {
 	// since is up to when it is known which are over, on the zone's clock. steps are how many were inside until when.
 	since, tellings int64
 	steps           []line.Step
+	// idle is how many sessions have asked for nothing for so many minutes, the last for as many or more; as of the last tidy.
+	idle [6]int64
 	// lostAt is the loss for which the store was last told. inside is how many were inside when it was last told.
 	lostAt, inside int64
 	// telling: the background is telling the store.
@@ -174,15 +176,16 @@ func (c *insiders) end(j jti, from int64) {
 	delete(c.untold, j)
 }
 
-// Idle counts the sessions of a zone that this server knows, and how many of them have asked for nothing for that long.
+// Idle counts the sessions of a zone that this server knows, and how many of them have asked for nothing for that long: whole
+// minutes, at most five. The counts are a second old.
 func (r *Registry) Idle(zoneID string, length time.Duration) (sessions, idle int64) {
 	if z := r.lookup(zoneID); z != nil {
 		z.crowd.mu.Lock()
 		defer z.crowd.mu.Unlock()
-		for _, s := range z.crowd.sessions {
-			sessions++
-			if s.asked < r.Millis()-length.Milliseconds() {
-				idle++
+		for minutes, n := range z.crowd.idle {
+			sessions += n
+			if time.Duration(minutes)*time.Minute >= length {
+				idle += n
 			}
 		}
 	}
@@ -198,12 +201,18 @@ func (r *Registry) Sessions(zoneID string, most int) []line.Session {
 	}
 	c := &z.crowd
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	names := slices.Collect(maps.Keys(c.sessions))
+	c.mu.Unlock()
+	slices.SortFunc(names, func(a, b jti) int { return bytes.Compare(b[:], a[:]) }) // of a million, while the gate goes on
 	s, now := z.settings.Load(), r.Millis()
-	names := slices.SortedFunc(maps.Keys(c.sessions), func(a, b jti) int { return bytes.Compare(b[:], a[:]) })
 	var all []line.Session
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, j := range names {
-		if is := c.sessions[j]; is.until > now && !c.refuses(s, j, now) && len(all) < most {
+		if len(all) == most {
+			break
+		}
+		if is := c.sessions[j]; is.until > now && !c.refuses(s, j, now) {
 			all = append(all, line.Session{
 				JTI: uuid.UUID(j).String(), AdmittedAtMillis: admittedAt(j),
 				SinceMillis: is.since, AskedMillis: is.asked, UntilMillis: is.until, Renewed: is.renewed,
@@ -310,7 +319,14 @@ func (c *insiders) tidy(z *Zone, now int64) {
 			c.end(j, 0)
 		}
 	}
-	maps.DeleteFunc(c.sessions, func(_ jti, is session) bool { return is.until <= now })
+	c.idle = [len(c.idle)]int64{}
+	maps.DeleteFunc(c.sessions, func(_ jti, is session) bool {
+		if is.until > now {
+			minutes := (now - is.asked) / time.Minute.Milliseconds()
+			c.idle[min(max(0, minutes), int64(len(c.idle)-1))]++
+		}
+		return is.until <= now
+	})
 	maps.DeleteFunc(c.over, func(j jti, _ int64) bool {
 		return admittedAt(j)+2*store.MaxSpendLife.Milliseconds() < now && !slices.Contains(s.InsideState.Revoked, uuid.UUID(j).String())
 	})

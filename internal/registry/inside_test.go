@@ -89,6 +89,16 @@ func TestRevokedEverywhere(t *testing.T) {
 		refused(0, j, false)
 	}
 	refused(1, names[1], false)
+	r.servers[0].TellInsideOnce(t.Context())
+	if sessions, idle := r.servers[0].Idle(testZone, 3*time.Minute); sessions != 3 || idle != 0 {
+		t.Errorf("%d sessions, %d idle", sessions, idle)
+	}
+	r.clock.advance(4 * time.Minute)
+	refused(0, names[0], false)
+	r.servers[0].TellInsideOnce(t.Context())
+	if sessions, idle := r.servers[0].Idle(testZone, 3*time.Minute); sessions != 3 || idle != 2 {
+		t.Errorf("after four minutes: %d sessions, %d idle, want the two that asked for nothing", sessions, idle)
+	}
 	listed := r.servers[0].Sessions(testZone, 2)
 	if len(listed) != 2 || listed[0].JTI != uuid.UUID(names[2]).String() || listed[1].JTI != uuid.UUID(names[1]).String() || listed[0].Renewed {
 		t.Errorf("listed %+v", listed)
