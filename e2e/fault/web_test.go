@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/openqueue/waitingroom/e2e/room"
+	"github.com/openqueue/waitingroom/internal/challenge"
 )
 
 // requestTimeout is what a client bears. The server answers far sooner.
@@ -41,6 +43,8 @@ type refusal struct {
 	after time.Duration
 	told  bool
 	err   error
+	// challenge is the work that is to be done first; nil for none.
+	challenge *challenge.Work
 }
 
 // The codes that the crowd tells apart.
@@ -64,6 +68,8 @@ type balancer struct {
 	client  *http.Client
 	servers []*room.Server
 	next    atomic.Uint64
+	// solutions are those of challenges, by clientId: a join goes with it until there is a place.
+	solutions sync.Map
 }
 
 func newBalancer(servers ...*room.Server) *balancer {
@@ -76,7 +82,20 @@ func newBalancer(servers ...*room.Server) *balancer {
 func (b *balancer) close() { b.client.CloseIdleConnections() }
 
 func (b *balancer) join(ctx context.Context, zoneID, clientID string) (room.Told, error) {
-	return b.post(ctx, "/traffic/wait", map[string]string{"zoneId": zoneID, "clientId": clientID})
+	body := map[string]string{"zoneId": zoneID, "clientId": clientID}
+	if solution, ok := b.solutions.Load(clientID); ok {
+		body["challenge"], _ = solution.(string)
+	}
+	told, err := b.post(ctx, "/traffic/wait", body)
+	no := (*refusal)(nil)
+	if body["challenge"] != "" || !errors.As(err, &no) || no.challenge == nil {
+		return told, err
+	}
+	if body["challenge"], err = challenge.Solve(ctx, *no.challenge); err != nil {
+		return told, err
+	}
+	b.solutions.Store(clientID, body["challenge"])
+	return b.post(ctx, "/traffic/wait", body)
 }
 
 func (b *balancer) poll(ctx context.Context, zoneID, token string) (room.Told, error) {
@@ -113,7 +132,7 @@ func read(r room.Reply, err error) (told room.Told, _ error) {
 	if r.Status == http.StatusOK && err == nil && told.Token != "" {
 		return told, nil
 	}
-	no := &refusal{code: told.Code, status: r.Status, after: afterBreak, err: fmt.Errorf("%d %s", r.Status, r.Body)}
+	no := &refusal{code: told.Code, status: r.Status, after: afterBreak, err: fmt.Errorf("%d %s", r.Status, r.Body), challenge: told.Challenge}
 	seconds, notTold := strconv.Atoi(r.Header.Get("Retry-After"))
 	if no.told = notTold == nil && seconds > 0; no.told {
 		no.after = time.Duration(seconds) * time.Second

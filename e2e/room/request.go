@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
@@ -144,6 +145,8 @@ type Told struct {
 	} `json:"admission"`
 	Type string `json:"type"`
 	Code string `json:"code"`
+	// Challenge is the work of a 403 challenge_required.
+	Challenge *challenge.Work `json:"challenge"`
 }
 
 // Config writes a file with this text, such as zones, and returns its name.

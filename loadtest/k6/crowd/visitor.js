@@ -8,11 +8,13 @@
 // Times are milliseconds since the run began, on this machine's clock; arrived
 // and admitted are the server's; where a draw gave the place, arrived is that. kind is 0 for a join, 1 for a poll, 2 for a
 // repeat of either that nobody asked for. Status is 0 where no answer came.
+import { b64encode } from 'k6/encoding';
 import exec from 'k6/execution';
 import { sleep } from 'k6';
 import { Trend } from 'k6/metrics';
 import { ask, broken, judge, nearer, ofTheRoom, wrongAnswers } from './room.js';
 import { speed } from './settings.js';
+import { worker } from '../../../clients/js/work.js';
 
 const timeInLine = new Trend('time_in_line', true);
 const pollsPerVisitor = new Trend('polls_per_visitor');
@@ -99,7 +101,7 @@ export class Visitor {
   send(kind, copies, joins) {
     const path = kind === JOIN || joins ? '/traffic/wait' : '/traffic/entry';
     const body = path === '/traffic/wait'
-      ? { zoneId: this.zoneId, clientIp: this.ip, clientAgent: 'WEB', clientId: this.name }
+      ? { zoneId: this.zoneId, clientIp: this.ip, clientAgent: 'WEB', clientId: this.name, challenge: this.solution }
       : { zoneId: this.zoneId, token: this.last.token };
     const sent = this.now();
     const due = kind === REPEAT ? sent : Math.round(this.due);
@@ -141,6 +143,14 @@ export class Visitor {
       this.arrived = this.arrived || answer.waiting.arrivedAtMicros;
       this.broke = 0;
       this.due = this.after(answer.waiting.pollingPeriod);
+      return;
+    }
+    const { code, challenge } = res.status === 403 && ofTheRoom(res) ? res.json() : {};
+    if (code === 'challenge_required' && challenge.kind === 'work') {
+      const { parameters, signature } = challenge;
+      const counter = worker()(parameters, 0, 1, Infinity);
+      this.solution = b64encode(JSON.stringify({ challenge: { parameters, signature }, solution: { counter } }));
+      [this.broke, this.due] = [0, this.now()];
       return;
     }
     const refusal = [401, 408, 429, 503, ...stopping].includes(res.status) && ofTheRoom(res);
