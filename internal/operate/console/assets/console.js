@@ -283,8 +283,11 @@ function done(res, doc) {
     return;
   }
   for (const form of document.querySelectorAll("[data-part=controls] form, [data-part=settings] form, [data-part=next] form, [data-part=steps] form, form[data-part=page]")) form.reset();
-  swap(doc, ["done"]);
-  refresh(PARTS); // the answer may be another tab
+  head.dataset.stamp = there.dataset.stamp;
+  swap(doc, ["done", ...PARTS]);
+  preview();
+  const part = (where, name) => where.querySelector(`[data-part="${name}"]`);
+  if (PARTS.some((name) => part(document, name) && !part(doc, name))) refresh(PARTS); // the answer is another tab
   document.querySelector("[data-part=done] button")?.focus({ preventScroll: false });
 }
 
