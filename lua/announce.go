@@ -54,7 +54,7 @@ func (s *Store) announce(ctx context.Context) error {
 		return s.shareVisitorKey(ctx)
 	case reply == int64(1):
 		s.finds(secretsReason, fmt.Errorf("lua: %w: set the same QUEUE_SECRET on all, or stop the others; "+
-			"to rotate, one step at a time: docs/operating.md", line.ErrSecrets))
+			"to rotate, one step at a time: docs/operate/secrets.md", line.ErrSecrets))
 	default:
 		return fmt.Errorf("lua: announce: reply is %v", reply)
 	}

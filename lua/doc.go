@@ -42,7 +42,7 @@
 // The seen buckets stay small enough for Redis to keep each as a listpack: 18
 // bytes a visitor, and its key, where one large hash takes 64. Newcomers of one call share a few,
 // each of which is one command. Exactly those in the line have a field, in the bucket of their
-// score. Names are made in the scripts, from a prefix among KEYS; see docs/decisions/0003-redis-layout.md
+// score. Names are made in the scripts, from a prefix among KEYS; see docs/engineering/decisions/0003-redis-layout.md
 // and 0039-seen-buckets-by-score.md. Why the log's scores have a fraction is in 0053-a-pass-is-a-past-fact.md.
 //
 // What is kept names its format, a number that rises when an older version must not
@@ -50,7 +50,7 @@
 //
 // Redis may evict or lose any of these by itself. Which keys a zone has is in its hash, so that its next call
 // notices that one is gone, and treats that as the loss of the zone's data: see line/include/presence.lua
-// and docs/decisions/0054-one-key-lost.md.
+// and docs/engineering/decisions/0054-one-key-lost.md.
 //
 // # Calls
 //
@@ -63,9 +63,9 @@
 // Of those far from the front, most are answered at once with what the server remembers
 // of the line between two marks, and nobody waits for Redis. It hears that they were there
 // within noteAfter, in calls of up to noteBatch, those of one seen bucket in one command
-// (notes.go; docs/decisions/0010-marks.md, 0036-notes-by-bucket.md). The same calls look up
+// (notes.go; docs/engineering/decisions/0010-marks.md, 0036-notes-by-bucket.md). The same calls look up
 // the marks anew. While Redis has too much to do, the released go first, then the newest, and whoever is
-// refused leaves a note (docs/decisions/0055-a-store-that-is-behind.md).
+// refused leaves a note (docs/engineering/decisions/0055-a-store-that-is-behind.md).
 //
 // Decisions on limits are one script each, for their keys are in slots of their own;
 // those that arrive while a call is in flight travel in one pipeline, in partitions by

@@ -56,7 +56,7 @@ const (
 // later that they polled: see notes.
 //
 // With a million waiting, nineteen polls of twenty are answered so
-// (docs/decisions/0010-marks.md).
+// (docs/engineering/decisions/0010-marks.md).
 type rankCache struct {
 	mu    sync.Mutex
 	state line.State

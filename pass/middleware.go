@@ -187,7 +187,7 @@ var problems = []struct {
 }
 
 // typeBase and a code make the address of the problem's description.
-const typeBase = "https://github.com/openqueue/waitingroom/blob/main/docs/pass.md#"
+const typeBase = "https://github.com/openqueue/waitingroom/blob/main/docs/integrate/pass.md#"
 
 // retryAfter is when a pass that could not be verified may be tried again, in seconds.
 const retryAfter = "5"

@@ -180,10 +180,10 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
-// TestProblem: the document is whole, and its type leads to a heading of docs/pass.md.
+// TestProblem: the document is whole, and its type leads to a heading of docs/integrate/pass.md.
 func TestProblem(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/pass.md")
+	page, err := os.ReadFile("../docs/integrate/pass.md")
 	must(t, err)
 	used := issue(t, newSigner(t, 1))
 	old := issue(t, newSigner(t, 1), func(g *signer.Grant) { g.AdmittedAtMillis -= 600_000; g.ExpiresAtMillis -= 600_000 })
@@ -216,7 +216,7 @@ func TestProblem(t *testing.T) {
 		if told := p.Page == "https://queue.example/wait/TEST_ZONE" && p.Join == "https://queue.example/traffic/wait"; told != (p.Code == "pass_required") {
 			t.Errorf("%s: the waiting page is %q, to join %q", p.Code, p.Page, p.Join)
 		}
-		if file, heading, _ := strings.Cut(p.Type, "#"); !strings.HasSuffix(file, "/docs/pass.md") ||
+		if file, heading, _ := strings.Cut(p.Type, "#"); !strings.HasSuffix(file, "/docs/integrate/pass.md") ||
 			!regexp.MustCompile(`(?m)^#+ `+heading+`$`).Match(page) {
 			t.Errorf("%s leads nowhere", p.Type)
 		}

@@ -28,12 +28,12 @@ for program in "$@"; do
 	prometheus | promtool) missing+=(prometheus) ;;
 	openssl) missing+=(openssl) ;;
 	python3) missing+=(python3) ;; # for the scripts of deploy/terraform, which have it from the AWS CLI
-	php) missing+=(php-cli) ;; # this and the next two: for the programs of docs/pass.md
+	php) missing+=(php-cli) ;; # this and the next two: for the programs of docs/integrate/pass.md
 	javac) missing+=(default-jdk-headless) ;;
 	python3-cryptography | python3-jwt) missing+=("$program") ;;
 	systemd-analyze) missing+=(systemd) ;;
 	fonts) missing+=(fonts-droid-fallback fonts-nanum) ;; # for pictures of the waiting page
-	node) missing+=(nodejs) ;; # for the tests of clients/js and docs/pass.md
+	node) missing+=(nodejs) ;; # for the tests of clients/js and docs/integrate/pass.md
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
 	php-fpm) missing+=(php-fpm) ;; # for the test of deploy/site/nginx-php.conf

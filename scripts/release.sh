@@ -29,7 +29,8 @@ done
 scripts/licenses.sh >"$made/THIRD-PARTY-LICENSES.txt"
 printf 'queue-server (%s) unstable; urgency=medium\n\n  * What has changed is in CHANGELOG.md.gz, in this folder.\n\n -- %s  %s\n' \
 	"${VERSION/-/\~}" "OpenQueue <openqueue@users.noreply.github.com>" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")" >"$made/changelog"
-for file in "$made/changelog" "$made/THIRD-PARTY-LICENSES.txt" CHANGELOG.md docs/operating.md deploy/debian/queue-server.8; do
+for file in "$made/changelog" "$made/THIRD-PARTY-LICENSES.txt" CHANGELOG.md docs/operate/{runbook,alerts}.md \
+  deploy/debian/queue-server.8; do
 	gzip -9nc "$file" >"$made/$(basename "$file").gz"
 done
 find "$made" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +

@@ -123,7 +123,7 @@ export interface Admission {
   expiresAt: number;
 }
 
-/** What a refusal says to a program: see problem/README.md. Others may be added. */
+/** What a refusal says to a program: see docs/reference/problems.md. Others may be added. */
 export type ProblemCode =
   // {{codes}}
   | 'too_many_requests'

@@ -171,9 +171,9 @@ func TestGatewayExamples(t *testing.T) {
 	}
 }
 
-// TestTheFiveMinutes: the commands of docs/site.md do what they say, one after the other.
+// TestTheFiveMinutes: the commands of docs/integrate/site.md do what they say, one after the other.
 func TestTheFiveMinutes(t *testing.T) {
-	text, err := os.ReadFile("../../docs/site.md")
+	text, err := os.ReadFile("../../docs/integrate/site.md")
 	must(t, err)
 	_, steps, _ := strings.Cut(string(text), "## nginx, in five minutes")
 	steps, _, _ = strings.Cut(steps, "\n## ")
@@ -193,6 +193,6 @@ func TestTheFiveMinutes(t *testing.T) {
 		delete(led, args[1])
 	}
 	if len(led) > 0 {
-		t.Errorf("docs/site.md no longer says how to: %v", led)
+		t.Errorf("docs/integrate/site.md no longer says how to: %v", led)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/rehearse"
 )
 
-// hurried runs what docs/clients.md shows, with pauses ten times as short.
+// hurried runs what docs/integrate/clients.md shows, with pauses ten times as short.
 const hurried = `
 import sys, time, urllib.request
 told, speed = time.sleep, 10
@@ -34,10 +34,10 @@ func rehearsal(t *testing.T, acts []string, command ...string) (told, printed st
 	return stdout.String(), stderr.String(), err
 }
 
-// TestTheCodeOfThePageKeepsAllRules starts the client of docs/clients.md for each act.
+// TestTheCodeOfThePageKeepsAllRules starts the client of docs/integrate/clients.md for each act.
 func TestTheCodeOfThePageKeepsAllRules(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/clients.md")
+	page, err := os.ReadFile("../../docs/integrate/clients.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const (
 
 // exactly is up to which position each that is told is exact. Beyond it, positions may be too high: by
 // less than rounded, and by the part of them that the line moved on while a server remembered
-// them (docs/decisions/0010-marks.md).
+// them (docs/engineering/decisions/0010-marks.md).
 const (
 	exactly     = 51_200
 	rounded     = 512

@@ -1,4 +1,4 @@
-// Package snippet has no code: its tests run the programs that docs/pass.md shows to
+// Package snippet has no code: its tests run the programs that docs/integrate/pass.md shows to
 // services in other languages, on passes that are good and on those that are not, and the
-// one of docs/events.md, on a draw that is fair and on forged ones.
+// one of docs/explain/draw.md, on a draw that is fair and on forged ones.
 package snippet

@@ -60,18 +60,18 @@ func join(t *testing.T, s *room.Server, n int) string {
 	return token
 }
 
-// TestDrawProgram has a server draw, and the program of docs/events.md and queue-server
+// TestDrawProgram has a server draw, and the program of docs/explain/draw.md and queue-server
 // itself check it: the true list, and forged ones. It takes the half minute that a draw is
 // closed before it opens.
 func TestDrawProgram(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/events.md")
+	text, err := os.ReadFile("../../docs/explain/draw.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := regexp.MustCompile("(?s)\n```python\n(.*?)\n```\n").FindSubmatch(text)
 	if shown == nil || bytes.Count(shown[1], []byte("\n")) >= 50 {
-		t.Fatal("docs/events.md has no program of at most 50 lines")
+		t.Fatal("docs/explain/draw.md has no program of at most 50 lines")
 	}
 	program := filepath.Join(t.TempDir(), "check_draw.py")
 	if err := os.WriteFile(program, shown[1], 0o600); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/pass"
 )
 
-// language is one that docs/pass.md has a program in.
+// language is one that docs/integrate/pass.md has a program in.
 type language struct {
 	heading, file string
 	// run is the command for the file.
@@ -181,7 +181,7 @@ func attempts(t *testing.T, room *pass.Signer) (names, passes []string, want []b
 // TestPrograms runs each on every attempt, in one process: the room is asked once.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/pass.md")
+	text, err := os.ReadFile("../../docs/integrate/pass.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func (l language) program(t *testing.T, page string) string {
 	t.Helper()
 	found := regexp.MustCompile(fmt.Sprintf("(?s)\n### %s\n.*?\n```[a-z]+\n(.*?)\n```\n", regexp.QuoteMeta(l.heading))).FindStringSubmatch(page)
 	if found == nil {
-		t.Fatalf("docs/pass.md has no program below %q", l.heading)
+		t.Fatalf("docs/integrate/pass.md has no program below %q", l.heading)
 	}
 	return found[1] + "\n"
 }

@@ -29,7 +29,7 @@ const (
 	wrongCost = 20
 )
 
-// Reasons why a join is asked for a proof; docs/challenge.md says what each means.
+// Reasons why a join is asked for a proof; docs/operate/challenge.md says what each means.
 const (
 	ReasonRequired     = "required"
 	ReasonExpired      = "expired"

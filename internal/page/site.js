@@ -1,5 +1,5 @@
 // For pages that no gateway sees, since they come from a CDN, a service worker or a cache, and whose calls of the site
-// have no session: see docs/site.md. A refused call leads to the waiting page and back, where the pass becomes a session.
+// have no session: see docs/integrate/site.md. A refused call leads to the waiting page and back, where the pass becomes a session.
 (() => {
   'use strict';
   const parameter = 'waiting_room_pass';

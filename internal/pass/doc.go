@@ -22,7 +22,7 @@
 //
 // A service must check that aud, or zone, is its own zone, and that iss is what it expects: all zones of an installation
 // have the same keys, and so has every other installation with the same secret. To accept each admission once, it
-// remembers jti until exp. The public package pass does all of this; docs/pass.md shows how in other languages.
+// remembers jti until exp. The public package pass does all of this; docs/integrate/pass.md shows how in other languages.
 //
 // A pass is a pure function of the admission and the key. A poll that is repeated after admission, on any server, gets
 // the same pass to the byte while the newest secret is the same, and the same jti and exp in any case.

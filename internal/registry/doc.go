@@ -93,7 +93,7 @@
 // repeats the admission at other servers. Until then other servers know nothing of it: a visitor who shows one of them a
 // token of before may be let in again. That is an admission of its own, which counts again, with a pass of its own; both
 // passes are marked as local. The gate begins a session for one of them (package site). A service that verifies
-// passes by itself and takes each once remembers the visitor of a local pass (docs/pass.md).
+// passes by itself and takes each once remembers the visitor of a local pass (docs/integrate/pass.md).
 //
 // # Never over
 //
@@ -112,10 +112,10 @@
 //
 // # When those who are refused come back
 //
-// When every call fails, what visitors are told decides how many requests come (later.go, docs/decisions/0037). The
+// When every call fails, what visitors are told decides how many requests come (later.go, docs/engineering/decisions/0037). The
 // store may be away or overloaded: nobody can tell these apart at once, so both are treated alike. But while it answered
 // others in the last AwayAfter, it is behind rather than away (LaterError.Behind): then the guard gives visitors who wait
-// their last answer, with that time to come back (docs/decisions/0055).
+// their last answer, with that time to come back (docs/engineering/decisions/0055).
 //
 //	wait    as this server last knew it, as if the store were back now
 //	longest 5/14 of that, as in a settled line; at least 3 s, 4 s after 20 s of failing; at

@@ -20,18 +20,18 @@
 //     answers, and the browser gets a session with the answer.
 //  6. everybody else, while the zone is open. A page that is fetched in advance is refused even then.
 //  7. who cannot wait, if a newcomer need not: calls and frames of a page of the site, or of an origin that the zone names,
-//     and crawlers. See docs/decisions/0050-who-cannot-wait.md.
+//     and crawlers. See docs/engineering/decisions/0050-who-cannot-wait.md.
 //
 // Of the others, a browser that opens a page is sent to the waiting page, and anything else
 // gets a problem document which says where to join; a crawler with the status 503. A zone that does not exist lets everybody
-// through: see docs/decisions/0029-sessions.md, which also says what a copied cookie or pass
+// through: see docs/engineering/decisions/0029-sessions.md, which also says what a copied cookie or pass
 // can do.
 //
 // # How gateways differ
 //
 // nginx's auth_request knows 2xx, 401 and 403 alone. So it gets a 401 with the address in
 // Location where others get a 302, and a 403 with the status in StatusHeader and the document in ProblemHeader where others
-// get that status. docs/site.md has the configuration that turns these into what others get.
+// get that status. docs/integrate/site.md has the configuration that turns these into what others get.
 //
 // # Who is believed
 //

@@ -77,7 +77,7 @@ var Table = setting.Table[Settings]{
 		Choose: "how long a phone may sleep without losing the place. Set 120 to 300 for apps that poll only in the foreground. A visitor " +
 			"who leaves silently keeps the place until `idleTimeoutSeconds` after the missed poll (a poll is due at most 20 s " +
 			"after the last one, 60 s far back), and is removed by the next sweep. **Set 180 for crowds of millions**: visitors " +
-			"with 200,000 ahead then poll once a minute, and cost a third ([0030](decisions/0030-far-visitors-come-once-a-minute.md)). " +
+			"with 200,000 ahead then poll once a minute, and cost a third ([0030](../engineering/decisions/0030-far-visitors-come-once-a-minute.md)). " +
 			"A shorter time applies to each visitor from the next poll on. 5-3600",
 	},
 	{
@@ -116,7 +116,7 @@ var Table = setting.Table[Settings]{
 			"for outages longer than a few windows: it begins after 3 s and a window (a minute, where the zone has a `burst` or its " +
 			"limit is no whole number a window). The share is the limit over `QUEUE_SERVERS`; a limit below that number is held. It is " +
 			"never above the limit, and in order by and large only: of those who would have had their turn by now, whoever asks first " +
-			"is first ([decision 0004](decisions/0004-failure-policy.md))",
+			"is first ([decision 0004](../engineering/decisions/0004-failure-policy.md))",
 	},
 	{
 		Name: "maxPerSecond", At: func(s *Settings) any { return &s.MaxPerSecond },
@@ -126,13 +126,13 @@ var Table = setting.Table[Settings]{
 		Choose: "most that enter in any second *while there is a line*, so that a window that filled at once does not come back " +
 			"as a clump every window. `auto` is 1.25 times the mean, rounded up: nothing to set, unless the load test says " +
 			"that the service bears less (a number, 1-100000) or a clump does no harm (`none`). A number below the mean slows " +
-			"the line down to it ([decision 0034](decisions/0034-an-even-flow.md))",
+			"the line down to it ([decision 0034](../engineering/decisions/0034-an-even-flow.md))",
 	},
 	{
 		Name: "sites", At: func(s *Settings) any { return &s.Sites },
 		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "the page's own origin", Fault: Settings.siteFault,
 		Label: "Sites", Hint: "Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.",
-		Choose: "origins that the [waiting page](../README.md) may lead to, as `https://shop.example`; a path leads to the first. " +
+		Choose: "origins that the [waiting page](../../README.md) may lead to, as `https://shop.example`; a path leads to the first. " +
 			"Without one, the page leads to its own origin only",
 	},
 	{
@@ -181,7 +181,7 @@ var Table = setting.Table[Settings]{
 		Default: int64(DefaultSessionSeconds), Least: MinSessionSeconds, Most: MaxSessionSeconds, Unit: "s",
 		Label: "Session", Hint: "Seconds in which one who was let into the site comes and goes without queueing again, 60 to 86400.",
 		Means: func(s Settings) string { return "who was let in is not queued again for " + setting.Span(s.Session()) },
-		Choose: "[before a site](site.md): for how long a visitor who was let in comes and goes without queueing again. Longer " +
+		Choose: "[before a site](../integrate/site.md): for how long a visitor who was let in comes and goes without queueing again. Longer " +
 			"than a purchase takes. 60-86400",
 	},
 	{
@@ -198,7 +198,7 @@ var Table = setting.Table[Settings]{
 		Default: "", MaxLength: MaxSiteLength, None: "each host has its own", Fault: Settings.cookieDomainFault,
 		Label: "Domain of sessions", Hint: "Such as shop.example: who was let in at shop.example is in at www.shop.example, too.",
 		Choose: "`shop.example`, where one site has several hosts, such as `www.shop.example`, or leads from one to the other: they then " +
-			"share the sessions. Programs of all these hosts see the cookies. See [Several hosts](site.md#several-hosts)",
+			"share the sessions. Programs of all these hosts see the cookies. See [Several hosts](../integrate/site.md#several-hosts)",
 	},
 	{
 		Name: "maxInside", At: func(s *Settings) any { return &s.MaxInside },
@@ -211,7 +211,7 @@ var Table = setting.Table[Settings]{
 			return "nobody enters while so many are inside"
 		},
 		Choose: "how many the service bears at a time: checkouts, carts, seats. Together with `perMinute`: a cap alone lets a full " +
-			"shop's worth in at once. Not with `onStoreFailure: admit`. See [inside.md](inside.md)",
+			"shop's worth in at once. Not with `onStoreFailure: admit`. See [inside.md](../operate/inside.md)",
 	},
 	{
 		Name: "insideBy", At: func(s *Settings) any { return (*string)(&s.InsideBy) },
@@ -250,7 +250,7 @@ var Table = setting.Table[Settings]{
 		},
 		Label: "Files fetched without cookies", Hint: "Icons, manifests, robots.txt and /.well-known/, with GET and HEAD.",
 		Choose: "`on`: what browsers and machines fetch without cookies is never queued, with GET and HEAD: `/.well-known/` (ACME " +
-			"challenges), manifests, icons, `robots.txt`; the list is in [site.md](site.md#what-is-never-queued)",
+			"challenges), manifests, icons, `robots.txt`; the list is in [site.md](../integrate/site.md#what-is-never-queued)",
 	},
 	{
 		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents },
@@ -263,7 +263,7 @@ var Table = setting.Table[Settings]{
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.networkFault,
 		Label: "Networks never queued", Hint: "Of the site's own servers, such as 192.0.2.0/24. All who share an address get in.",
 		Choose: "networks of the site's own servers, which call the site themselves (`wp-cron`): `192.0.2.10`, `2001:db8::/64`. The " +
-			"gateway's word counts for the address: read [site.md](site.md#what-is-never-queued) first",
+			"gateway's word counts for the address: read [site.md](../integrate/site.md#what-is-never-queued) first",
 	},
 	{
 		Name: "challenge", At: func(s *Settings) any { return (*string)(&s.Challenge) },
@@ -276,7 +276,7 @@ var Table = setting.Table[Settings]{
 		},
 		Label: "Challenge", Hint: "What a visitor has to show for a place. Work is done by the browser, unseen; the others ask their providers.",
 		Choose: "what makes places dear for bots: `work` has each browser compute for some time, with nothing to see and no third party; " +
-			"`turnstile`, `hcaptcha` and `recaptcha` ask those providers with the shop's own keys. See [challenge.md](challenge.md)",
+			"`turnstile`, `hcaptcha` and `recaptcha` ask those providers with the shop's own keys. See [challenge.md](../operate/challenge.md)",
 	},
 	{
 		Name: "challengeWhen", At: func(s *Settings) any { return &s.ChallengeWhen },
@@ -331,7 +331,7 @@ var Table = setting.Table[Settings]{
 		Default: []event.Event{}, Fault: func(s Settings) string { return event.Fault(s.Events) }, Say: Settings.sayEvents,
 		Label: "Events", Hint: "Sales that have a time: when people gather, when it opens, closes and ends.",
 		Choose: "sales that have a time, up to 20: when people gather, when it opens, closes and ends: see " +
-			"[events.md](events.md). `eventState`, beside it, is how far they are; the servers set it",
+			"[events.md](../operate/events.md). `eventState`, beside it, is how far they are; the servers set it",
 	},
 	{
 		Name: "eventState", At: func(s *Settings) any { return &s.EventState }, Of: "how far the events are", Own: true,

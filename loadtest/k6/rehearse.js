@@ -1,4 +1,4 @@
-// rehearse: one visitor for each act of a rehearsal (docs/clients.md), who does what those
+// rehearse: one visitor for each act of a rehearsal (docs/integrate/clients.md), who does what those
 // of the crowds do.
 //
 // Environment: see crowd/settings.js, and

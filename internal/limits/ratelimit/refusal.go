@@ -10,7 +10,7 @@ import (
 const ContentType = "application/problem+json"
 
 // TypeBase begins the type of a problem, the address of its description; the code follows.
-const TypeBase = "https://github.com/openqueue/waitingroom/blob/main/internal/problem/README.md#"
+const TypeBase = "https://github.com/openqueue/waitingroom/blob/main/docs/reference/problems.md#"
 
 // The problem for a client whose limit is used up. internal/serve/problem lists it.
 const (

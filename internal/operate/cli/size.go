@@ -13,7 +13,7 @@ import (
 )
 
 // carried is how many who wait a server of two cores carries at half of its load: see "What that carries" in
-// docs/performance.md.
+// docs/engineering/performance.md.
 const carried = 500_000
 
 // sizing are the answers from which a zone's settings follow.

@@ -132,7 +132,7 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 		"code", orOther(codes), func(z *zoneMeter) *counters { return &z.refusals })
 	m.counters("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.",
 		"outcome", orOther(site.Outcomes), func(z *zoneMeter) *counters { return &z.site })
-	m.counters("queue_challenges_total", "Joins that had to show a proof, by what they showed: see docs/challenge.md.",
+	m.counters("queue_challenges_total", "Joins that had to show a proof, by what they showed: see docs/operate/challenge.md.",
 		"outcome", orOther(challenge.Outcomes), func(z *zoneMeter) *counters { return &z.challenges })
 	m.counter("queue_admissions_total", "Visitors let in by this server.",
 		func(z *zoneMeter) *counter { return &z.admissions })

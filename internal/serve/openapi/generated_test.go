@@ -124,7 +124,7 @@ func TestSettingsAreGenerated(t *testing.T) {
 			return []string{"totals: {" + strings.Join(counts, ", ") + "}"}
 		},
 	})
-	generated.File(t, root+"docs/operating.md", map[string]func(string) []string{
+	generated.File(t, root+"docs/reference/zone.md", map[string]func(string) []string{
 		"settings": func(string) []string {
 			lines := []string{"| setting | default | how to choose |", "| --- | --- | --- |"}
 			for i := range zone.Table {

@@ -34,7 +34,7 @@ func TestProblemsAreGenerated(t *testing.T) {
 	for _, listener := range []string{"public", "operators", "limits", "site"} {
 		generated.File(t, "../openapi/"+listener+"/openapi.yaml", map[string]func(string) []string{"problem": example})
 	}
-	generated.File(t, root+"internal/problem/README.md", map[string]func(string) []string{
+	generated.File(t, root+"docs/reference/problems.md", map[string]func(string) []string{
 		"problems": func(args string) (lines []string) {
 			for _, k := range rows {
 				if k.page == "" || string(k.readers) != args {

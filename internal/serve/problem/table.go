@@ -23,7 +23,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/wait"
 )
 
-// readers are those who write clients: a section each of internal/problem/README.md.
+// readers are those who write clients: a section each of docs/reference/problems.md.
 type readers string
 
 const (
@@ -47,7 +47,7 @@ type kind struct {
 	retryMin, retryMax int
 	// authenticate is the header WWW-Authenticate, which a 401 must have.
 	authenticate string
-	// page is what internal/problem/README.md says of it, for its readers, after the status and Retry-After: what it means,
+	// page is what docs/reference/problems.md says of it, for its readers, after the status and Retry-After: what it means,
 	// and what a client does. It is "" in the further rows of a code.
 	page string
 	// readers are whose clients get it.
@@ -215,7 +215,7 @@ var table = []kind{
 		errs:   []error{operator.ErrFixed},
 		status: http.StatusConflict, code: "event_fixed",
 		title: "The event is fixed",
-		page: "A list of `events` would change or drop an event that is [fixed](../../docs/events.md#what-is-fixed). `detail` " +
+		page: "A list of `events` would change or drop an event that is [fixed](../operate/events.md#what-is-fixed). `detail` " +
 			"says which command does what was wanted. Nothing was changed.",
 		readers: operators,
 	},
@@ -261,7 +261,7 @@ var table = []kind{
 		detail: "Solve the challenge, and join again with the solution.",
 		page: "The zone asks newcomers for a proof. `challenge` says for which, and `challenge.reason` why the proof was none: `required` (the " +
 			"join showed none), `expired`, `used`, `wrong`, `wrong_zone`, `wrong_visitor`, `unknown_key`, `malformed` or `provider_away`. Solve it " +
-			"and join again, with the solution as `challenge`. With `Retry-After`, come again then. See docs/challenge.md.",
+			"and join again, with the solution as `challenge`. With `Retry-After`, come again then. See docs/operate/challenge.md.",
 		ordered: true,
 		readers: visitors,
 	},

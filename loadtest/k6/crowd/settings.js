@@ -47,7 +47,7 @@ export function everyone(n, seconds) {
 //   capacityUsed                 least share of the places that were taken while
 //                                two windows' worth waited. The slots of the first window
 //                                open together and are then taken over four fifths of one:
-//                                2.4 s of capacity, once (docs/decisions/0034), which is
+//                                2.4 s of capacity, once (docs/engineering/decisions/0034), which is
 //                                much of the half minute that a short crowd takes
 //   firstWindows                 the same of the first two windows after an opening
 //   everybodyIn                  nobody may still wait at the end

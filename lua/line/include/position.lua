@@ -2,7 +2,7 @@
 -- the same two marks are told the same: how many there are up to the mark beyond them. So
 -- a server can remember it for all of them. It never rises, since marks stay where they are
 -- and nobody takes a place before them. It is at most 511 too high. The first 51,200 are told
--- their exact position, even if others between the same two marks are not: see docs/decisions/0010.
+-- their exact position, even if others between the same two marks are not: see docs/engineering/decisions/0010.
 --@include keys
 
 -- How many visitors line up from one mark to the next, and how many at the front are told exact positions.
