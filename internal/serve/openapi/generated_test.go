@@ -3,11 +3,14 @@ package openapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/check/generated"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/openapi"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -74,6 +77,36 @@ func means(x *zone.Setting) string {
 		}
 	}
 	return text
+}
+
+// operations are the rows of what a listener can be asked, without what asks for no body or for the description itself.
+func operations(listener string) []string {
+	documents := map[string]*openapi.Document{
+		"public": openapi.Public, "operators": openapi.Operators, "limits": openapi.Limits, "site": openapi.Site,
+	}
+	var described struct {
+		Paths map[string]map[string]json.RawMessage // an operation by its method; and the parameters of all
+	}
+	text, err := documents[listener].JSON()
+	if err == nil {
+		err = json.Unmarshal(text, &described)
+	}
+	if err != nil {
+		return []string{err.Error()}
+	}
+	lines := []string{"| call | what it is for |", "| --- | --- |"}
+	for _, path := range slices.Sorted(maps.Keys(described.Paths)) {
+		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
+			var o struct{ Summary string }
+			if text, there := described.Paths[path][method]; !there || path == "/openapi.json" || strings.HasPrefix(path, "/debug/") {
+				continue
+			} else if err := json.Unmarshal(text, &o); err != nil {
+				return []string{err.Error()}
+			}
+			lines = append(lines, fmt.Sprintf("| `%s %s` | %s |", strings.ToUpper(method), path, o.Summary))
+		}
+	}
+	return lines
 }
 
 // TestSettingsAreGenerated: what the API's description and the documentation say of the settings of a zone is made from
@@ -145,6 +178,7 @@ func TestSettingsAreGenerated(t *testing.T) {
 			return lines
 		},
 	})
+	generated.File(t, root+"docs/reference/api.md", map[string]func(string) []string{"operations": operations})
 	generated.File(t, root+"lua/line/include/zone.lua", map[string]func(string) []string{
 		"totals": func(string) []string {
 			var names []string
