@@ -5,12 +5,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
-	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
@@ -157,9 +155,9 @@ func (s *Service) Here(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	admission, err := uuid.Parse(jti)
-	if _, ok := line.AdmissionOf(zoneID, admission); err != nil || !ok {
-		return &serve.FieldError{Field: "jti", Reason: "must be the jti of a pass of this zone"}
+	admission, err := readJTI(zoneID, jti)
+	if err != nil {
+		return err
 	}
 	if over, _ := s.Crowd.Here(zoneID, admission, s.Now().Add(settings.Session())); over {
 		return &serve.FieldError{Field: "jti", Reason: "names an admission that is done or revoked"}
