@@ -233,7 +233,7 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "insideState", At: func(s *Settings) any { return &s.InsideState }, Of: "what was revoked", Own: true,
 		Default: InsideState{}, Say: Settings.sayInsideState,
-		Label: "Revoked", Hint: "The admissions that operators have revoked. The servers set it.",
+		Label: "Revoked", Hint: "The admissions that operators have revoked, and when they reset the count. The servers set it.",
 	},
 	{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },

@@ -130,6 +130,8 @@ func (c *Console) Handler() http.Handler {
 		"POST /console/zones/{zoneId}/ask":                       zones.of(zones.changePage),
 		"POST /console/zones/{zoneId}/preview":                   zones.of(c.preview),
 		"POST /console/zones/{zoneId}/undo":                      zones.of(zones.undo),
+		"GET /console/zones/{zoneId}/inside":                     zones.of(c.insideAsk),
+		"POST /console/zones/{zoneId}/inside":                    c.insideDo,
 		"GET /console/zones/{zoneId}/delete":                     zones.of(zones.deletePage),
 		"POST /console/zones/{zoneId}/delete":                    zones.of(zones.deleteIt),
 		"GET /console/zones/{zoneId}/new-event":                  c.ofEvent(c.eventForm),

@@ -194,7 +194,11 @@ func (h *HTTP) ActInside(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := h.service.ActInside(c.Request().Context(), c.Param("zoneId"), InsideVerb(c.Param("do")), body, by)
+	act := InsideAct{Do: InsideVerb(c.Param("do"))}
+	if err := readFields(body, "a change of those inside", &act.Whom); err != nil {
+		return err
+	}
+	done, err := h.service.ActInside(c.Request().Context(), c.Param("zoneId"), act, by)
 	return send(c, done, err)
 }
 
