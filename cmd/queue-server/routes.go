@@ -73,6 +73,8 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.requireSharedSecret)
+	e.POST("/traffic/session", r.site.Session, r.ownSites, r.requireSharedSecret)
+	e.POST("/traffic/session/end", r.site.EndSession, r.ownSites, r.requireSharedSecret)
 	e.GET("/wait/:zoneId", r.page.Get, packed, r.requireSharedSecretPage)
 	e.POST("/wait/:zoneId", r.page.Post, r.ownSites, r.requireSharedSecretPage)
 	e.GET("/traffic/site.js", page.SiteScript)
