@@ -85,7 +85,7 @@ func operations(listener string) []string {
 		"public": openapi.Public, "operators": openapi.Operators, "limits": openapi.Limits, "site": openapi.Site,
 	}
 	var described struct {
-		Paths map[string]map[string]json.RawMessage // an operation by its method; and the parameters of all
+		Paths map[string]map[string]json.RawMessage `json:"paths"` // an operation by its method; and the parameters of all
 	}
 	text, err := documents[listener].JSON()
 	if err == nil {
@@ -97,7 +97,9 @@ func operations(listener string) []string {
 	lines := []string{"| call | what it is for |", "| --- | --- |"}
 	for _, path := range slices.Sorted(maps.Keys(described.Paths)) {
 		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
-			var o struct{ Summary string }
+			var o struct {
+				Summary string `json:"summary"`
+			}
 			if text, there := described.Paths[path][method]; !there || path == "/openapi.json" || strings.HasPrefix(path, "/debug/") {
 				continue
 			} else if err := json.Unmarshal(text, &o); err != nil {
