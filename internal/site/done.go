@@ -22,7 +22,7 @@ type Crowd interface {
 	Over(zoneID string, admission [16]byte) bool
 	// Done ends an admission. known is false if it was only named and is not inside.
 	Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (known bool, err error)
-	// End is Done in the background, for one that was not only named.
+	// End is Done in the background, for an admission that a session or a pass has proved.
 	End(zoneID string, admission [16]byte)
 }
 

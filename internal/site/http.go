@@ -130,7 +130,7 @@ func (w *toNginx) Write(document []byte) (int, error) {
 	return len(document), nil
 }
 
-// told reports whether a request tells the room something: it has a body in JSON, which no gateway's question has.
+// told reports whether a service reports something to the room: the request has a body in JSON, which no gateway's question has.
 func told(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType))
 	return err == nil && kind == echo.MIMEApplicationJSON && r.ContentLength != 0
@@ -165,8 +165,8 @@ func (s *Service) Here(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// Done is POST /site/{zoneId}/done, by the shop's backend: one who is inside is done. Who that is, is in a session, a pass, or the
-// jti of a pass. Behind Envoy, a visitor may ask the shop for that path: such a request has no body here.
+// Done is POST /site/{zoneId}/done, by the shop's backend: a visitor inside is done. A session, a pass or the jti of a pass names the
+// visitor. Behind Envoy, a visitor may ask the shop for that path: such a request has no body here.
 func (s *Service) Done(c echo.Context) error {
 	r, zoneID := c.Request(), c.Param("zoneId")
 	if !told(r) {
@@ -189,7 +189,7 @@ func (s *Service) Done(c echo.Context) error {
 	case err != nil:
 		return err
 	case !known:
-		return &serve.FieldError{Field: "jti", Reason: "names nobody who is inside this zone"}
+		return &serve.FieldError{Field: "jti", Reason: "is of no visitor inside this zone"}
 	}
 	return c.NoContent(http.StatusNoContent)
 }

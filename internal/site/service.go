@@ -227,8 +227,8 @@ func refuse(q *request) verdict {
 // quiet day does not last until next week's sale.
 const maxSession = 12 * time.Hour
 
-// renew lets a visitor in who is inside. It renews the session if half of it is over and the zone's settings say so, or else
-// takes the browser's key away: it has waited.
+// renew lets a visitor who is inside go on. It renews the session if half of it is over and the zone's settings say so, or else
+// takes the browser's key away, which a browser needs only while it waits.
 func (s *Service) renew(ctx context.Context, zoneID string, q *request, h held, now time.Time) verdict {
 	settings, err := s.Zones.Zone(ctx, zoneID)
 	if err != nil || bypasses(settings, q) { // caches may keep what is never queued, and must not keep a session with it
@@ -480,7 +480,7 @@ func (s *Service) page(settings zone.Settings, q *request) string {
 func (s *Service) warn(zoneID string, now time.Time) {
 	last := s.warned.Load()
 	if now.Unix()-last >= int64(warnEvery/time.Second) && s.warned.CompareAndSwap(last, now.Unix()) {
-		s.Logger.Warn("a gateway asks about a zone that there is not, and everybody is let through: make the zone, or mend its name in the gateway",
+		s.Logger.Warn("a gateway asks about a zone that does not exist, and lets everybody through: create the zone, or correct its name in the gateway",
 			"zone", zoneID)
 	}
 }

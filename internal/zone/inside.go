@@ -28,7 +28,7 @@ type InsideState struct {
 	RevokedUpToMillis int64 `json:"revokedUpTo,omitempty"`
 	// Revoked are the jti of other admissions that are revoked, the newest last, at most MaxRevoked.
 	Revoked []string `json:"revoked,omitempty"`
-	// ResetAtMillis is when an operator last said that nobody is inside but those who are known.
+	// ResetAtMillis is when an operator last declared that only the admissions that the store knows are inside.
 	ResetAtMillis int64 `json:"resetAt,omitempty"`
 }
 

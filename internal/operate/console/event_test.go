@@ -258,7 +258,7 @@ func TestEventsAreListed(t *testing.T) {
 	}
 	asked := p.post("zones/Z/new-event", form)
 	shows(t, asked, "Change the events of Z?", "Sat 21 Nov 2026, 12:29:00 UTC : noon: people gather, and nobody is let in; a draw gives them their places, with maxWaiting=5 perMinute=6,000.",
-		"Sat 21 Nov 2026, 12:59:00 UTC : noon: they are let in, as drawn.", "Sat 21 Nov 2026, 14:59:00 UTC : noon: the settings of before hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
+		"Sat 21 Nov 2026, 12:59:00 UTC : noon: they are let in, as drawn.", "Sat 21 Nov 2026, 14:59:00 UTC : noon: the settings from before the event hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
 	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "Event noon none → to opens 2026-11-21T12:59:00Z")
 	shows(t, p.get("zones/Z?tab=events"), "noon ○ Listed")
 	r.makeDue("Z")
