@@ -41,7 +41,6 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	admin.GET("/zones/:zoneId/inside", h.Sessions)
 	admin.POST("/zones/:zoneId/inside/:do", h.ActInside)
 	admin.GET("/zones/:zoneId/history", h.History, echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) }))
-	admin.POST("/zones/:zoneId/forecast", h.Forecast)
 	admin.GET("/audit", h.Changes)
 	return e
 }
@@ -275,7 +274,7 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 			t.Errorf("a large body: got %d %s", w.Code, w.Body)
 		}
 	}
-	for _, stalls := range []string{"PUT ", "PATCH ", "POST /forecast"} {
+	for _, stalls := range []string{"PUT ", "PATCH ", "POST /inside/revoke"} {
 		method, rest, _ := strings.Cut(stalls, " ")
 		req := httptest.NewRequest(method, "/admin/zones/Z"+rest, stalled{})
 		req.Header.Set("Authorization", "Bearer "+secret)

@@ -41,6 +41,8 @@ const (
 	DefaultWithin = 10 * time.Minute
 	// lead is how long before people gather the run begins: the server announces the event.
 	lead = 10 * time.Second
+	// horizon is for how long after the opening an event is played.
+	horizon = 24 * time.Hour
 	// tickEvery is how often a server looks what is due of events.
 	tickEvery = 250 * time.Millisecond
 	// rush is how long it takes those to come who come when nobody gathers; after, those who come behind them.

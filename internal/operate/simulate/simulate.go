@@ -33,8 +33,7 @@
 // # What else is played
 //
 // PlayEvent plays an event of a zone: people gather, it opens, and all are let in. Both are one crowd in one loop
-// (crowd.go), and what they go through is what serves: a server's registry and its schedule of events, on a store. Predict
-// plays nobody: it works out when a line that is there is over.
+// (crowd.go), and what they go through is what serves: a server's registry and its schedule of events, on a store.
 package simulate
 
 import (
