@@ -50,8 +50,8 @@ func (f *crowdFlags) command(name, short string, run func(cmd *cobra.Command) er
 	flags.Int64Var(&f.Zone.IdleTimeoutSeconds, "idle-timeout", zone.DefaultIdleTimeoutSeconds, "how long a visitor may be silent, in seconds")
 	flags.Int64Var(&f.Zone.MaxInside, "max-inside", 0, "the zone's cap: most that may be inside at a time; 0 for none")
 	flags.Int64Var(&f.Zone.SessionSeconds, "session", f.Zone.SessionSeconds, "with --max-inside, how long a session lasts, in seconds")
-	flags.DurationVar(&f.Stay, "stay", 5*time.Minute, "with --max-inside, how long a visitor stays inside, in the mean")
-	flags.Float64Var(&f.done, "done", 0, "with --max-inside, percent of those who go that the shop reports")
+	flags.DurationVar(&f.Stay, "stay", 5*time.Minute, "in a zone with a cap, how long a visitor stays inside, in the mean")
+	flags.Float64Var(&f.done, "done", 0, "in a zone with a cap, percent of those who go that the shop reports")
 	flags.Float64Var(&f.leave, "leave", 35, "percent that go away silently, each at a random moment of its wait")
 	flags.Float64Var(&f.dark, "dark", 5, "percent that are silent once, for 5 to 50 s, and come back")
 	flags.StringVar(&f.poll, "poll", paced, "when visitors poll: paced, as the server says; or a fixed period, such as 3s")
@@ -132,7 +132,7 @@ func (e *eventFlags) add(command *cobra.Command) {
 
 // run plays the event.
 func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON bool, fileKeys []string) error {
-	for _, name := range []string{"per-minute", "window", "max-per-second", "burst", "idle-timeout", "dark", "poll", "max-inside", "session", "stay", "done"} {
+	for _, name := range []string{"per-minute", "window", "max-per-second", "burst", "idle-timeout", "dark", "poll", "max-inside", "session"} {
 		if cmd.Flags().Changed(name) {
 			return Usage("--%s is not for --event, which plays the zone of the file by its settings", name)
 		}
@@ -144,6 +144,7 @@ func (e *eventFlags) run(cmd *cobra.Command, t *Terminal, f *crowdFlags, asJSON 
 	const percent = 100
 	c := e.EventConfig
 	c.Zone, c.Gather, c.Within, c.Leave, c.Seed = z, f.Visitors, simulate.DefaultWithin, f.leave/percent, f.Seed
+	c.Stay, c.Done = f.Stay, f.done/percent
 	if cmd.Flags().Changed("arrive") {
 		c.Within = f.Arrive
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
@@ -17,10 +18,10 @@ import (
 // eventDryView is the dry run of an event: its form, and once it has run, what came out.
 type eventDryView struct {
 	ZoneID, Name, Path string
-	// Gather and Leave are what is typed, Most the most that may gather.
-	Gather, Leave string
-	Most          int64
-	Faults        []string
+	// Gather, Leave and Stay are what is typed, Most the most that may gather. Stay is "" for an event without a cap.
+	Gather, Leave, Stay string
+	Most                int64
+	Faults              []string
 	// Text is what simulate --event prints; "" before it has run. Plot are columns: the time,
 	// who waits, and who is in.
 	Text string
@@ -29,27 +30,36 @@ type eventDryView struct {
 
 const (
 	// dryGather is how many gather unless the operator says otherwise, dryLeave how many of
-	// 100 leave.
+	// 100 leave, dryStay for how many minutes those who are let in stay in a zone with a cap.
 	dryGather = 5_000
 	dryLeave  = 20
+	dryStay   = 5
 )
 
-func newEventDry(zoneID, name string) eventDryView {
-	return eventDryView{
-		ZoneID: zoneID, Name: name, Path: eventPath(zoneID, name), Most: operator.MaxPlayed,
+func newEventDry(s zone.Settings, e event.Event) eventDryView {
+	v := eventDryView{
+		ZoneID: s.ZoneID, Name: e.Name, Path: eventPath(s.ZoneID, e.Name), Most: operator.MaxPlayed,
 		Gather: count(dryGather), Leave: count(dryLeave),
 	}
+	if s.WithEvent(e).MaxInside > 0 {
+		v.Stay = count(dryStay)
+	}
+	return v
 }
 
 // eventDry is GET /console/zones/{zoneId}/schedule/{event}/dryrun: plays the event with so many
 // who gather, of whom so many leave. It changes nothing.
 func (c *Console) eventDry(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
-	v, status := newEventDry(current.ZoneID, e.Name), http.StatusOK
+	v, status := newEventDry(current, e), http.StatusOK
 	if q := r.URL.Query(); q.Has("gather") {
 		v.Gather, v.Leave = q.Get("gather"), q.Get("leave")
 		cfg := simulate.EventConfig{
 			Zone: current, Event: e.Name, Gather: v.number("How many gather", v.Gather, 1, operator.MaxPlayed), Within: simulate.DefaultWithin,
 			Leave: float64(v.number("Of them leave", v.Leave, 0, 100)) / 100, Seed: 1,
+		}
+		if v.Stay != "" {
+			v.Stay = q.Get("stay")
+			cfg.Stay = time.Duration(v.number("Minutes inside", v.Stay, 1, 24*60)) * time.Minute
 		}
 		if len(v.Faults) == 0 {
 			if err := v.play(r.Context(), c.Zones, cfg); err != nil {

@@ -106,10 +106,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: visitors must be between 1 and 5,000,000", ErrConfig)
 	case c.Arrive < 0 || c.Arrive > 24*time.Hour:
 		return fmt.Errorf("%w: arrive must be between 0 and 24h", ErrConfig)
-	case c.Zone.MaxInside > 0 && (c.Stay < time.Second || c.Stay > 24*time.Hour):
-		return fmt.Errorf("%w: stay must be between 1s and 24h", ErrConfig)
-	case c.Done < 0 || c.Done > 1:
-		return fmt.Errorf("%w: done is a percentage between 0 and 100", ErrConfig)
 	case c.Leave < 0 || c.Leave > 1 || c.Dark < 0 || c.Dark > 1:
 		return fmt.Errorf("%w: leave and dark are percentages between 0 and 100", ErrConfig)
 	case c.PollEvery != 0 && (c.PollEvery < 100*time.Millisecond || c.PollEvery > time.Hour):
@@ -118,6 +114,9 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: the last limit must be at least 1, or some are never let in", ErrConfig)
 	case c.Zone.PerMinute < 1:
 		return fmt.Errorf("%w: per-minute must be at least 1, or nobody is ever let in", ErrConfig)
+	}
+	if err := checkStay(c.Zone, c.Stay, c.Done); err != nil {
+		return err
 	}
 	return c.Zone.Validate()
 }
@@ -153,10 +152,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	}
 	server := registry.New(registry.Options{Store: store, Now: r.clock})
 	r.room = server
-	if cfg.Zone.MaxInside > 0 {
-		r.shop = &shop{server: server, stay: cfg.Stay, done: cfg.Done}
-		r.every(r.start, time.Second, r.count)
-	}
+	r.enters(server, r.start, cfg.Zone, cfg.Stay, cfg.Done)
 	err = r.put(ctx, cfg.Zone)
 	if err == nil {
 		r.populate()
@@ -177,9 +173,6 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		return Report{}, fmt.Errorf("simulate: %w", err)
 	}
 	out := r.report(window.RatesOf(cfg.Zone), r.start)
-	if r.shop != nil {
-		r.shop.report(&out, cfg.Zone.MaxInside)
-	}
 	if len(cfg.Changes) > 0 {
 		out.CapacityUsed = -1
 	}
