@@ -71,32 +71,15 @@ type Config struct {
 	PollEvery time.Duration
 	// Seed makes the run repeatable.
 	Seed uint64
-	// Progress, when not nil, is called at every second of virtual time. It
-	// changes nothing of the run.
-	Progress func(Moment)
-	// Open opens the store, without zones, on the clock of the run. The run
-	// closes it. Nil: an embedded store that keeps nothing.
-	Open func(now func() time.Time) (Store, error)
+	// Progress, when not nil, is called at every second of virtual time since the first visitor could come, with how many
+	// were admitted before. It changes nothing of the run.
+	Progress func(at time.Duration, admitted int)
 }
 
 // Change is an operator's: from At on, so many may enter in any 60 s.
 type Change struct {
 	At        time.Duration
 	PerMinute int64
-}
-
-// Moment is the room at one second of a run.
-type Moment struct {
-	// At is the virtual time since the first visitor could come.
-	At time.Duration
-	// Stats are what a server says. Those who have left and have not been swept are among
-	// the Waiting.
-	line.Stats
-	// Present is how many really wait.
-	Present int
-	// Admitted and Left count since the beginning. Left are all who will not
-	// be admitted: Left, Swept and Refused of a Report.
-	Admitted, Left int
 }
 
 // Validate reports what is out of range.
@@ -113,7 +96,7 @@ func (c Config) Validate() error {
 	case len(c.Changes) > 0 && c.Changes[len(c.Changes)-1].PerMinute < 1:
 		return fmt.Errorf("%w: the last limit must be at least 1, or some are never let in", ErrConfig)
 	case c.Zone.PerMinute < 1:
-		return fmt.Errorf("%w: per-minute must be at least 1, or nobody is ever let in", ErrConfig)
+		return fmt.Errorf("%w: perMinute must be at least 1, or nobody is ever let in", ErrConfig)
 	}
 	if err := checkStay(c.Zone, c.Stay, c.Done); err != nil {
 		return err
@@ -141,12 +124,9 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if err := cfg.Validate(); err != nil {
 		return Report{}, err
 	}
-	if cfg.Open == nil {
-		cfg.Open = memory
-	}
 	r := &run{newCrowd(cfg.Seed, cfg.Zone, beginning), cfg}
 	r.next = r.silent
-	store, err := cfg.Open(r.clock)
+	store, err := memory(r.clock)
 	if err != nil {
 		return Report{}, fmt.Errorf("simulate: %w", err)
 	}
@@ -164,7 +144,10 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		}
 		r.every(r.start, time.Second, func(ctx context.Context) error {
 			server.EstimateOnce(ctx)
-			return r.progress(ctx)
+			if cfg.Progress != nil {
+				cfg.Progress((time.Duration(r.now-r.start) * time.Microsecond).Truncate(time.Second), len(r.admitted))
+			}
+			return nil
 		})
 		err = r.play(ctx)
 	}
@@ -206,20 +189,4 @@ func (r *run) silent(v *visitor, a line.Told) time.Duration {
 		wait = max(wait, minDark+time.Duration(r.rng.Int64N(int64(maxDark-minDark))))
 	}
 	return wait
-}
-
-// progress tells of the second that begins.
-func (r *run) progress(ctx context.Context) error {
-	if r.cfg.Progress == nil {
-		return nil
-	}
-	st, err := r.room.Stats(ctx, r.zone.ZoneID)
-	if err != nil {
-		return err
-	}
-	r.cfg.Progress(Moment{
-		At: (time.Duration(r.now-r.start) * time.Microsecond).Truncate(time.Second), Stats: st,
-		Present: r.present, Admitted: len(r.admitted), Left: r.ended[left] + r.ended[swept] + r.ended[refused],
-	})
-	return nil
 }
