@@ -146,7 +146,6 @@ func (r rooms) operators() http.Handler {
 	admin.DELETE("/zones/:zoneId", r.operator.Delete)
 	admin.GET("/zones/:zoneId/stats", r.operator.Stats)
 	admin.GET("/zones/:zoneId/history", r.operator.History, packed) // an hour is 600 KB as it is
-	admin.POST("/zones/:zoneId/forecast", r.operator.Forecast)
 	admin.POST("/zones/:zoneId/events/:event/:do", r.operator.Act)
 	admin.GET("/zones/:zoneId/inside", r.operator.Sessions)
 	admin.POST("/zones/:zoneId/inside/:do", r.operator.ActInside)

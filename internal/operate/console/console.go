@@ -124,7 +124,6 @@ func (c *Console) Handler() http.Handler {
 		"GET /console/zones/{zoneId}":                            zones.of(c.zonePage),
 		"GET /console/zones/{zoneId}/events":                     zones.events,
 		"GET /console/zones/{zoneId}/history":                    zones.of(c.history),
-		"GET /console/zones/{zoneId}/forecast":                   zones.of(c.forecastPage),
 		"GET /console/zones/{zoneId}/change":                     zones.of(zones.changePage),
 		"POST /console/zones/{zoneId}/change":                    zones.of(zones.change),
 		"POST /console/zones/{zoneId}/ask":                       zones.of(zones.changePage),
