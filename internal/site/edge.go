@@ -22,7 +22,7 @@ func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown
 	var first bool
 	var err error
 	if key != "" {
-		first, err = s.spend(ctx, spentPass, g, key, now)
+		first, err = s.spend(ctx, spentPass, g, "key:"+key, now) // which no token is
 	} else {
 		first, err = s.spendShown(ctx, g, tok, now)
 	}
