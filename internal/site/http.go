@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"mime"
 	"net/http"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/token"
 )
 
 // Values of header fields, shared by all answers. Their capacity is their length, so an append by a
@@ -190,6 +192,75 @@ func (s *Service) Done(c echo.Context) error {
 		return err
 	case !known:
 		return &serve.FieldError{Field: "jti", Reason: "is of no visitor inside this zone"}
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// edgeSession is the answer to a gate at a CDN's edge.
+type edgeSession struct {
+	ZoneID  string `json:"zoneId"`
+	Session string `json:"session"`
+	// ExpiresAt is in Unix milliseconds.
+	ExpiresAt int64 `json:"expiresAt"`
+}
+
+// Session is POST /traffic/session on the public listener, by a gate at a CDN's edge, which keeps sessions of its own: it gives a
+// session for a pass, once, as the gate does here; and a new one for one of which half is over, so that the visitor counts as inside.
+func (s *Service) Session(c echo.Context) error {
+	var zoneID, shown, key, tok, session string
+	err := answer.Receive(c, answer.Field{Name: "zoneId", Value: &zoneID}, answer.Field{Name: "pass", Value: &shown}, answer.Field{Name: "key", Value: &key},
+		answer.Field{Name: "token", Value: &tok}, answer.Field{Name: "session", Value: &session})
+	if err == nil {
+		err = answer.CheckZoneID(zoneID)
+	}
+	if err == nil {
+		err = answer.CheckLength("key", key, maxKey)
+	}
+	if err == nil && (shown == "") == (session == "") {
+		err = &serve.FieldError{Field: "pass and session", Reason: "one of them must be there"}
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), within)
+	defer cancel()
+	settings, err := s.Zones.Zone(ctx, zoneID)
+	if err != nil {
+		return answer.InZone(zoneID, err)
+	}
+	now := s.Now()
+	var is token.Session
+	if session != "" {
+		is, err = s.renewFor(settings, session, now)
+	} else {
+		is, err = s.exchangeFor(ctx, settings, shown, key, tok, now)
+	}
+	if err != nil {
+		return answer.InZone(zoneID, err)
+	}
+	ends := is.Issued.Add(is.Length)
+	s.Crowd.Here(zoneID, is.Admission, ends)
+	c.Response().Header()[echo.HeaderCacheControl] = noStore
+	return c.JSON(http.StatusOK, edgeSession{ZoneID: zoneID, Session: s.Keys.SignSession(zoneID, is), ExpiresAt: ends.UnixMilli()})
+}
+
+// EndSession is POST /traffic/session/end on the public listener: the visitor with this session is done, as with a path of
+// donePaths.
+func (s *Service) EndSession(c echo.Context) error {
+	var zoneID, session string
+	err := answer.Receive(c, answer.Field{Name: "zoneId", Value: &zoneID}, answer.Field{Name: "session", Value: &session})
+	if err == nil {
+		err = answer.CheckZoneID(zoneID)
+	}
+	if err != nil {
+		return err
+	}
+	is, err := s.Keys.VerifySession(zoneID, session)
+	if err == nil && is.Good(s.Now()) {
+		_, err = s.Crowd.Done(c.Request().Context(), zoneID, is.Admission, false)
+	}
+	if err != nil {
+		return answer.InZone(zoneID, err)
 	}
 	return c.NoContent(http.StatusNoContent)
 }
