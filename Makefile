@@ -17,7 +17,6 @@ RACED := ./lua ./internal/embedded ./internal/registry ./internal/guard ./intern
 GO      ?= go
 BENCH   ?= .
 FUZZFOR ?= 30s
-DEMO    ?= --visitors 20000 --per-minute 2000 --arrive 5s --leave 35 --dark 5
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -34,10 +33,6 @@ run: build ## start a server on the embedded store, with the zone TEST_ZONE to t
 site: build ## a small shop in the browser, with nginx and the waiting room before it, and a crowd
 	@scripts/install-debian.sh nginx node curl
 	@exec scripts/site.sh
-
-.PHONY: demo
-demo: build ## watch a crowd of 20,000 go through, in seconds of virtual time
-	@exec bin/queue-server demo $(DEMO)
 
 .PHONY: build
 build: ## build the one static binary, bin/queue-server

@@ -38,7 +38,7 @@ type Options struct {
 	Token string
 	// Agent is what the operator counts visitors by, 1 to 32 letters, digits, _ and -; "" for none.
 	Agent string
-	// Ticket is the invitation, where the zone takes who is invited; "" for none.
+	// Ticket is the invitation, where visitors need one to join; "" for none.
 	Ticket string
 	// HTTP makes the calls; nil for http.DefaultClient. Its Timeout is not used.
 	HTTP *http.Client
@@ -49,7 +49,7 @@ type Options struct {
 	OnUpdate func(Update)
 }
 
-// Update is what a person who waits may want to see.
+// Update is what a waiting person may want to see.
 type Update struct {
 	// Token is the newest: Options.Token goes on with it. "" without a place.
 	Token string

@@ -76,9 +76,6 @@ func TestTheBrakeWithAFullDisk(t *testing.T) {
 	if got := s.admin(t, "PATCH", "/admin/zones/TICKETS", `{"perMinute":-1}`); got.header.Get("Warning") != "" {
 		t.Errorf("a change that was not made is said to be in force: %+v", got)
 	}
-	if got := s.admin(t, "POST", "/admin/zones/TICKETS/forecast", `{"perMinute":60}`); got.status != http.StatusOK || got.header.Get("Warning") != "" {
-		t.Errorf("a forecast: %+v", got)
-	}
 	if got := request(t, "GET", s.public+"/readyz", ""); got.status != http.StatusOK {
 		t.Errorf("/readyz: %+v", got)
 	}

@@ -14,17 +14,17 @@ type frugal struct {
 	reads, writes timeLimit
 }
 
-// timeLimit is that of one direction of a connection. Most make no difference: one that is later
-// than the one before by less than a second, and one that is taken away before another is set.
+// timeLimit is the deadline of one direction of a connection. Most changes of it make no difference: a deadline that is less than
+// a second later than the one before, and the removal of a deadline before the next is set.
 type timeLimit struct {
 	// mu is held while the connection is told: an http.Server reads ahead in one goroutine, and ends that in another.
 	mu sync.Mutex
-	// by is the one that is set. lapsed: it is to be taken away before the connection is used.
+	// by is the deadline that is set. lapsed: it is to be removed before the connection is used.
 	by     time.Time
 	lapsed bool
 }
 
-// change gives the connection this one, if it makes a difference.
+// change sets the deadline, if that makes a difference.
 func (l *timeLimit) change(to time.Time, set func(time.Time) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +38,7 @@ func (l *timeLimit) change(to time.Time, set func(time.Time) error) error {
 	return set(to)
 }
 
-// lapses takes one away that has lapsed.
+// lapses removes a deadline that has lapsed.
 func (l *timeLimit) lapses(set func(time.Time) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

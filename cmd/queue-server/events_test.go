@@ -27,7 +27,7 @@ func TestEvents(t *testing.T) {
     message: {}
 `)
 	check := c.types(t, "zones", "apply", "-f", file, "--check")
-	for _, want := range []string{"noon: people gather, and nobody is let in; a draw gives them their places, with perMinute=6000", "noon: they are let in, as drawn", "the settings of before hold again"} {
+	for _, want := range []string{"noon: people gather, and nobody is let in; a draw gives them their places, with perMinute=6000", "noon: they are let in, as drawn", "the settings from before the event hold again"} {
 		if check.status != cli.ExitDiffers || !strings.Contains(check.out, want) {
 			t.Errorf("the check lacks %q: %d\n%s", want, check.status, check.out)
 		}

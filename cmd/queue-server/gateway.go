@@ -35,7 +35,7 @@ func listenLimits(ctx context.Context, s checked, log *slog.Logger) (*listener, 
 		return nil, err
 	}
 	if !isLoopback(l.address()) {
-		log.Warn("the limits' listener can be reached from other machines: whoever reaches it can use anybody's quota up",
+		log.Warn("the limits' listener can be reached from other machines: a program there can use up the quota of any client",
 			"addr", l.address())
 	}
 	if len(s.proxies) == 0 {
@@ -43,7 +43,7 @@ func listenLimits(ctx context.Context, s checked, log *slog.Logger) (*listener, 
 			"setting", "QUEUE_TRUSTED_PROXIES")
 	}
 	if s.LimitsAPIKeys == identity.AnyAPIKey {
-		log.Warn("every X-API-Key is believed: a client that nobody checks before has no limit")
+		log.Warn("every X-API-Key is believed: unless a gateway checks the keys before, a client escapes its limit with invented keys")
 	}
 	return l, nil
 }

@@ -67,7 +67,7 @@ func (l *limits) stop() {
 	l.book.Stop()
 }
 
-// newProvider returns who is asked about tokens of challenges.
+// newProvider returns the client of the provider that verifies tokens of challenges.
 func newProvider(s checked, log *slog.Logger) *challenge.Provider {
 	return &challenge.Provider{
 		SiteKey: s.ChallengeSiteKey, Secret: s.challengeSecret, Hosts: s.ChallengeHosts, VerifyURL: s.ChallengeVerifyURL, Logger: log,

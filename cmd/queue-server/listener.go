@@ -34,8 +34,7 @@ const (
 	pageHeaderBytes = 32 << 10
 )
 
-// listener is one address that this server answers on. Nil is one that the operator does
-// without: all that it does is nothing.
+// listener is an address on which this server answers. The methods of a nil listener, which the operator has not set, do nothing.
 type listener struct {
 	name string
 	net.Listener

@@ -14,7 +14,7 @@ const (
 	metricsToken = "token"
 )
 
-// entrance is who may ask the operators' listener what.
+// entrance says which requests the operators' listener answers.
 type entrance struct {
 	// access opens all but the pages that say nothing.
 	access *operator.Access
@@ -23,7 +23,7 @@ type entrance struct {
 	hosts    operator.Hosts
 }
 
-// openEntrance returns who may ask the operators' listener at addr what. from finds
+// openEntrance returns the entrance of the operators' listener at addr. from finds
 // the address that a request came from.
 func openEntrance(s checked, keys keys, addr string, from func(*http.Request) string, log *slog.Logger) (*entrance, error) {
 	loopback := isLoopback(addr)

@@ -73,6 +73,8 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.requireSharedSecret)
+	e.POST("/traffic/session", r.site.Session, r.ownSites, r.requireSharedSecret)
+	e.POST("/traffic/session/end", r.site.EndSession, r.ownSites, r.requireSharedSecret)
 	e.GET("/wait/:zoneId", r.page.Get, packed, r.requireSharedSecretPage)
 	e.POST("/wait/:zoneId", r.page.Post, r.ownSites, r.requireSharedSecretPage)
 	e.GET("/traffic/site.js", page.SiteScript)
@@ -144,7 +146,6 @@ func (r rooms) operators() http.Handler {
 	admin.DELETE("/zones/:zoneId", r.operator.Delete)
 	admin.GET("/zones/:zoneId/stats", r.operator.Stats)
 	admin.GET("/zones/:zoneId/history", r.operator.History, packed) // an hour is 600 KB as it is
-	admin.POST("/zones/:zoneId/forecast", r.operator.Forecast)
 	admin.POST("/zones/:zoneId/events/:event/:do", r.operator.Act)
 	admin.GET("/zones/:zoneId/inside", r.operator.Sessions)
 	admin.POST("/zones/:zoneId/inside/:do", r.operator.ActInside)

@@ -102,7 +102,7 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 		}
 		if s.Store == storeRedis {
 			log.Warn("QUEUE_SECRET IS NOT SET: this server signs with a secret of its own. " +
-				"Another server on the same Redis refuses its tokens, and visitors who meet both lose their places. " +
+				"Another server on the same Redis refuses its tokens, and visitors who reach both servers lose their places. " +
 				"Set the same QUEUE_SECRET on all of them, made with: openssl rand -base64 32")
 		}
 	}
@@ -131,7 +131,7 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 	if s.Store == storeEmbedded { // with Redis, the servers share one
 		key, err := secret.LoadVisitorKey(s.DataDir, k.tokens.VisitorKey())
 		if errors.Is(err, secret.ErrNotKept) {
-			log.Warn("the key of visitors' ids is not kept: after a rotation of the secret, who joins again with a clientId is another visitor", "error", err)
+			log.Warn("the key of visitors' ids is not kept: after a rotation of the secret, a client that joins again with its clientId gets another place", "error", err)
 			err = nil
 		}
 		if err == nil {

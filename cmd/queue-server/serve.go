@@ -135,7 +135,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Logger: log})
+	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Refused: metrics.Refused, Logger: log})
 	if err := metrics.Show(seen, zones); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	health.drain()
 	tellStopping(log, s.DrainDelay)
-	log.Info("draining: not ready any more, still answering; another signal ends it at once",
+	log.Info("draining: no longer ready, still answering; another signal ends the server at once",
 		"reason", reason, "for", s.DrainDelay)
 	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener, limitsListener, siteListener))
 	if err == nil {

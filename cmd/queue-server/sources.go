@@ -173,8 +173,8 @@ func (s *sources) fillOne(f *pflag.Flag) error {
 			return nil
 		}
 		variable := f.Annotations[settingTag][0]
-		return fmt.Errorf("--%s is no flag any more: %s. Set %s, or name a file with --%s-file or %s_FILE; "+
-			"and make another: this one may have been read", f.Name, everybodyReads, variable, f.Name, variable)
+		return fmt.Errorf("--%s is no flag: %s. Set %s, or name a file with --%s-file or %s_FILE; "+
+			"and make another secret: somebody may have read this one", f.Name, everybodyReads, variable, f.Name, variable)
 	}
 	value, where := s.lookup(f)
 	if where == "" || f.Name == configFlag {

@@ -218,7 +218,7 @@ func (o *operatorAt) looksAtThePages() {
 		"all zones": "", "record": "changes", "zone": "zones/EVENT",
 		"zone, events": "zones/EVENT?tab=events", "zone, page": "zones/EVENT?tab=page",
 		"zone, settings": "zones/EVENT?tab=settings", "zone, record": "zones/EVENT?tab=record", "confirm": "zones/EVENT/change?perMinute=3000",
-		"delete": "zones/EVENT/delete", "dry run": "zones/EVENT/forecast?perMinute=3000",
+		"delete": "zones/EVENT/delete",
 	} {
 		o.do(o.t, page, chromedp.Navigate(o.server.Operators+"/console/"+path), chromedp.WaitVisible(css("main h1")))
 		if page == "zone" {

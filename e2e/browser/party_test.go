@@ -2,21 +2,18 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/openqueue/waitingroom/e2e/room"
+	"github.com/openqueue/waitingroom/client"
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
-// party is simulated visitors over HTTP, who poll when they are told to until
-// they are in.
+// party is visitors who wait by package client until they are in.
 type party struct {
-	client *http.Client
-	public string
 	// end sends everybody home.
 	end func()
 	all sync.WaitGroup
@@ -26,61 +23,48 @@ type party struct {
 	failures         []error
 }
 
-// invite has so many visitors come to a zone.
+// invite has so many visitors come to a zone. Each answer is held against the API's description.
 func invite(t *testing.T, public, zoneID string, visitors int) *party {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &party{client: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 16, MaxIdleConnsPerHost: 16}}, public: public}
+	wire := &http.Transport{MaxConnsPerHost: 16, MaxIdleConnsPerHost: 16}
+	web := &http.Client{Transport: openapitest.Public.Transport(t, wire)}
+	p := &party{}
 	p.end = func() {
 		cancel()
 		p.all.Wait()
-		p.client.CloseIdleConnections()
+		wire.CloseIdleConnections()
 	}
 	for i := range visitors {
-		p.all.Go(func() { p.visit(ctx, zoneID, i) })
+		p.all.Go(func() {
+			p.visit(ctx, client.Options{URL: public, Zone: zoneID, ClientID: fmt.Sprint("visitor-", i), HTTP: web})
+		})
 	}
 	t.Cleanup(p.end)
 	return p
 }
 
-func (p *party) visit(ctx context.Context, zoneID string, number int) {
-	path, body := "/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientId":"visitor-%d"}`, zoneID, number)
-	for {
-		var told room.Told
-		r, err := room.Ask(ctx, p.client, http.MethodPost, p.public+path, body)
-		switch {
-		case ctx.Err() != nil || r.Status == http.StatusNotFound: // the zone was deleted
-			return
-		case err == nil && r.Status != http.StatusOK:
-			err = fmt.Errorf("%s: %d %s", path, r.Status, r.Body)
-		case err == nil:
-			err = json.Unmarshal([]byte(r.Body), &told)
-		}
-		p.note(path, told, err)
-		if err != nil || told.CanEnter {
-			return
-		}
-		path, body = "/traffic/entry", fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, told.Token)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Duration(told.Waiting.PollingPeriod) * time.Millisecond):
+func (p *party) visit(ctx context.Context, o client.Options) {
+	joined := sync.OnceFunc(func() { p.joined++ })
+	o.OnUpdate = func(u client.Update) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if u.Code == "" {
+			joined()
+		} else if ctx.Err() == nil {
+			p.failures = append(p.failures, errors.New(u.Code))
 		}
 	}
-}
-
-func (p *party) note(path string, told room.Told, err error) {
+	_, err := client.Wait(ctx, o)
+	refused, _ := errors.AsType[*client.RefusedError](err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case err != nil:
-		p.failures = append(p.failures, err)
-		return
-	case path == "/traffic/wait":
-		p.joined++
-	}
-	if told.CanEnter {
+	case err == nil:
+		joined()
 		p.admitted++
+	case ctx.Err() == nil && (refused == nil || refused.Status != http.StatusNotFound): // unless the zone was deleted
+		p.failures = append(p.failures, err)
 	}
 }
 

@@ -2,7 +2,6 @@ package fault
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -33,13 +32,9 @@ type joined struct {
 // join asks for a place from an address, as somebody new, and reports whether there is one. Where the store is slow,
 // it asks again.
 func (j *joined) join(ctx context.Context, s *room.Server, from, who string) (bool, error) {
-	r, err := room.Ask(ctx, j.client, http.MethodPost, s.Public+"/traffic/wait", `{"zoneId":"SALE","clientId":"`+who+`"}`, "X-Forwarded-For", from)
-	for err == nil && r.Status == http.StatusServiceUnavailable && pause(ctx, afterBreak) {
+	r, told, err := room.Join(ctx, j.client, s.Public, "SALE", map[string]string{"clientId": who}, "X-Forwarded-For", from)
+	if err == nil && r.Status == http.StatusServiceUnavailable && pause(ctx, afterBreak) {
 		return j.join(ctx, s, from, who)
-	}
-	var told room.Told
-	if err == nil && r.Status != http.StatusTooManyRequests {
-		err = json.Unmarshal([]byte(r.Body), &told)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -38,7 +38,10 @@ func TestScalper(t *testing.T) {
 	free := scalp(t, s, scalperFree)
 
 	s.Operate(t, http.MethodPatch, "/admin/zones/SALE", `{"challenge":"work","challengeMillis":1000}`)
-	room.Await(t, "the server asks for work", func() bool { return asks(t, s, "198.51.100.1", "nobody").Challenge != nil })
+	room.Await(t, "the server asks for work", func() bool {
+		d, err := joins(t.Context(), s, nil, "198.51.100.1", "nobody", "")
+		return err == nil && d.Challenge != nil
+	})
 	var honest sync.WaitGroup
 	var took []time.Duration
 	honest.Go(func() { took = browse(t, s) })
@@ -57,31 +60,10 @@ func TestScalper(t *testing.T) {
 	}
 }
 
-// told is what a join is told.
-type told struct {
-	Token     string                   `json:"token"`
-	Challenge *challenge.RequiredError `json:"challenge"`
-}
-
 // joins asks for a place from an address, with a solution or "".
-func joins(ctx context.Context, s *room.Server, client *http.Client, from, who, shown string) (told, error) {
-	r, err := room.Ask(ctx, client, http.MethodPost, s.Public+"/traffic/wait",
-		fmt.Sprintf(`{"zoneId":"SALE","clientId":%q,"challenge":%q}`, who, shown), "X-Forwarded-For", from)
-	var d told
-	if err == nil {
-		err = json.Unmarshal([]byte(r.Body), &d)
-	}
-	return d, err
-}
-
-// asks joins without a solution.
-func asks(t *testing.T, s *room.Server, from, who string) told {
-	t.Helper()
-	d, err := joins(t.Context(), s, nil, from, who, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+func joins(ctx context.Context, s *room.Server, client *http.Client, from, who, shown string) (room.Told, error) {
+	_, told, err := room.Join(ctx, client, s.Public, "SALE", map[string]string{"clientId": who, "challenge": shown}, "X-Forwarded-For", from)
+	return told, err
 }
 
 // scalp takes places for a while, by one goroutine, and returns how many.
@@ -96,7 +78,7 @@ func scalp(t *testing.T, s *room.Server, span time.Duration) (places int) {
 		d, err := joins(ctx, s, client, from, who, "")
 		if err == nil && d.Challenge != nil {
 			var shown string
-			if shown, err = challenge.Solve(ctx, *d.Challenge.Work); err == nil {
+			if shown, err = challenge.Solve(ctx, *d.Challenge); err == nil {
 				d, err = joins(ctx, s, client, from, who, shown)
 			}
 		}
@@ -139,7 +121,7 @@ func browse(t *testing.T, s *room.Server) (took []time.Duration) {
 			t.Errorf("%s: %+v, %v", who, d, err)
 			return took
 		}
-		w := *d.Challenge.Work
+		w := *d.Challenge
 		w.Parameters.KeyPrefix = "0"
 		text, err := json.Marshal(w.Parameters)
 		if err != nil {

@@ -149,6 +149,19 @@ type Told struct {
 	Challenge *challenge.Work `json:"challenge"`
 }
 
+// Join asks for a place as a visitor does, with what it says beside the zone, such as clientId.
+func Join(ctx context.Context, client *http.Client, public, zoneID string, says map[string]string, header ...string) (r Reply, told Told, err error) {
+	says["zoneId"] = zoneID
+	text, err := json.Marshal(says)
+	if err == nil {
+		r, err = Ask(ctx, client, http.MethodPost, public+"/traffic/wait", string(text), header...)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(r.Body), &told)
+	}
+	return r, told, err
+}
+
 // Config writes a file with this text, such as zones, and returns its name.
 func Config(t testing.TB, text string) string {
 	t.Helper()

@@ -21,7 +21,7 @@ func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
 	return Issuer{tokens: tokens, passes: passes, zones: func(string) *zone.Settings { return nil }}
 }
 
-// WithZones returns an Issuer that also tells those who wait what the zone's settings say: the number of a message, an
+// WithZones returns an Issuer that also tells waiting visitors what the zone's settings say: the number of a message, an
 // event that is to open, or that the zone is paused or sold out. zones returns nil for a zone that is not known.
 func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 	i.zones = zones
@@ -97,7 +97,7 @@ func (i Issuer) issue(out Answer) (Answer, error) {
 		a.AdmittedAtMillis, a.ExpiresAtMillis = a.AdmittedAtMillis-a.AheadMillis, a.ExpiresAtMillis-a.AheadMillis
 		return out, nil
 	default:
-		return Answer{}, fmt.Errorf("answer: status %d is none of waiting and admitted", a.Status)
+		return Answer{}, fmt.Errorf("answer: status %d is neither waiting nor admitted", a.Status)
 	}
 }
 

@@ -110,7 +110,7 @@ func New(o Options) *Desk {
 	return &Desk{Options: o, queue: queue{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}}
 }
 
-// Join is one that has to show a proof.
+// Join is a join that has to show a proof.
 type Join struct {
 	Zone *zone.Settings
 	// ClientID may be empty.

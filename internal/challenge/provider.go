@@ -80,8 +80,8 @@ var (
 	saidFault  = []string{"missing-input-secret", "invalid-input-secret", "sitekey-secret-mismatch", "invalid-sitekey", "internal-error"}
 )
 
-// verify asks what a token is: right, wrong or spent, which is one that the provider was shown before. Who has to let others go first may
-// ask while few do. The error is errAway, ErrBusy or that of ctx.
+// verify asks what a token is: right, wrong, or spent if the provider has seen it before. While many ask, only visitors for whom
+// othersFirst is false are answered. The error is errAway, ErrBusy or that of ctx.
 func (p *Provider) verify(ctx context.Context, kind zone.Challenge, shown string, othersFirst bool) (state, error) {
 	if p.SiteKey == "" {
 		return unseen, errAway

@@ -18,7 +18,7 @@ type queue struct {
 	waiting atomic.Int64
 }
 
-// most is how many may wait before one who comes is turned away: an eighth for who has to let others go first.
+// most is how many may wait before the next visitor is turned away: an eighth of them for a visitor with othersFirst.
 func most(all int64, othersFirst bool) int64 {
 	if othersFirst {
 		return all / 8

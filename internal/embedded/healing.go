@@ -64,7 +64,7 @@ func (q *zoneQueue) lose(now, alive, newest int64) {
 // cases up to LostMicros of arrivals may be newer than the newest known one.
 func (q *zoneQueue) newestLost(now, newest int64) int64 {
 	newest = max(newest, q.last, q.clock.NowMicros)
-	if q.gate.Draws(now) {
+	if q.gate.DrawOpenAt(now) {
 		return newest
 	}
 	if newest = q.gate.Behind(newest); newest > q.clock.NowMicros || q.clock.NowMicros > q.clock.RawMicros {

@@ -278,8 +278,8 @@ func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID) line.Ans
 	if q.mode == zone.ModeClosed {
 		return line.Answer{Status: line.Closed}
 	}
-	draws := q.gate.Draws(t.now)
-	if draws && !q.gate.Drawn(drawn) {
+	draws := q.gate.DrawOpenAt(t.now)
+	if draws && !q.gate.SameDraw(drawn) {
 		return line.Answer{Status: line.Undrawn}
 	}
 	enters := t.hold == 0 && (q.mode == zone.ModeOpen || q.straightIn(t))

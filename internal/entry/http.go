@@ -17,6 +17,9 @@ import (
 // it signs.
 const keysCaching = "public, max-age=300"
 
+// revokedCaching lets caches keep a list of what was revoked for pass.RevokedCached.
+const revokedCaching = "public, max-age=5"
+
 // keysType is the media type of a JWK set (RFC 7517, section 8.5.2).
 const keysType = "application/jwk-set+json"
 
@@ -66,7 +69,7 @@ func (h *HTTP) Revoked(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("entry: %w", err)
 	}
-	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=5")
+	c.Response().Header().Set(echo.HeaderCacheControl, revokedCaching)
 	return c.Blob(http.StatusOK, "application/jwt", []byte(list))
 }
 

@@ -84,8 +84,8 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 	return out, nil
 }
 
-// use notes that a visitor who is let in by invitation has used the ticket. The guard may know the admission of a poll whose use
-// could not be noted, so its answers count, too.
+// use notes that an admitted visitor has used the ticket, in a zone by invitation. The store may not have taken the note of an
+// admission that the guard repeats from memory, so use notes it for such an answer, too.
 func (s *Service) use(ctx context.Context, zoneID string, a *line.Told) error {
 	z := s.issuer.Zone(zoneID)
 	if z == nil || s.desk == nil || a.Status != line.Admitted && a.Status != line.AdmittedBefore {

@@ -40,7 +40,7 @@ func (s State) Move(step Step, to, now time.Time) (next State, fault string) {
 	if nowMillis := now.UnixMilli() + settleMargin; step == StepOpens && nowMillis < p.SettlesAtMillis || !p.begun(now) {
 		p.settle()
 		if p.begun(now) && p.SettlesAtMillis < nowMillis {
-			return s, fmt.Sprintf("%s is too soon: who gathers must hear of the opening, %d s before", to.Format(time.RFC3339), p.Event.drawCloses()/1000)
+			return s, fmt.Sprintf("%s is too soon: visitors who gather must hear of the opening %d s before it", to.Format(time.RFC3339), p.Event.drawCloses()/1000)
 		}
 	}
 	if fault := p.inOrder(); fault != "" {

@@ -103,16 +103,16 @@ func (g Gate) Gathers(nowMillis int64) bool {
 	return g.Holds(nowMillis) && nowMillis < g.SettlesAtMillis
 }
 
-// Draws reports whether a visitor who joins at the time gets a place by the draw.
-func (g Gate) Draws(nowMillis int64) bool { return g.UptoMicros > 0 && g.Gathers(nowMillis) }
+// DrawOpenAt reports whether a visitor who joins at the time gets a place by the draw.
+func (g Gate) DrawOpenAt(nowMillis int64) bool { return g.UptoMicros > 0 && g.Gathers(nowMillis) }
 
 // TookPart reports whether a visitor with that arrival got a place by the draw that the gate is of.
 func (g Gate) TookPart(arrivedAtMicros int64) bool {
 	return g.UptoMicros > 0 && arrivedAtMicros/1000 >= g.GatherAtMillis && arrivedAtMicros/1000 < g.SettlesAtMillis
 }
 
-// Drawn reports whether it is the gate's draw that gives the score.
-func (g Gate) Drawn(d Drawn) bool {
+// SameDraw reports whether d is a score of the gate's draw.
+func (g Gate) SameDraw(d Drawn) bool {
 	return d.FromMicros == g.FromMicros && d.UptoMicros == g.UptoMicros && g.Scores(d.ScoreMicros)
 }
 

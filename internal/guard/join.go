@@ -36,7 +36,7 @@ const (
 // Reasons are all reasons.
 var Reasons = []string{ReasonPrivate, ReasonTrusted}
 
-// Newcomer is one who asks for a place.
+// Newcomer is a visitor who asks for a place.
 type Newcomer struct {
 	// ZoneID and ClientID are what the newcomer says, in bounds. ClientID may be
 	// empty.

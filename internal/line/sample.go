@@ -17,7 +17,7 @@ type Sample struct {
 	FrontMicros int64
 	// GraceMillis is how late the sample may show the poll of a visitor who is there.
 	GraceMillis int64
-	// Line has some of those who wait, in order and evenly spread: at most as many as were asked for, and all if there
+	// Line has some of the waiting visitors, in order and evenly spread: at most as many as were asked for, and all if there
 	// are no more.
 	Line []Seen
 }

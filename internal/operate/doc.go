@@ -8,6 +8,6 @@
 //	cli       the command line, which cmd/queue-server hangs into the program
 //	configfile  the YAML file of QUEUE_CONFIG, which a server reads and the command line applies
 //	rehearse  a room on its worst day, by a script, that judges the client which plays along
-//	simulate  the dry run: a crowd or an event in virtual time, played by what serves; a line that is there, as a sum
+//	simulate  the dry run: a crowd or an event in virtual time, played by what serves
 //	uplot     the one script in our pages that is not our own, which draws curves
 package operate

@@ -72,6 +72,7 @@ type Signer struct {
 	newest signingKey
 	keys   map[string]signingKey // by kid
 	jwks   []byte
+	lists  signedLists
 }
 
 // signingKey is one key, with the algorithm that it is for.
@@ -153,7 +154,7 @@ func (k Keys) NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 	for _, key := range k.RSA {
 		all = append(all, signingKey{method: jwt.SigningMethodRS256, private: key})
 	}
-	s := &Signer{issuer: issuer, keys: make(map[string]signingKey, len(all))}
+	s := &Signer{issuer: issuer, keys: make(map[string]signingKey, len(all)), lists: signedLists{zones: map[string]signedList{}}}
 	set := jwk.NewSet()
 	algorithm := k.Algorithm
 	if algorithm == "" {

@@ -8,8 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -401,4 +404,40 @@ func BenchmarkVerify(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestRevokedIsSignedOnce: a flood of requests for the list costs one signature, until what was revoked changes or caches ask again.
+func TestRevokedIsSignedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigner(t, 1)
+		z := zone.Settings{ZoneID: "SHOP"}
+		counted := pass.CountSignatures(s)
+		flood := func(want int64) {
+			t.Helper()
+			lists := make([]string, 100)
+			var all sync.WaitGroup
+			for i := range lists {
+				all.Go(func() {
+					var err error
+					if lists[i], err = s.Revoked(z, time.Now()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if got, lists := counted.Load(), slices.Compact(lists); got != want || len(lists) != 1 {
+				t.Errorf("signed %d times, want %d; %d lists", got, want, len(lists))
+			}
+		}
+		flood(1)
+		z.InsideState = z.InsideState.Revoke("a")
+		flood(2)
+		<-time.After(pass.RevokedCached - time.Millisecond)
+		flood(2)
+		<-time.After(time.Millisecond)
+		flood(3)
+		z.ZoneID = "OTHER"
+		flood(4)
+	})
 }

@@ -3,6 +3,8 @@ package pass
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -10,8 +12,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// RevokedLife is how long a list of revoked passes is good.
-const RevokedLife = time.Minute
+const (
+	// RevokedLife is how long a list of revoked passes is good.
+	RevokedLife = time.Minute
+	// RevokedCached is how long caches may keep a list, and how long the signer keeps it: so a flood of requests costs one signature.
+	RevokedCached = 5 * time.Second
+)
 
 // revoked are the claims of a list of revoked passes. It lacks what a pass has, so no verifier takes it for one.
 type revoked struct {
@@ -21,12 +27,38 @@ type revoked struct {
 	jwt.RegisteredClaims
 }
 
-// Revoked returns the signed list of what operators have revoked in a zone: a JWT whose type is revoked+jwt.
+// signedLists are the newest signed list of each zone, none older than RevokedCached when another is added.
+type signedLists struct {
+	mu    sync.Mutex
+	zones map[string]signedList
+}
+
+// signedList is a list as it was signed, with what it says.
+type signedList struct {
+	is     zone.InsideState
+	signed time.Time
+	text   string
+}
+
+// stale reports whether the list is no longer to be sent: time has passed, or the clock was set back.
+func (l signedList) stale(now time.Time) bool {
+	age := now.Sub(l.signed)
+	return age < 0 || age >= RevokedCached
+}
+
+// Revoked returns the signed list of what operators have revoked in a zone: a JWT whose type is revoked+jwt. It signs again when
+// what was revoked has changed, or when RevokedCached has passed.
 func (s *Signer) Revoked(z zone.Settings, now time.Time) (string, error) {
+	s.lists.mu.Lock()
+	defer s.lists.mu.Unlock()
+	is := z.InsideState
+	if kept, ok := s.lists.zones[z.ZoneID]; ok && !kept.stale(now) && kept.is.RevokedUpToMillis == is.RevokedUpToMillis && slices.Equal(kept.is.Revoked, is.Revoked) {
+		return kept.text, nil
+	}
 	header := maps.Clone(s.newest.header)
 	header["typ"] = "revoked+jwt"
-	list, err := (&jwt.Token{Header: header, Method: s.newest.method, Claims: revoked{
-		UpTo: z.InsideState.RevokedUpToMillis, Passes: append([]string{}, z.InsideState.Revoked...),
+	text, err := (&jwt.Token{Header: header, Method: s.newest.method, Claims: revoked{
+		UpTo: is.RevokedUpToMillis, Passes: append([]string{}, is.Revoked...),
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: s.issuer, Audience: jwt.ClaimStrings{z.ZoneID},
 			IssuedAt: jwt.NewNumericDate(now.Add(-issuedEarlier)), ExpiresAt: jwt.NewNumericDate(now.Add(RevokedLife)),
@@ -35,5 +67,7 @@ func (s *Signer) Revoked(z zone.Settings, now time.Time) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("pass: sign what was revoked: %w", err)
 	}
-	return list, nil
+	maps.DeleteFunc(s.lists.zones, func(_ string, l signedList) bool { return l.stale(now) })
+	s.lists.zones[z.ZoneID] = signedList{is: is, signed: now, text: text}
+	return text, nil
 }

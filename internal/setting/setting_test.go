@@ -130,7 +130,7 @@ func TestCheckSaysAll(t *testing.T) {
 	want := []string{
 		"seats is -1, must be between 0 and 12340", `mode "dusk" must be day or night`,
 		"notice must not hold control characters", "agents: text 2 must not be longer than 5 bytes",
-		"sign must have a text for default, for who reads none of the languages",
+		"sign must have a text for default, for readers of all other languages",
 	}
 	if !slices.Equal(got, want) || table.Check(begun()) != nil {
 		t.Errorf("%q", got)

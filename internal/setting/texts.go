@@ -108,7 +108,7 @@ func (t Texts) check(most int) error {
 	case len(t) == 0:
 		return nil
 	case !some:
-		return errors.New("must have a text for " + DefaultText + ", for who reads none of the languages")
+		return errors.New("must have a text for " + DefaultText + ", for readers of all other languages")
 	case len(t) > MaxLanguages:
 		return fmt.Errorf("has %d texts, must have at most %d", len(t), MaxLanguages)
 	}

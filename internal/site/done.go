@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -21,7 +22,7 @@ type Crowd interface {
 	Over(zoneID string, admission [16]byte) bool
 	// Done ends an admission. known is false if it was only named and is not inside.
 	Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (known bool, err error)
-	// End is Done in the background, for one that was not only named.
+	// End is Done in the background, for an admission that a session or a pass has proved.
 	End(zoneID string, admission [16]byte)
 }
 
@@ -75,8 +76,14 @@ func (s *Service) admissionOf(zoneID, session, pass, jti string) (admission [16]
 		}
 		return g.Admission, nil
 	}
-	if admission, err = uuid.Parse(jti); err != nil {
-		return admission, &serve.FieldError{Field: "jti", Reason: "must be the jti of a pass"}
+	return readJTI(zoneID, jti)
+}
+
+// readJTI returns the admission to the zone that the jti of a pass stands for.
+func readJTI(zoneID, jti string) (admission [16]byte, err error) {
+	admission, err = uuid.Parse(jti)
+	if _, ok := line.AdmissionOf(zoneID, admission); err != nil || !ok {
+		return admission, &serve.FieldError{Field: "jti", Reason: "must be the jti of a pass of this zone"}
 	}
 	return admission, nil
 }

@@ -1,18 +1,18 @@
 package site
 
 import (
+	"context"
 	"mime"
 	"net/http"
 	"strconv"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
-	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/token"
 )
 
 // Values of header fields, shared by all answers. Their capacity is their length, so an append by a
@@ -132,7 +132,7 @@ func (w *toNginx) Write(document []byte) (int, error) {
 	return len(document), nil
 }
 
-// told reports whether a request tells the room something: it has a body in JSON, which no gateway's question has.
+// told reports whether a service reports something to the room: the request has a body in JSON, which no gateway's question has.
 func told(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType))
 	return err == nil && kind == echo.MIMEApplicationJSON && r.ContentLength != 0
@@ -157,9 +157,9 @@ func (s *Service) Here(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	admission, err := uuid.Parse(jti)
-	if _, ok := line.AdmissionOf(zoneID, admission); err != nil || !ok {
-		return &serve.FieldError{Field: "jti", Reason: "must be the jti of a pass of this zone"}
+	admission, err := readJTI(zoneID, jti)
+	if err != nil {
+		return err
 	}
 	if over, _ := s.Crowd.Here(zoneID, admission, s.Now().Add(settings.Session())); over {
 		return &serve.FieldError{Field: "jti", Reason: "names an admission that is done or revoked"}
@@ -167,8 +167,8 @@ func (s *Service) Here(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// Done is POST /site/{zoneId}/done, by the shop's backend: one who is inside is done. Who that is, is in a session, a pass, or the
-// jti of a pass. Behind Envoy, a visitor may ask the shop for that path: such a request has no body here.
+// Done is POST /site/{zoneId}/done, by the shop's backend: a visitor inside is done. A session, a pass or the jti of a pass names the
+// visitor. Behind Envoy, a visitor may ask the shop for that path: such a request has no body here.
 func (s *Service) Done(c echo.Context) error {
 	r, zoneID := c.Request(), c.Param("zoneId")
 	if !told(r) {
@@ -191,7 +191,76 @@ func (s *Service) Done(c echo.Context) error {
 	case err != nil:
 		return err
 	case !known:
-		return &serve.FieldError{Field: "jti", Reason: "names nobody who is inside this zone"}
+		return &serve.FieldError{Field: "jti", Reason: "is of no visitor inside this zone"}
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// edgeSession is the answer to a gate at a CDN's edge.
+type edgeSession struct {
+	ZoneID  string `json:"zoneId"`
+	Session string `json:"session"`
+	// ExpiresAt is in Unix milliseconds.
+	ExpiresAt int64 `json:"expiresAt"`
+}
+
+// Session is POST /traffic/session on the public listener, by a gate at a CDN's edge, which keeps sessions of its own: it gives a
+// session for a pass, once, as the gate does here; and a new one for one of which half is over, so that the visitor counts as inside.
+func (s *Service) Session(c echo.Context) error {
+	var zoneID, shown, key, tok, session string
+	err := answer.Receive(c, answer.Field{Name: "zoneId", Value: &zoneID}, answer.Field{Name: "pass", Value: &shown}, answer.Field{Name: "key", Value: &key},
+		answer.Field{Name: "token", Value: &tok}, answer.Field{Name: "session", Value: &session})
+	if err == nil {
+		err = answer.CheckZoneID(zoneID)
+	}
+	if err == nil {
+		err = answer.CheckLength("key", key, maxKey)
+	}
+	if err == nil && (shown == "") == (session == "") {
+		err = &serve.FieldError{Field: "pass and session", Reason: "one of them must be there"}
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), within)
+	defer cancel()
+	settings, err := s.Zones.Zone(ctx, zoneID)
+	if err != nil {
+		return answer.InZone(zoneID, err)
+	}
+	now := s.Now()
+	var is token.Session
+	if session != "" {
+		is, err = s.renewFor(settings, session, now)
+	} else {
+		is, err = s.exchangeFor(ctx, settings, shown, key, tok, now)
+	}
+	if err != nil {
+		return answer.InZone(zoneID, err)
+	}
+	ends := is.Issued.Add(is.Length)
+	s.Crowd.Here(zoneID, is.Admission, ends)
+	c.Response().Header()[echo.HeaderCacheControl] = noStore
+	return c.JSON(http.StatusOK, edgeSession{ZoneID: zoneID, Session: s.Keys.SignSession(zoneID, is), ExpiresAt: ends.UnixMilli()})
+}
+
+// EndSession is POST /traffic/session/end on the public listener: the visitor with this session is done, as with a path of
+// donePaths.
+func (s *Service) EndSession(c echo.Context) error {
+	var zoneID, session string
+	err := answer.Receive(c, answer.Field{Name: "zoneId", Value: &zoneID}, answer.Field{Name: "session", Value: &session})
+	if err == nil {
+		err = answer.CheckZoneID(zoneID)
+	}
+	if err != nil {
+		return err
+	}
+	is, err := s.Keys.VerifySession(zoneID, session)
+	if err == nil && is.Good(s.Now()) {
+		_, err = s.Crowd.Done(c.Request().Context(), zoneID, is.Admission, false)
+	}
+	if err != nil {
+		return answer.InZone(zoneID, err)
 	}
 	return c.NoContent(http.StatusNoContent)
 }

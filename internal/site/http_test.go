@@ -10,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/site"
+	"github.com/openqueue/waitingroom/internal/wait"
 )
 
 // proxies have the address from which httptest's requests come.
@@ -24,6 +25,9 @@ func (r *room) server(roomURL string) http.Handler {
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)
 	e.IPExtractor = address.Finder(proxies)
+	e.POST("/traffic/session", h.Session)
+	e.POST("/traffic/session/end", h.EndSession)
+	e.GET("/traffic/zones/:zoneId", wait.NewHTTP(r.wait).State)
 	e.POST("/site/:zoneId/done", h.Done)
 	e.POST("/site/:zoneId/here", h.Here)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {

@@ -50,7 +50,7 @@ func readRequest(r *http.Request) (request, error) {
 	case i >= 0 && rest[i] == '/':
 		q.below, q.uri = true, rest[i:]
 	case forwarded != "" && original+whole != "", whole != "" && !strings.HasSuffix(whole, original):
-		return q, &serve.FieldError{Field: "X-Original-URI, X-Original-URL and X-Forwarded-Uri", Reason: "are not there alone: the gateway must remove those that it does not set"}
+		return q, &serve.FieldError{Field: "X-Original-URI, X-Original-URL and X-Forwarded-Uri", Reason: "are sent together: the gateway must remove the headers that it does not set itself"}
 	case whole != "": // beside which ingress-nginx may say X-Original-URI, too; the parts are taken as they are written
 		q.nginx, q.ingress = true, true
 		var rest string

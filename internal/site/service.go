@@ -204,7 +204,7 @@ func (s *Service) judge(ctx context.Context, settings zone.Settings, q *request,
 	case page.InAdvance(q.header): // the visitor has not opened the page yet, and must not take a place
 	case q.navigates() && !q.crawls():
 		return s.admit(ctx, settings, q, from.RealIP(), h, now)
-	case openTo(settings, now):
+	case settings.OpenAt(now):
 		return verdict{outcome: outOpen}
 	case q.navigates(), q.calls(settings.CORSOrigins), q.reads() && q.crawls():
 		browser := s.browser(settings.ZoneID, from.RealIP(), q.header)
@@ -223,31 +223,35 @@ func refuse(q *request) verdict {
 	return verdict{outcome: outRefused, refused: http.StatusTooManyRequests}
 }
 
-// openTo reports whether the zone lets everybody through now. It does not while people gather for an event, nor by
-// invitation.
-func openTo(settings zone.Settings, now time.Time) bool {
-	return settings.Mode == zone.ModeOpen && settings.InvitationAt(now) == "" && !settings.Gate().Holds(now.UnixMilli())
-}
-
 // maxSession is how long after its beginning renewals can make a session end, at most. So a session that begins on a
 // quiet day does not last until next week's sale.
 const maxSession = 12 * time.Hour
 
-// renew lets a visitor in who is inside. It renews the session if half of it is over and the zone's settings say so, or else
-// takes the browser's key away: it has waited.
+// renew lets a visitor who is inside go on. It renews the session if half of it is over and the zone's settings say so, or else
+// takes the browser's key away, which a browser needs only while it waits.
 func (s *Service) renew(ctx context.Context, zoneID string, q *request, h held, now time.Time) verdict {
 	settings, err := s.Zones.Zone(ctx, zoneID)
-	left := h.session.Begun.Add(maxSession).Sub(now)
+	if err != nil || bypasses(settings, q) { // caches may keep what is never queued, and must not keep a session with it
+		return verdict{outcome: outSession}
+	}
+	is, renewed := renewed(settings, h.session, now)
 	switch {
-	case err != nil, bypasses(settings, q): // caches may keep what is never queued, and must not keep a session with it
-	case h.session.HalfOver(now) && settings.SessionRenewal == zone.RenewalUse && left >= time.Second && !s.Crowd.Over(zoneID, h.session.Admission):
-		renewed := h.session
-		renewed.Issued, renewed.Length = now, min(settings.Session(), left.Truncate(time.Second))
-		return verdict{outcome: outRenewed, keep: s.session(settings, renewed, q.header.Get(SessionHeader) != ""), origin: named(settings, q)}
+	case renewed && !s.Crowd.Over(zoneID, h.session.Admission):
+		return verdict{outcome: outRenewed, keep: s.session(settings, is, q.header.Get(SessionHeader) != ""), origin: named(settings, q)}
 	case h.key != "" && q.navigates():
 		return verdict{outcome: outSession, keep: keep{names: &keyNames, domain: settings.CookieDomain}}
 	}
 	return verdict{outcome: outSession}
+}
+
+// renewed returns a session anew, if half of it is over and the zone's settings say so.
+func renewed(settings zone.Settings, is token.Session, now time.Time) (token.Session, bool) {
+	left := is.Begun.Add(maxSession).Sub(now)
+	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second {
+		return is, false
+	}
+	is.Issued, is.Length = now, min(settings.Session(), left.Truncate(time.Second))
+	return is, true
 }
 
 // session returns what a visitor keeps as a session: a cookie, or a header of an app.
@@ -300,6 +304,19 @@ func (s *Service) spend(ctx context.Context, what string, g pass.Grant, by strin
 		return false, fmt.Errorf("site: exchange: %w: %w", line.ErrStoreUnavailable, err)
 	}
 	return first, nil
+}
+
+// spendShown is spend for an app that shows the pass in a header. With the token of the place it may be repeated.
+func (s *Service) spendShown(ctx context.Context, g pass.Grant, tok string, now time.Time) (bool, error) {
+	by := newKey()
+	if place, err := s.Keys.Verify(g.ZoneID, tok); err == nil && place.ID == g.ID {
+		by = "token:" + string(place.ID[:])
+	}
+	first, err := s.spend(ctx, spentHeader, g, by, now)
+	if first && err == nil {
+		first, err = s.spend(ctx, spentPass, g, by, now)
+	}
+	return first, err
 }
 
 // asked stands before the pass in an address to which the gate led a browser with a new key.
@@ -363,14 +380,7 @@ func (s *Service) app(ctx context.Context, settings zone.Settings, q *request, n
 	if !ok {
 		return verdict{}, false
 	}
-	by := newKey()
-	if place, err := s.Keys.Verify(settings.ZoneID, q.header.Get(PlaceHeader)); err == nil && place.ID == g.ID {
-		by = "token:" + string(place.ID[:])
-	}
-	first, err := s.spend(ctx, spentHeader, g, by, now)
-	if first && err == nil {
-		first, err = s.spend(ctx, spentPass, g, by, now)
-	}
+	first, err := s.spendShown(ctx, g, q.header.Get(PlaceHeader), now)
 	if err != nil {
 		return verdict{outcome: outUnknown, err: err}, true
 	}
@@ -395,7 +405,7 @@ func (s *Service) toPage(outcome string, settings zone.Settings, q *request, h h
 // admit lets a browser in if there is room, and else sends it to the waiting page. A browser with a key was sent there before: the
 // page knows whether it has a place, or an admission, and here it would get another.
 func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request, address string, h held, now time.Time) verdict {
-	open := openTo(settings, now)
+	open := settings.OpenAt(now)
 	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" || q.method == http.MethodHead || // HEAD opens no page
 		!open && (h.key != "" || s.lines(ctx, settings, now)) {
 		return s.toPage(outWait, settings, q, h)
@@ -470,7 +480,7 @@ func (s *Service) page(settings zone.Settings, q *request) string {
 func (s *Service) warn(zoneID string, now time.Time) {
 	last := s.warned.Load()
 	if now.Unix()-last >= int64(warnEvery/time.Second) && s.warned.CompareAndSwap(last, now.Unix()) {
-		s.Logger.Warn("a gateway asks about a zone that there is not, and everybody is let through: make the zone, or mend its name in the gateway",
+		s.Logger.Warn("a gateway asks about a zone that does not exist, and lets everybody through: create the zone, or correct its name in the gateway",
 			"zone", zoneID)
 	}
 }

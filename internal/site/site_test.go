@@ -605,22 +605,27 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// challenge has the room ask for challenges, where a zone wants them.
+func (r *room) challenge(lined func(string) bool) {
+	desk := challenge.New(challenge.Options{Keys: r.keys, Spends: r, Provider: &challenge.Provider{}, Meter: meter{r}, Now: r.clock})
+	issuer := answer.NewIssuer(r.keys, r.passes).WithZones(func(string) *zone.Settings {
+		s, err := r.Store.Zone(r.t.Context(), zoneID)
+		must(r.t, err)
+		return &s
+	})
+	r.wait = wait.New(r, nil, r.keys, issuer, meter{r}, r.clock).WithChallenges(desk, lined)
+	r.t.Cleanup(r.wait.Stop)
+	r.bare = r.server(roomURL)
+	r.http, r.public = openapitest.Site.Handler(r.t, r.bare), openapitest.Public.Handler(r.t, r.bare)
+}
+
 // TestChallenges: where a challenge is due the gate lets no stranger in, but sends a browser to the page, which asks for it, and
 // refuses what cannot be led there; whoever is never queued, or has a session, goes on.
 func TestChallenges(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
 	lined := false
-	desk := challenge.New(challenge.Options{Keys: r.keys, Spends: r, Provider: &challenge.Provider{}, Meter: meter{r}, Now: r.clock})
-	issuer := answer.NewIssuer(r.keys, r.passes).WithZones(func(string) *zone.Settings {
-		s, err := r.Store.Zone(t.Context(), zoneID)
-		must(t, err)
-		return &s
-	})
-	r.wait = wait.New(r, nil, r.keys, issuer, meter{r}, r.clock).WithChallenges(desk, func(string) bool { return lined })
-	t.Cleanup(r.wait.Stop)
-	r.bare = r.server(roomURL)
-	r.http = openapitest.Site.Handler(t, r.bare)
+	r.challenge(func(string) bool { return lined })
 	held := []string{"Cookie", "__Host-waitingroom-SHOP=" + r.session(zoneID, time.Hour)}
 	r.set(func(s *zone.Settings) { s.Challenge, s.BypassAgents = zone.ChallengeWork, []string{"Googlebot"} })
 	for i, step := range []struct {

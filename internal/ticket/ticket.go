@@ -75,7 +75,7 @@ func (d *Desk) Name(ticket, zoneID, invitation string) (string, error) {
 	case errors.Is(err, jwt.ErrTokenNotValidYet):
 		return "", &InvalidError{"It is not valid yet."}
 	case err != nil:
-		return "", &InvalidError{"It was not signed by who invites."}
+		return "", &InvalidError{"The shop did not sign it."}
 	}
 	audience, err := claims.GetAudience()
 	if err != nil || !slices.Contains(audience, zoneID) {

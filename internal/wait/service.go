@@ -41,7 +41,7 @@ type Guard interface {
 	Admits(ctx context.Context, n guard.Newcomer) error
 	// Press counts so much of what the newcomer's address asks for, and returns how much that is lately: see challenge.Join.
 	Press(ctx context.Context, n guard.Newcomer, cost int64) (level int)
-	// Named reports whether a backend of the shop joins for one whom it names by the clientId.
+	// Named reports whether a backend of the shop joins for a user, whom it names by the clientId.
 	Named(n guard.Newcomer) bool
 }
 
@@ -108,7 +108,7 @@ func (s *Service) WithChallenges(d *challenge.Desk, lined func(zoneID string) bo
 // Stop waits for what goes on without a request: readings of a state whose callers gave up.
 func (s *Service) Stop() { s.background.Stop() }
 
-// Newcomer is one who asks for a place. All but ZoneID are optional.
+// Newcomer is a visitor who asks for a place. All fields but ZoneID are optional.
 type Newcomer struct {
 	// ZoneID names the zone.
 	ZoneID string

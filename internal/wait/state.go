@@ -46,7 +46,56 @@ type State struct {
 	// Event is the event that is next or under way, else the last that took place; absent where there is none.
 	Event *Event `json:"event,omitempty"`
 
+	// Site is what a gate goes by that runs at a CDN's edge.
+	Site Site `json:"site"`
+
 	messages, soldOut, texts zone.Texts
+}
+
+// Newcomers is what a gate does with those who have neither a session nor a pass.
+type Newcomers string
+
+// What a gate does with newcomers.
+const (
+	NewcomersEnter Newcomers = "enter" // everybody goes on
+	NewcomersJoin  Newcomers = "join"  // who joins may be let in at once
+	NewcomersWait  Newcomers = "wait"  // who joins lines up, or is refused
+)
+
+// Site is what everybody may know of how the zone stands before a site. The settings have the meaning of those of the zone. User
+// agents and networks that are never queued are not among them: who knows these could go round the line.
+type Site struct {
+	Newcomers      Newcomers    `json:"newcomers"`
+	SessionSeconds int64        `json:"sessionSeconds"`
+	SessionRenewal zone.Renewal `json:"sessionRenewal"`
+	BypassCommon   string       `json:"bypassCommon"`
+	BypassPaths    []string     `json:"bypassPaths,omitempty"`
+	CORSOrigins    []string     `json:"corsOrigins,omitempty"`
+	CookieDomain   string       `json:"cookieDomain,omitempty"`
+	Sites          []string     `json:"sites,omitempty"`
+	// Counted: those inside are counted (maxInside), so the room is told of sessions, and of DonePaths.
+	Counted   bool     `json:"counted,omitempty"`
+	DonePaths []string `json:"donePaths,omitempty"`
+}
+
+// siteOf returns what a gate goes by. waits says that people wait, and that a newcomer would wait, too.
+func siteOf(z zone.Settings, waits bool, nowMillis int64) Site {
+	now := time.UnixMilli(nowMillis)
+	s := Site{
+		Newcomers: NewcomersJoin, SessionSeconds: z.SessionSeconds, SessionRenewal: z.SessionRenewal, BypassCommon: z.BypassCommon,
+		BypassPaths: z.BypassPaths, CORSOrigins: z.CORSOrigins, CookieDomain: z.CookieDomain, Sites: z.Sites, Counted: z.MaxInside > 0,
+	}
+	if s.Counted {
+		s.DonePaths = z.DonePaths
+	}
+	f := z.InForce()
+	switch {
+	case z.OpenAt(now):
+		s.Newcomers = NewcomersEnter
+	case f.Mode == zone.ModeClosed, f.PerMinute == 0, z.InvitationAt(now) != "", z.Gate().Holds(nowMillis), waits:
+		s.Newcomers = NewcomersWait
+	}
+	return s
 }
 
 // PhaseEnded: the event is over, and no other is to come.
@@ -194,6 +243,7 @@ func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
 	shown, texts := EventOf(settings, stats.State.NowMillis)
 	return State{
 		Event: shown, texts: texts,
+		Site:   siteOf(settings, stats.State.Waiting > 0 && stats.EstimateMillis > 0, stats.State.NowMillis),
 		ZoneID: zoneID, Mode: settings.Mode,
 		Waiting: stats.State.Waiting, EstimatedWait: stats.EstimateMillis,
 		messages: settings.Message, Notice: settings.Notice(), soldOut: settings.SoldOut,

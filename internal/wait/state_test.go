@@ -21,7 +21,8 @@ func TestStateOfAZone(t *testing.T) {
 	r.join("second")
 	r.join("third")
 	w := r.send("GET", "/traffic/zones/TEST_ZONE", "")
-	want := fmt.Sprintf(`{"zoneId":"TEST_ZONE","mode":"queue","waiting":2,"estimatedWait":%d}`+"\n",
+	want := fmt.Sprintf(`{"zoneId":"TEST_ZONE","mode":"queue","waiting":2,"estimatedWait":%d,`+
+		`"site":{"newcomers":"wait","sessionSeconds":1800,"sessionRenewal":"use","bypassCommon":"on"}}`+"\n",
 		r.stats(t).EstimateMillis)
 	if w.Code != http.StatusOK || w.Body.String() != want {
 		t.Errorf("got %d %s, want %s", w.Code, w.Body, want)

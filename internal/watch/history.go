@@ -11,7 +11,7 @@ import (
 const (
 	// Kept is how many samples are kept of a zone: an hour.
 	Kept = 3600
-	// growth is by how many samples a history grows: 66 KB.
+	// growth is by how many samples a history grows: 74 KB.
 	growth = 600
 )
 
@@ -21,10 +21,10 @@ var modes = []zone.Mode{"", zone.ModeQueue, zone.ModeOpen, zone.ModeClosed}
 // kept are the columns that are stored; the others follow from them.
 var kept = slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.scale == 0 })
 
-// packed is a Sample in 120 bytes: the columns that are kept, in their order. Figures
+// packed is a Sample in 124 bytes: the columns that are kept, in their order. Figures
 // beyond 32 bits are kept as the largest that fits; all limits of a zone's settings
 // are well below.
-type packed [30]uint32
+type packed [31]uint32
 
 func pack(s *Sample) (p packed) {
 	for i, c := range kept {

@@ -28,6 +28,8 @@ type waited struct {
 type reading struct {
 	at time.Time
 	line.Totals
+	// refused is as this server counts it.
+	refused int64
 	// waits are the waits of visitors who were admitted since the reading before.
 	waits []waited
 }
@@ -43,11 +45,11 @@ type meter struct {
 	inMinute [window.WaitBuckets]int64
 }
 
-// read takes in what the store has counted up to now and writes the rates into
-// the sample.
-func (m *meter) read(now time.Time, stats *line.Stats, out *Sample) {
+// read takes in what the store has counted up to now, and how many requests this server has refused, and writes the rates
+// into the sample.
+func (m *meter) read(now time.Time, stats *line.Stats, refused int64, out *Sample) {
 	m.forget(now)
-	r := reading{at: now}
+	r := reading{at: now, refused: refused}
 	if n := len(m.readings); n > 0 {
 		r.Totals = m.readings[n-1].Plus(m.totals, stats.Totals)
 		r.waits = m.since(stats.Waits)
@@ -69,6 +71,7 @@ func (m *meter) read(now time.Time, stats *line.Stats, out *Sample) {
 	out.AdmittedPerMinute = min(perMinute(r.Admitted-base.Admitted), float64(out.InMinute))
 	out.DeparturesPerMinute = perMinute(r.Left - base.Left)
 	out.SweptPerMinute = perMinute(r.Swept - base.Swept)
+	out.RefusedPerMinute = perMinute(max(0, r.refused-base.refused)) // less than before: the zone was made anew
 	out.PollsPerSecond = float64(r.Polls-base.Polls) / seconds
 	out.Restored = r.Restored - base.Restored
 	for _, n := range m.inMinute {

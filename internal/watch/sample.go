@@ -63,6 +63,8 @@ type Sample struct {
 	DeparturesPerMinute float64 `json:"departuresPerMinute" known:"rates" kept:"10"`
 	SweptPerMinute      float64 `json:"sweptPerMinute" known:"rates" kept:"10"`
 	PollsPerSecond      float64 `json:"pollsPerSecond" known:"rates" kept:"10"`
+	// RefusedPerMinute is how many requests of the zone this server alone refused in a minute.
+	RefusedPerMinute float64 `json:"refusedPerMinute" known:"rates" kept:"10"`
 	// Restored is how many lost places were put back in RateSeconds.
 	Restored int64 `json:"restored" known:"rates"`
 

@@ -51,6 +51,8 @@ type Options struct {
 	Lines store.Viewer
 	// Estimates measures the estimates. May be nil.
 	Estimates Estimates
+	// Refused counts the requests of a zone that this server has refused. May be nil.
+	Refused func(zoneID string) int64
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 	// Now defaults to time.Now.
@@ -236,6 +238,8 @@ type result struct {
 	// coverage, median and judged are what Estimates says.
 	coverage, median float64
 	judged           int64
+	// refused is what Refused says.
+	refused int64
 }
 
 // runOnce samples every zone.
@@ -314,6 +318,9 @@ func (w *Watch) askOne(ctx context.Context, r *result) {
 	if w.Estimates != nil {
 		r.coverage, r.median, r.judged = w.Estimates.Estimates(r.settings.ZoneID)
 	}
+	if w.Refused != nil {
+		r.refused = w.Refused(r.settings.ZoneID)
+	}
 }
 
 // keep remembers what a round has heard. The caller holds mu.
@@ -389,7 +396,7 @@ func (t *track) add(at time.Time, r *result) {
 	} else if t.enterableSince == 0 || t.enterableSince > s.At {
 		t.enterableSince = s.At
 	}
-	t.meter.read(r.at, &r.stats, &s)
+	t.meter.read(r.at, &r.stats, r.refused, &s)
 	t.history.add(pack(&s))
 	t.seen = seen{r.settings, r.stats}
 	t.ahead = time.UnixMilli(now.NowMillis).Sub(r.at)

@@ -168,6 +168,7 @@ func TestRates(t *testing.T) {
 		b.store.stats["a"] = line.Stats{State: line.State{InMinute: 310}, Totals: line.Totals{
 			Joined: 10 * total, Admitted: 5 * total, Left: 2 * total, Swept: total, Restored: 3 * total, Polls: 20 * total,
 		}}
+		b.Refused = func(string) int64 { return 4 * total }
 		b.second(t)
 		return b.latest(t, "a")
 	}
@@ -178,7 +179,7 @@ func TestRates(t *testing.T) {
 	for second := int64(1); second <= 59; second++ {
 		s := step(1)
 		if s.RateSeconds != second || s.JoinsPerMinute != 600 || s.AdmittedPerMinute != 300 ||
-			s.DeparturesPerMinute != 120 || s.PollsPerSecond != 20 || s.SweptPerMinute != 60 || s.Restored != 3*second {
+			s.DeparturesPerMinute != 120 || s.PollsPerSecond != 20 || s.SweptPerMinute != 60 || s.RefusedPerMinute != 240 || s.Restored != 3*second {
 			t.Fatalf("after %d s of the same: %+v", second, s)
 		}
 	}
@@ -373,8 +374,8 @@ func TestAnHourIsKept(t *testing.T) {
 	if got := cap(b.zones["a"].history.ring); got != Kept {
 		t.Errorf("room for %d samples, want %d", got, Kept)
 	}
-	if size := unsafe.Sizeof(packed{}); size != 120 || len(kept) != len(packed{}) {
-		t.Errorf("a sample is %d bytes, of %d figures; doc.go says 120", size, len(kept))
+	if size := unsafe.Sizeof(packed{}); size != 124 || len(kept) != len(packed{}) {
+		t.Errorf("a sample is %d bytes, of %d figures; doc.go says 124", size, len(kept))
 	}
 }
 
@@ -549,7 +550,7 @@ func TestJSON(t *testing.T) {
 		Inside: 22, MaxInside: 23,
 		At: start.UnixMilli(), Store: StoreOK, Waiting: 1, Released: 2, Overdue: 3, InWindow: 4, WindowLimit: 60, Burst: 5,
 		InMinute: 6, PerMinute: 600, Mode: zone.ModeClosed, Use: 4.0 / 60, RateSeconds: 60, JoinsPerMinute: 7.1,
-		AdmittedPerMinute: 8.2, DeparturesPerMinute: 9.3, SweptPerMinute: 10.4, PollsPerSecond: 11.5, Restored: 12,
+		AdmittedPerMinute: 8.2, DeparturesPerMinute: 9.3, SweptPerMinute: 10.4, PollsPerSecond: 11.5, RefusedPerMinute: 12.6, Restored: 12,
 		WaitP50Millis: 13, WaitP95Millis: 14, WaitCount: 15, EstimateMillis: 16, EstimateLowMillis: 11, EstimateHighMillis: 21, EstimateError: 0.171, EstimateCoverage: 0.823, EstimateErrorCount: 50,
 	}
 	failing := Sample{At: start.UnixMilli(), Store: StoreFailing, FailingSince: start.UnixMilli() - 61_000}
@@ -581,7 +582,7 @@ func TestJSON(t *testing.T) {
 		if err := json.Unmarshal(one, &got); err != nil || got != s {
 			t.Errorf("%s reads as %+v, %v", one, got, err)
 		}
-		want := map[bool]int{s == full: 1, !s.Known(): 29, s.Known() && s != full: 16}[true]
+		want := map[bool]int{s == full: 1, !s.Known(): 30, s.Known() && s != full: 17}[true]
 		if null != want || len(fields) != len(columns) {
 			t.Errorf("%d of %d are null, want %d of %d: %s", null, len(fields), want, len(columns), b)
 		}

@@ -57,7 +57,7 @@ func (r Rates) Through(perMinute int64) Rates {
 	return r
 }
 
-// Leaves is when the visitor with so many ahead enters who wait for others to leave, in Unix milliseconds; now if there
+// Leaves is when a visitor with so many ahead enters a zone that is full, as others leave, in Unix milliseconds; now if there
 // is room inside.
 func (r Rates) Leaves(ahead, room, now int64) int64 {
 	if ahead < room {

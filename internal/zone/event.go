@@ -54,6 +54,12 @@ func (s *Settings) InvitationAt(now time.Time) string {
 	return of
 }
 
+// OpenAt reports whether the zone lets everybody through at a time. It does not while people gather for an event, nor by
+// invitation.
+func (s *Settings) OpenAt(now time.Time) bool {
+	return s.InForce().Mode == ModeOpen && s.InvitationAt(now) == "" && !s.Gate().Holds(now.UnixMilli())
+}
+
 // By is how a step signs in the record of changes.
 func By(eventName string) string { return "event " + eventName }
 

@@ -1,6 +1,12 @@
 package zone
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // InsideBy says until when an admission counts as inside.
 type InsideBy string
@@ -22,25 +28,33 @@ type InsideState struct {
 	RevokedUpToMillis int64 `json:"revokedUpTo,omitempty"`
 	// Revoked are the jti of other admissions that are revoked, the newest last, at most MaxRevoked.
 	Revoked []string `json:"revoked,omitempty"`
-	// ResetAtMillis is when an operator last said that nobody is inside but those who are known.
+	// ResetAtMillis is when an operator last declared that only the admissions that the store knows are inside.
 	ResetAtMillis int64 `json:"resetAt,omitempty"`
 }
 
-// Revoke adds an admission. Of more than MaxRevoked the oldest are forgotten.
+// Revoke adds an admission, unless it is revoked already. Of more than MaxRevoked the oldest are forgotten.
 func (i InsideState) Revoke(jti string) InsideState {
+	if slices.Contains(i.Revoked, jti) {
+		return i
+	}
 	all := append(append([]string{}, i.Revoked...), jti)
 	i.Revoked = all[max(0, len(all)-MaxRevoked):]
 	return i
 }
 
 func (s Settings) sayInsideState() string {
-	switch {
-	case s.InsideState.RevokedUpToMillis > 0:
-		return "all were revoked"
-	case len(s.InsideState.Revoked) > 0:
-		return fmt.Sprintf("%d were revoked", len(s.InsideState.Revoked))
+	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format("2006-01-02 15:04:05 UTC") }
+	var all []string
+	if upTo := s.InsideState.RevokedUpToMillis; upTo > 0 {
+		all = append(all, "all admissions up to "+at(upTo))
 	}
-	return "none"
+	if n := len(s.InsideState.Revoked); n > 0 {
+		all = append(all, fmt.Sprintf("%d by jti, the last %s", n, s.InsideState.Revoked[n-1]))
+	}
+	if reset := s.InsideState.ResetAtMillis; reset > 0 {
+		all = append(all, "count reset at "+at(reset))
+	}
+	return cmp.Or(strings.Join(all, "; "), "none")
 }
 
 func (s Settings) capFault() string {

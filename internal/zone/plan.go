@@ -103,7 +103,7 @@ func (s Settings) what(p *event.Progress, step event.Step) string {
 	case event.StepCloses:
 		return "no newcomers any more; those who wait go on"
 	default:
-		return "the settings of before hold again"
+		return "the settings from before the event hold again"
 	}
 }
 

@@ -84,7 +84,7 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },
 		Default: int64(DefaultPassTTLSeconds), Least: MinPassTTLSeconds, Most: MaxPassTTLSeconds, Unit: "s",
-		Label: "Life of a pass", Hint: "Seconds in which one who was admitted may enter the service, 10 to 86400.",
+		Label: "Life of a pass", Hint: "Seconds in which an admitted visitor may enter the service, 10 to 86400.",
 		Means:  func(s Settings) string { return "how long a pass is good for: " + setting.Span(s.PassTTL()) },
 		Column: "PASS",
 		Choose: "the time from the admission to the first request to the service, 10-86400 s. The log of admissions is kept as " +
@@ -166,36 +166,38 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "soldOut", At: func(s *Settings) any { return &s.SoldOut },
 		Default: Texts{}, MaxLength: MaxMessageLength, None: "no",
-		Label: "Sold out", Hint: "Why nobody need wait any more: it ends the wait of all who wait or come. Empty: it goes on.",
+		Label: "Sold out", Hint: "Why there is nothing left to wait for: it ends the wait of everybody. Empty: the line goes on.",
 		Choose: "the reason why nobody need wait any more. It ends the line: [sold out](#sold-out)",
 	},
 	{
 		Name: "invitation", At: func(s *Settings) any { return &s.Invitation },
 		Default: "", MaxLength: MaxInvitationLength,
-		Label: "By invitation", Hint: "What tickets must be for, such as spring-sale: only who shows one may join. Empty: anybody may.",
+		Label: "By invitation", Hint: "What a ticket must be for, such as spring-sale: visitors need one to join. Empty: anybody may join.",
 		Choose: "the name of an invitation: a visitor then needs a ticket for it to join. [By invitation](#by-invitation)",
 	},
 	{
 		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds },
 		Default: int64(DefaultSessionSeconds), Least: MinSessionSeconds, Most: MaxSessionSeconds, Unit: "s",
-		Label: "Session", Hint: "Seconds in which one who was let into the site comes and goes without queueing again, 60 to 86400.",
-		Means: func(s Settings) string { return "who was let in is not queued again for " + setting.Span(s.Session()) },
+		Label: "Session", Hint: "Seconds for which an admitted visitor comes and goes without queueing again, 60 to 86400.",
+		Means: func(s Settings) string {
+			return "an admitted visitor is not queued again for " + setting.Span(s.Session())
+		},
 		Choose: "[before a site](../integrate/site.md): how long an admitted visitor comes and goes without queueing again, " +
 			"60-86400 s. Longer than a purchase takes",
 	},
 	{
 		Name: "sessionRenewal", At: func(s *Settings) any { return (*string)(&s.SessionRenewal) },
 		Default: string(RenewalUse), Choices: []setting.Choice{
-			{Value: string(RenewalUse), Label: "by use", Means: "who is active stays in"},
+			{Value: string(RenewalUse), Label: "by use", Means: "an active visitor stays in"},
 			{Value: string(RenewalOff), Label: "never", Means: "a session ends when its time is over"},
 		},
-		Label: "Renewal of sessions", Hint: "By use: who comes again when half the session is over gets a new one.",
+		Label: "Renewal of sessions", Hint: "By use: a visitor who comes again after half of the session gets a new one.",
 		Choose: "`use`: active visitors stay in; `off`: everybody queues again when the session ends",
 	},
 	{
 		Name: "cookieDomain", At: func(s *Settings) any { return &s.CookieDomain },
 		Default: "", MaxLength: MaxSiteLength, None: "each host has its own", Fault: Settings.cookieDomainFault,
-		Label: "Domain of sessions", Hint: "Such as shop.example: who was let in at shop.example is in at www.shop.example, too.",
+		Label: "Domain of sessions", Hint: "Such as shop.example: a visitor admitted at shop.example is admitted at www.shop.example, too.",
 		Choose: "one domain for the sessions of several hosts: `shop.example` for `shop.example` and `www.shop.example`. Programs " +
 			"of all these hosts see the cookies. [Several hosts](../integrate/site.md#several-hosts)",
 	},
@@ -218,21 +220,21 @@ var Table = setting.Table[Settings]{
 			{Value: string(InsideBySession), Label: "sessions", Means: "as the gate tells of sessions"},
 			{Value: string(InsideByAdmission), Label: "admissions", Means: "each admission for sessionSeconds"},
 		},
-		Label: "Inside by", Hint: "Session: who was let in counts until the session ends. Admission: for sessionSeconds.",
+		Label: "Inside by", Hint: "Session: a visitor counts until the session ends. Admission: for sessionSeconds.",
 		Choose: "`session`: a visitor counts until the session at the gate ends, or until the pass expires unused; `admission`: " +
 			"each admission counts for `sessionSeconds` unless it is reported as done. Use it where no gate reports sessions",
 	},
 	{
 		Name: "donePaths", At: func(s *Settings) any { return &s.DonePaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
-		Label: "Paths that end a visit", Hint: "Of the site, such as /checkout/thanks*: who asks for one is not inside any more.",
+		Label: "Paths that end a visit", Hint: "Of the site, such as /checkout/thanks*: a visitor who asks for one is no longer inside.",
 		Choose: "paths of the site that end a visit, such as `/checkout/thanks*`. A visitor who asks for one gets it, and its " +
 			"files for a minute, and gives the slot back. A `*` is any text",
 	},
 	{
 		Name: "insideState", At: func(s *Settings) any { return &s.InsideState }, Of: "what was revoked", Own: true,
 		Default: InsideState{}, Say: Settings.sayInsideState,
-		Label: "Revoked", Hint: "The admissions that operators have revoked. The servers set it.",
+		Label: "Revoked", Hint: "The admissions that operators have revoked, and when they reset the count. The servers set it.",
 	},
 	{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
@@ -305,7 +307,7 @@ var Table = setting.Table[Settings]{
 			{Value: WithoutScriptRefuse, Label: "take no place", Means: "browsers without JavaScript are told to switch it on"},
 			{Value: WithoutScriptWait, Label: "wait", Means: "browsers without JavaScript take a place after 60 s"},
 		},
-		Label: "Without JavaScript", Hint: "Whether who cannot do the work takes a place at the end of the line after 60 s. Bots can do that, too.",
+		Label: "Without JavaScript", Hint: "Wait: a browser without JavaScript takes a place at the end of the line after 60 s. Bots can do that, too.",
 		Choose: "browsers without JavaScript: `refuse` gives them no place; `wait` gives them a place at the end of the line " +
 			"after 60 s, and bots as well",
 	},

@@ -40,7 +40,7 @@ type Renewal string
 
 // The two kinds of renewal.
 const (
-	// RenewalUse gives who is active a new session when half of the old one is over.
+	// RenewalUse gives an active visitor a new session when half of the old one is over.
 	RenewalUse Renewal = "use"
 	// RenewalOff ends a session when its time is over.
 	RenewalOff Renewal = "off"
@@ -137,7 +137,7 @@ type Settings struct {
 	Message Texts
 	// SoldOut is why there is nothing to wait for any more; empty while there is. See InForce.
 	SoldOut Texts
-	// Invitation is what tickets must be for: only who shows one may join. "" lets anybody join.
+	// Invitation is what a ticket must be for: visitors need one to join. "" lets anybody join.
 	Invitation string
 	// SessionSeconds is how long a session at the gate lasts, 60-86400 s.
 	SessionSeconds int64
@@ -185,8 +185,8 @@ func Defaults(zoneID string) Settings {
 	return s
 }
 
-// InForce is what the settings come to for a line: in a zone that is sold out nobody enters,
-// and nobody takes a place. Who has one keeps it while polling, should there be something to wait for again.
+// InForce is what the settings come to for a line: in a zone that is sold out nobody enters, and nobody takes a place. Visitors
+// with a place keep it while they poll, in case the operator takes the sold-out text back.
 func (s Settings) InForce() Settings {
 	if len(s.SoldOut) > 0 {
 		s.Mode, s.PerMinute = ModeClosed, 0

@@ -25,7 +25,7 @@ func (m *model) lose(newest, alive int64) {
 	m.alive = alive
 	m.loseInside()
 	m.last = max(m.last, newest, m.clock.NowMicros)
-	if g := m.settings.Gate(); !g.Draws(m.now) {
+	if g := m.settings.Gate(); !g.DrawOpenAt(m.now) {
 		m.last = g.Behind(m.last)
 		if m.last > m.clock.NowMicros || m.clock.NowMicros > m.clock.RawMicros {
 			m.last += window.LostMicros

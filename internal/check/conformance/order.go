@@ -10,28 +10,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// orderStories: everybody is told the wait that the limit gives. And a crowd that polls when
-// it is told to, in which every third walks away, loses its line: those who come back do so
-// in no order, each when its time has come; they enter in order all the same, and no slower.
+// orderStories: a crowd that polls when it is told to, in which every third walks away, loses its line. The others come back
+// in no order, each when its time has come. They enter in order all the same, and no slower.
 var orderStories = map[string]func(*story){
-	"everybody is told the wait that the limit gives": func(s *story) {
-		s.zone(func(z *zone.Settings) { z.PerMinute = 60 })
-		for _, v := range names("in", 6) {
-			s.join(v).enters()
-		}
-		all := names("v", 70)
-		for i, v := range all {
-			a := s.join(v)
-			a.waits(int64(i + 1))
-			s.equal("the estimate of "+v, a.WaitMillis, int64(i+1)*1000)
-		}
-		operators := s.stats().EstimateMillis
-		s.equal("what operators see", operators, int64(71_000))
-		s.equal("what the next is told", s.join("next").WaitMillis, operators)
-		// And on the way, as the model says.
-		s.pollAll(all, second, 25*second)
-	},
-
 	"a lost line is let in again, in order, with short windows": func(s *story) { s.losesItsLine(1, true) },
 	"and when nobody remembers it":                              func(s *story) { s.losesItsLine(2, false) },
 	"and with windows of the usual length":                      func(s *story) { s.losesItsLine(6, true) },

@@ -2,14 +2,12 @@ package conformance
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// recordStories: who changed a zone, and when; and how long the admitted had waited.
+// recordStories: who changed a zone, and when.
 var recordStories = map[string]func(*story){
 	"the latest two hundred are kept": func(s *story) {
 		for i := range int64(zone.MaxChanges + 7) {
@@ -55,25 +53,5 @@ var recordStories = map[string]func(*story){
 		got, err = s.store().Changes(s.t.Context(), "nowhere")
 		s.equal("changes, elsewhere", len(got), 0)
 		s.fails("changes, elsewhere", err, nil)
-	},
-
-	"waits are counted by their length": func(s *story) {
-		s.onePerWindow()
-		s.equal("before anybody came", len(s.stats().Waits), 0)
-		s.join("a").enters() // straight in
-		s.join("b").waits(1)
-		s.after(6*second + milli)
-		s.poll("b").enters()
-		s.poll("b") // counts once
-		s.join("c").waits(1)
-		s.after(minute)
-		s.poll("c").enters()
-		want := make([]int64, window.WaitBucket(60_000)+1)
-		want[0], want[window.WaitBucket(6_001)], want[window.WaitBucket(60_000)] = 1, 1, 1
-		s.equal("waits", slices.Equal(s.stats().Waits, want), true)
-		s.delete("")
-		s.after(minute)
-		s.onePerWindow()
-		s.equal("waits of another zone", len(s.stats().Waits), 0)
 	},
 }

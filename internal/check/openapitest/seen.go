@@ -74,7 +74,11 @@ func (d *Document) Unseen(paths ...string) ([]string, error) {
 // them, that the tests cannot get, each with the reason. A part of the tests
 // proves nothing and is not judged. It returns the exit status.
 func (d *Document) Main(m *testing.M, excused map[string]string, paths ...string) int {
-	status := m.Run()
+	return d.After(m.Run(), excused, paths...)
+}
+
+// After is Main for a package that answers on two listeners: the tests have run, with this exit status.
+func (d *Document) After(status int, excused map[string]string, paths ...string) int {
 	if status != 0 || !whole() {
 		return status
 	}

@@ -28,7 +28,7 @@ var EventFields = setting.Table[event.Event]{
 	{Name: "preQueueAt", At: func(e *event.Event) any { return &e.PreQueueAt }, Time: true, Label: "People gather from", Hint: "Without, nobody gathers."},
 	{Name: "opensAt", At: func(e *event.Event) any { return &e.OpensAt }, Time: true, Label: "It opens", Hint: "From then on people are let in."},
 	{Name: "closesAt", At: func(e *event.Event) any { return &e.ClosesAt }, Time: true, Label: "No newcomers from", Hint: "Without, newcomers are taken to the end."},
-	{Name: "endsAt", At: func(e *event.Event) any { return &e.EndsAt }, Time: true, Label: "It ends", Hint: "Then the settings of before hold again. Without, they stay."},
+	{Name: "endsAt", At: func(e *event.Event) any { return &e.EndsAt }, Time: true, Label: "It ends", Hint: "Then the settings from before the event hold again. Without, they stay."},
 	{
 		Name: "order", At: func(e *event.Event) any { return (*string)(&e.Order) },
 		Choices: []setting.Choice{{Value: "", Label: "as they came"}, {Value: string(event.OrderArrival), Label: "as they came: arrival"}, {Value: string(event.OrderDraw), Label: "drawn"}},
@@ -259,7 +259,7 @@ func SettlesLabel(p *event.Progress) string {
 
 func (s *Says) cancelled(p *event.Progress, now zone.Settings, line Line) {
 	if p.Phase == event.PhaseOpen || p.Phase == event.PhaseClosed {
-		s.Warn("%s is under way, and ends now: the settings of before hold again.", p.Event.Name)
+		s.Warn("%s is under way, and ends now: the settings from before the event hold again.", p.Event.Name)
 	} else {
 		s.Warn("%s does not take place.", p.Event.Name)
 	}

@@ -95,7 +95,7 @@ func (c *connection) changeZone(use, short string,
 func (c *connection) setZone() *cobra.Command {
 	return c.changeZone("set ZONE NAME=VALUE...", "Change the settings that you name, such as perMinute=600 mode=closed, and no others.",
 		func(_ context.Context, _ *session, args []string, _ zone.Settings) (map[string]any, error) {
-			return assignments(args)
+			return assignments(args, new(zone.Settings))
 		})
 }
 

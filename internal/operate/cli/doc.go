@@ -17,7 +17,7 @@
 //	audit.go     the record of changes
 //	events.go    events list, hold, move, open, cancel; verify.go checks a draw
 //	stats.go     stats
-//	simulate.go  simulate, also with --event; demo.go draws a crowd
+//	simulate.go  simulate, also with --event
 //	rehearse.go  rehearse
 //	status.go    exit statuses, and how an error is told
 //	table.go     tables; words.go how figures are written

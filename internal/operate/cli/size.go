@@ -84,5 +84,5 @@ func (s sizing) print(t *Terminal) {
 	t.say("    sessionSeconds: %.0f   # renewed while a visitor goes on asking", session)
 	t.say("# Of %.0f who come at once, the last is let in after %.0f minutes, sooner if some leave.", s.visitors, math.Ceil(s.visitors/perMinute))
 	t.say("# Servers of two cores: %.0f, for the line alone and one that may fail; Redis: one master and a replica.", max(2, math.Ceil(s.visitors/carried)+1))
-	t.say("# Try it: queue-server simulate --visitors %.0f --per-minute %.0f --max-inside %.0f --session %.0f --stay %gm", min(s.visitors, 5e6), perMinute, inside, session, s.minutes)
+	t.say("# Try it: queue-server simulate perMinute=%.0f maxInside=%.0f sessionSeconds=%.0f --visitors %.0f --stay %gm", perMinute, inside, session, min(s.visitors, 5e6), s.minutes)
 }

@@ -91,6 +91,7 @@ func statsText(s *adminclient.Stats) string {
 		figure("let in", rate(s.AdmittedPerMinute), "")
 		figure("left", rate(s.DeparturesPerMinute), "said so")
 		figure("swept", rate(s.SweptPerMinute), "went away silently")
+		figure("refused", rate(s.RefusedPerMinute), "requests, by this server")
 		figure("polls a second", rate(s.PollsPerSecond), "")
 	}
 	section("Since the zone's data began")

@@ -76,15 +76,14 @@ func (c *connection) getZone() *cobra.Command {
 	})
 }
 
-// assignments reads arguments such as perMinute=600, for the server to check; numbers
+// assignments reads arguments such as perMinute=600 into settings, and returns them for the server to check; numbers
 // are numbers, also as people are shown them: 12,340.
-func assignments(args []string) (map[string]any, error) {
+func assignments(args []string, into *zone.Settings) (map[string]any, error) {
 	given := make(map[string]any, len(args))
 	for _, a := range args {
 		name, text, isPair := strings.Cut(a, "=")
 		x := zone.Table.Find(name)
 		_, twice := given[name]
-		var read zone.Settings
 		switch {
 		case !isPair && x != nil:
 			return nil, Usage("%s: give it a value: %s=...", a, a)
@@ -95,12 +94,12 @@ func assignments(args []string) (map[string]any, error) {
 		case twice:
 			return nil, Usage("%s is given twice", name)
 		}
-		if err := x.Parse(&read, text); err != nil && x.Of != "" {
+		if err := x.Parse(into, text); err != nil && x.Of != "" {
 			return nil, Usage("%s must be %s: %w", name, x.Kind(), err)
 		} else if err != nil {
 			return nil, Usage("%s is %q, must be %s", name, text, x.Kind())
 		}
-		if given[name] = x.Value(read); x.Of != "" {
+		if given[name] = x.Value(*into); x.Of != "" {
 			given[name] = json.RawMessage(text) // the server looks whether all that is in it is known
 		}
 	}
@@ -112,7 +111,7 @@ func (c *connection) createZone() *cobra.Command {
 	return c.command("create NAME [NAME=VALUE]...", "Make a zone, with settings such as perMinute=600. One that is there already stays as it is.",
 		func(ctx context.Context, s *session, args []string) error {
 			id := args[0]
-			settings, err := assignments(args[1:])
+			settings, err := assignments(args[1:], new(zone.Settings))
 			if err != nil {
 				return err
 			}

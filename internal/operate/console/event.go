@@ -266,7 +266,7 @@ func (v eventView) Marks() []mark {
 
 // eventPage is GET /console/zones/{zoneId}/schedule/{event}.
 func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
-	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Dry: newEventDry(current.ZoneID, e.Name)}
+	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Dry: newEventDry(current, e)}
 	v.shown, _ = c.zoneEditor.shown(r, current.ZoneID, current)
 	v.Frame = c.eventFrame(current, e)
 	switch d, err := c.Draws.Draw(r.Context(), current.ZoneID, e.Name); {

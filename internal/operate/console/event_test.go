@@ -258,7 +258,7 @@ func TestEventsAreListed(t *testing.T) {
 	}
 	asked := p.post("zones/Z/new-event", form)
 	shows(t, asked, "Change the events of Z?", "Sat 21 Nov 2026, 12:29:00 UTC : noon: people gather, and nobody is let in; a draw gives them their places, with maxWaiting=5 perMinute=6,000.",
-		"Sat 21 Nov 2026, 12:59:00 UTC : noon: they are let in, as drawn.", "Sat 21 Nov 2026, 14:59:00 UTC : noon: the settings of before hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
+		"Sat 21 Nov 2026, 12:59:00 UTC : noon: they are let in, as drawn.", "Sat 21 Nov 2026, 14:59:00 UTC : noon: the settings from before the event hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
 	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "Event noon none → to opens 2026-11-21T12:59:00Z")
 	shows(t, p.get("zones/Z?tab=events"), "noon ○ Listed")
 	r.makeDue("Z")
@@ -394,13 +394,15 @@ func TestDrawIsShown(t *testing.T) {
 func TestEventIsPlayed(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	r.list("Z", noon())
+	capped := noon()
+	capped.Settings = event.Values{"maxInside": "50"}
+	r.list("Z", capped)
 	r.goTo(time.Minute)
 	was := r.zone("Z")
 	p := r.enter("Anna")
-	shows(t, p.get("zones/Z/schedule/noon"), "Dry run Plays the event as it is listed", "How many gather")
-	w := p.get("zones/Z/schedule/noon/dryrun?gather=100&leave=10")
-	shows(t, w, "noon in Z, opens at", "let in too early 0", "first two windows", "from the opening on wait polls/s most let in/s")
+	shows(t, p.get("zones/Z/schedule/noon"), "Dry run Plays the event as it is listed", "How many gather", "Minutes inside, in the mean")
+	w := p.get("zones/Z/schedule/noon/dryrun?gather=100&leave=10&stay=1")
+	shows(t, w, "noon in Z, opens at", "let in too early 0", "first two windows", "of 50;", "from the opening on wait polls/s most let in/s")
 	if !strings.Contains(w.Body.String(), `data-dry-plot="[[`) {
 		t.Error("there is nothing to plot")
 	}
@@ -408,8 +410,9 @@ func TestEventIsPlayed(t *testing.T) {
 		t.Error("the dry run has changed the zone")
 	}
 	for query, want := range map[string]string{
-		"gather=10,001&leave=0": "How many gather: write a whole number between 1 and 10,000.", "gather=many&leave=0": "How many gather:",
-		"gather=5&leave=101": "Of them leave: write a whole number between 0 and 100.", "gather=0&leave=": "Of them leave:",
+		"gather=10,001&leave=0&stay=1": "How many gather: write a whole number between 1 and 10,000.", "gather=many&leave=0&stay=1": "How many gather:",
+		"gather=5&leave=101&stay=1": "Of them leave: write a whole number between 0 and 100.", "gather=0&leave=&stay=1": "Of them leave:",
+		"gather=5&leave=0&stay=0": "Minutes inside: write a whole number between 1 and 1,440.",
 	} {
 		w := p.get("zones/Z/schedule/noon/dryrun?" + query)
 		shows(t, w, want)

@@ -71,7 +71,7 @@ func limits(s zone.Settings) (inWindow, inMinute int64, hold bool) {
 func texts(s zone.Settings, now watch.Sample, seen bool) map[string]string {
 	t := map[string]string{
 		"window.note": fmt.Sprintf("in the last %s", seconds(s.WindowSeconds)), "minute.note": "in the last 60 s",
-		"estimate.note": "for one who joins now", "inside.note": "", "p50.note": "", "p95.note": "", "error.note": tooFew, "coverage.note": tooFew, "second.note": "in the last minute or two",
+		"estimate.note": "for one who joins now", "inside.note": "", "refused.note": "requests a minute, by this server", "p50.note": "", "p95.note": "", "error.note": tooFew, "coverage.note": tooFew, "second.note": "in the last minute or two",
 	}
 	for _, key := range figureKeys {
 		t[key] = unknown
@@ -98,7 +98,7 @@ const tooFew = "too few let in yet to tell"
 // figureKeys are the figures that may be unknown.
 var figureKeys = []string{
 	"waiting", "released", "overdue", "window", "minute", "use", "estimate", "joins", "departures", "swept",
-	"inside", "second", "p50", "p95", "error", "coverage", "polls", "restored", "admitted",
+	"inside", "second", "p50", "p95", "error", "coverage", "polls", "restored", "admitted", "refused",
 }
 
 // What is said instead of a wait while nobody is let in, and beside it while an opening is held.
@@ -151,6 +151,7 @@ func rated(t map[string]string, now watch.Sample) {
 	if now.RateSeconds > 0 {
 		t["joins"], t["departures"], t["swept"] = rate(now.JoinsPerMinute), rate(now.DeparturesPerMinute), rate(now.SweptPerMinute)
 		t["polls"], t["restored"] = rate(now.PollsPerSecond), count(now.Restored)
+		t["refused"] = rate(now.RefusedPerMinute)
 		t["admitted"] = rate(now.AdmittedPerMinute)
 	}
 	if now.WaitCount > 0 {

@@ -6,6 +6,23 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
+// readFields reads body, a JSON object or nothing, into the fields of a struct. what names the object in a fault. It returns a
+// *serve.FieldError or a *serve.InvalidError.
+func readFields(body []byte, what string, fields any) error {
+	if len(body) == 0 {
+		return nil
+	}
+	n, err := strictyaml.Object(body)
+	if err != nil {
+		return &serve.FieldError{Field: serve.BodyField, Reason: err.Error()}
+	}
+	var r strictyaml.Reader
+	if r.Struct(n, what, fields); len(r.Faults) > 0 {
+		return &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
+	}
+	return nil
+}
+
 // change returns s with those settings changed that body, a JSON object,
 // names. It returns a *serve.FieldError for what is no JSON object and a
 // *serve.InvalidError for unknown names, null, wrong types, repeated names, another

@@ -9,7 +9,6 @@
 //	DELETE /admin/zones/{zoneId}          Service.Delete
 //	GET    /admin/zones/{zoneId}/stats    Service.Stats    now, and the rates of the last minute
 //	GET    /admin/zones/{zoneId}/history  Service.History  the last hour, second by second
-//	POST   /admin/zones/{zoneId}/forecast Service.Forecast what other settings would do
 //	GET    /admin/audit                   Service.Changes  who changed what: ?zoneId= or ?policy=, and ?limit=;
 //	                                                       of policies it is policyset that tells
 //

@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -86,16 +84,8 @@ func readAct(do Verb, body []byte) (act Act, err error) {
 		Step string `yaml:"step"`
 		To   string `yaml:"to"`
 	}
-	if len(body) == 0 {
-		body = []byte("{}")
-	}
-	n, err := strictyaml.Object(body)
-	if err != nil {
-		return act, &serve.FieldError{Field: serve.BodyField, Reason: err.Error()}
-	}
-	var r strictyaml.Reader
-	if r.Struct(n, "a change of an event", &asked); len(r.Faults) > 0 {
-		return act, &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
+	if err = readFields(body, "a change of an event", &asked); err != nil {
+		return act, err
 	}
 	act = Act{Do: do, Step: event.Step(asked.Step)}
 	if do == Move {
@@ -113,17 +103,13 @@ func (s *Service) Act(ctx context.Context, zoneID, name string, do Verb, body []
 	if err != nil {
 		return zone.Settings{}, err
 	}
-	for range maxTries {
+	return retry(func() (zone.Settings, error) {
 		was, err := s.Get(ctx, zoneID)
 		if err != nil {
 			return zone.Settings{}, err
 		}
-		next, err := s.ActFrom(ctx, was, name, act, by)
-		if !errors.Is(err, line.ErrZoneChanged) {
-			return next, err
-		}
-	}
-	return zone.Settings{}, ErrConflict
+		return s.ActFrom(ctx, was, name, act, by)
+	})
 }
 
 // ActFrom is Act on a zone that the caller has seen. If it is not so any more, nothing is

@@ -51,7 +51,7 @@ func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
 		case http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodPost:
 			res := c.Response()
 			res.Before(func() {
-				if res.Status >= http.StatusMultipleChoices || strings.HasSuffix(c.Path(), "/forecast") { // that changes nothing
+				if res.Status >= http.StatusMultipleChoices {
 					return
 				}
 				if why := h.notKept(); why != nil {
@@ -194,7 +194,11 @@ func (h *HTTP) ActInside(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := h.service.ActInside(c.Request().Context(), c.Param("zoneId"), InsideVerb(c.Param("do")), body, by)
+	act := InsideAct{Do: InsideVerb(c.Param("do"))}
+	if err := readFields(body, "a change of those inside", &act.Whom); err != nil {
+		return err
+	}
+	done, err := h.service.ActInside(c.Request().Context(), c.Param("zoneId"), act, by)
 	return send(c, done, err)
 }
 
@@ -234,14 +238,4 @@ func (h *HTTP) History(c echo.Context) error {
 	}
 	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), seconds)
 	return send(c, history, err)
-}
-
-// Forecast is POST /admin/zones/:zoneId/forecast.
-func (h *HTTP) Forecast(c echo.Context) error {
-	body, err := serve.ReadBody(c)
-	if err != nil {
-		return err
-	}
-	forecast, err := h.service.Forecast(c.Request().Context(), c.Param("zoneId"), body)
-	return send(c, forecast, err)
 }

@@ -41,7 +41,6 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	admin.GET("/zones/:zoneId/inside", h.Sessions)
 	admin.POST("/zones/:zoneId/inside/:do", h.ActInside)
 	admin.GET("/zones/:zoneId/history", h.History, echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) }))
-	admin.POST("/zones/:zoneId/forecast", h.Forecast)
 	admin.GET("/audit", h.Changes)
 	return e
 }
@@ -275,7 +274,7 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 			t.Errorf("a large body: got %d %s", w.Code, w.Body)
 		}
 	}
-	for _, stalls := range []string{"PUT ", "PATCH ", "POST /forecast"} {
+	for _, stalls := range []string{"PUT ", "PATCH ", "POST /inside/revoke"} {
 		method, rest, _ := strings.Cut(stalls, " ")
 		req := httptest.NewRequest(method, "/admin/zones/Z"+rest, stalled{})
 		req.Header.Set("Authorization", "Bearer "+secret)
@@ -317,7 +316,7 @@ func TestStats(t *testing.T) {
 		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"mostInSecond":3,"secondLimit":1,"inside":0,"insideUnknown":0,"maxInside":0,"full":false,"stayP50Millis":0,"stayP95Millis":0,"windowUse":1,"estimatedWait":%d,"estimatedWaitRange":null,`+
 		`"totals":%s,"at":1795223373123,`+
 		`"sampledAt":null,"rateSeconds":null,"joinsPerMinute":null,"admittedPerMinute":null,"departuresPerMinute":null,`+
-		`"sweptPerMinute":null,"pollsPerSecond":null,"restored":null,"waitP50Millis":null,"waitP95Millis":null,`+
+		`"sweptPerMinute":null,"pollsPerSecond":null,"refusedPerMinute":null,"restored":null,"waitP50Millis":null,"waitP95Millis":null,`+
 		`"estimateError":null,"estimateCoverage":null,"estimateErrorCount":null}`+"\n",
 		stats.State.Released, stats.State.Released-stats.State.Live, stats.State.Live, stats.EstimateMillis, totals)
 	if w.Code != 200 || w.Body.String() != want {

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -92,37 +90,10 @@ type InsideDone struct {
 	DryRun bool  `json:"dryRun"`
 }
 
-// readInside reads a JSON object with jti, all and dryRun.
-func readInside(do InsideVerb, body []byte) (act InsideAct, err error) {
-	if len(body) == 0 {
-		body = []byte("{}")
-	}
-	n, err := strictyaml.Object(body)
-	if err != nil {
-		return act, &serve.FieldError{Field: serve.BodyField, Reason: err.Error()}
-	}
-	var r strictyaml.Reader
-	if r.Struct(n, "a change of those inside", &act.Whom); len(r.Faults) > 0 {
-		return act, &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
-	}
-	act.Do = do
-	return act, nil
-}
-
-// ActInside revokes admissions of a zone with a cap, or forgets those that may have been lost, as body says. It returns a
+// ActInside revokes admissions of a zone with a cap, or forgets those that may have been lost. It returns a
 // *serve.FieldError or a *serve.InvalidError with nothing changed where that cannot be.
-func (s *Service) ActInside(ctx context.Context, zoneID string, do InsideVerb, body []byte, by string) (InsideDone, error) {
-	act, err := readInside(do, body)
-	if err != nil {
-		return InsideDone{}, err
-	}
-	for range maxTries {
-		done, err := s.actInside(ctx, zoneID, act, by)
-		if !errors.Is(err, line.ErrZoneChanged) {
-			return done, err
-		}
-	}
-	return InsideDone{}, ErrConflict
+func (s *Service) ActInside(ctx context.Context, zoneID string, act InsideAct, by string) (InsideDone, error) {
+	return retry(func() (InsideDone, error) { return s.actInside(ctx, zoneID, act, by) })
 }
 
 func (s *Service) actInside(ctx context.Context, zoneID string, act InsideAct, by string) (InsideDone, error) {

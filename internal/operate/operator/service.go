@@ -35,9 +35,22 @@ func Version(s zone.Settings) string {
 	return serve.Version(text)
 }
 
-// maxTries bounds a Patch. Operators are people: whoever loses five times in a
-// row has met a script, and should know.
+// maxTries bounds how often a change is tried while others change the zone. Operators are people: whoever loses five times
+// in a row has met a script, and should know.
 const maxTries = 5
+
+// retry makes a change that begins with reading the zone. It tries again while try returns line.ErrZoneChanged, and
+// returns ErrConflict after maxTries.
+func retry[T any](try func() (T, error)) (T, error) {
+	for range maxTries {
+		made, err := try()
+		if !errors.Is(err, line.ErrZoneChanged) {
+			return made, err
+		}
+	}
+	var none T
+	return none, ErrConflict
+}
 
 // Store is what this room asks of a store.
 type Store interface {
@@ -163,7 +176,7 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string
 // or ErrPrecondition with nothing changed. That the condition holds is seen in the
 // same moment as the change is made.
 func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by string, only serve.Condition) (zone.Settings, error) {
-	for range maxTries {
+	return retry(func() (zone.Settings, error) {
 		was, err := s.Get(ctx, zoneID)
 		if err != nil {
 			return zone.Settings{}, err
@@ -175,11 +188,8 @@ func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by stri
 		if err != nil {
 			return zone.Settings{}, err
 		}
-		if err = s.Replace(ctx, was, settings, by); !errors.Is(err, line.ErrZoneChanged) {
-			return settings, err
-		}
-	}
-	return zone.Settings{}, ErrConflict
+		return settings, s.Replace(ctx, was, settings, by)
+	})
 }
 
 // Replace sets a zone from what the caller saw to something else. If it is not

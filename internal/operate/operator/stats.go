@@ -82,6 +82,8 @@ type Rates struct {
 	DeparturesPerMinute *float64 `json:"departuresPerMinute"`
 	SweptPerMinute      *float64 `json:"sweptPerMinute"`
 	PollsPerSecond      *float64 `json:"pollsPerSecond"`
+	// RefusedPerMinute is how many requests of the zone this server alone refused.
+	RefusedPerMinute *float64 `json:"refusedPerMinute"`
 	// Restored is how many lost places were put back in RateSeconds.
 	Restored *int64 `json:"restored"`
 
@@ -101,7 +103,7 @@ func ratesOf(s *watch.Sample) (r Rates) {
 	if s.RateSeconds > 0 {
 		r.JoinsPerMinute, r.AdmittedPerMinute = &s.JoinsPerMinute, &s.AdmittedPerMinute
 		r.DeparturesPerMinute, r.SweptPerMinute = &s.DeparturesPerMinute, &s.SweptPerMinute
-		r.PollsPerSecond, r.Restored = &s.PollsPerSecond, &s.Restored
+		r.PollsPerSecond, r.RefusedPerMinute, r.Restored = &s.PollsPerSecond, &s.RefusedPerMinute, &s.Restored
 	}
 	if s.WaitCount > 0 {
 		r.WaitP50Millis, r.WaitP95Millis = &s.WaitP50Millis, &s.WaitP95Millis

@@ -32,6 +32,9 @@ type EventConfig struct {
 	After int
 	// Leave is the share that goes away silently, 0 to 1, each at a moment between coming and its turn.
 	Leave float64
+	// Stay and Done are as in Config.
+	Stay time.Duration
+	Done float64
 	// Seed makes the run repeatable, but for who stands where in a draw.
 	Seed uint64
 }
@@ -41,6 +44,8 @@ const (
 	DefaultWithin = 10 * time.Minute
 	// lead is how long before people gather the run begins: the server announces the event.
 	lead = 10 * time.Second
+	// horizon is for how long after the opening an event is played.
+	horizon = 24 * time.Hour
 	// tickEvery is how often a server looks what is due of events.
 	tickEvery = 250 * time.Millisecond
 	// rush is how long it takes those to come who come when nobody gathers; after, those who come behind them.
@@ -61,10 +66,14 @@ func (c EventConfig) Validate() error {
 	case c.Within <= 0 || c.Within > horizon:
 		return fault("those who gather must come within 1s to 24h")
 	}
-	if _, err := c.zone(); err != nil {
+	z, err := c.zone()
+	if err != nil {
 		return err
 	}
-	return c.Zone.Validate()
+	if err := c.Zone.Validate(); err != nil {
+		return err
+	}
+	return checkStay(z.WithEvent(z.Events[0]), c.Stay, c.Done)
 }
 
 // zone is the zone with nothing but the event in its list.
@@ -166,6 +175,7 @@ func PlayEvent(ctx context.Context, cfg EventConfig) (EventReport, error) {
 	server := registry.New(registry.Options{Store: store, DrawSeeds: seeds, Now: p.clock})
 	steps := schedule.New(schedule.Options{Zones: server, Seeds: seeds})
 	p.room = server
+	p.enters(server, p.opens, z.WithEvent(z.Events[0]), cfg.Stay, cfg.Done)
 	p.populate()
 	p.every(p.start, tickEvery, func(ctx context.Context) error {
 		server.RunOnce(ctx)

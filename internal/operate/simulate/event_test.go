@@ -72,6 +72,17 @@ func TestEventOpens(t *testing.T) {
 	}
 }
 
+// TestEventWithACap: never more are inside than the event allows, and the slots of those who go are used.
+func TestEventWithACap(t *testing.T) {
+	t.Parallel()
+	c := noon()
+	c.Gather, c.Stay, c.Done = 300, 30*time.Second, 1
+	c.Zone.Events[0].Settings["maxInside"] = "40"
+	if r := play(t, c); r.MaxInside != 40 || r.MostInside > 40 || r.InsideUsed < 0.9 {
+		t.Errorf("%d of %d inside, %.2f of the cap used", r.MostInside, r.MaxInside, r.InsideUsed)
+	}
+}
+
 // TestEventIsRepeatable: the same seed gives the same run, another another.
 func TestEventIsRepeatable(t *testing.T) {
 	t.Parallel()
@@ -109,6 +120,7 @@ func TestEventConfigIsChecked(t *testing.T) {
 		"too many come":     func(c *simulate.EventConfig) { c.After = 5_000_000 },
 		"leave over 100 %":  func(c *simulate.EventConfig) { c.Leave = 1.1 },
 		"come in no time":   func(c *simulate.EventConfig) { c.Within = 0 },
+		"stay no time":      func(c *simulate.EventConfig) { c.Zone.MaxInside = 40 },
 		"no such event":     func(c *simulate.EventConfig) { c.Event = "dusk" },
 		"an event too late": func(c *simulate.EventConfig) { c.Zone.Events[0].PreQueueAt = "2026-12-01T13:00:00+01:00" },
 	} {

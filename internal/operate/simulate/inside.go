@@ -2,27 +2,47 @@ package simulate
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // shop is what visitors do inside a zone with a cap: each asks with its session until it goes, after a time that is
 // exponentially distributed.
 type shop struct {
-	server interface {
-		Here(zoneID string, admission [16]byte, until time.Time) (over bool, donePaths []string)
-		End(zoneID string, admission [16]byte)
-		TellInsideOnce(ctx context.Context)
-	}
-	stay time.Duration
+	server *registry.Registry
+	// limit is the cap, full the time from which it may be expected to be in use.
+	limit, full   int64
+	session, stay time.Duration
 	// done is the share of those who go that the shop reports.
 	done float64
 	// there is how many people are inside.
 	there int64
-	// most is the most admissions that were inside in any second. counted and people are the sums over the seconds, but for
-	// the first minute, in which somebody waits.
+	// most is the most admissions that were inside in any second. counted and people are the sums over the seconds
+	// after full in which somebody waits.
 	most, seconds, counted, people int64
+}
+
+// checkStay reports a stay or a share of the reported that is out of range.
+func checkStay(z zone.Settings, stay time.Duration, done float64) error {
+	switch {
+	case z.MaxInside > 0 && (stay < time.Second || stay > 24*time.Hour):
+		return fmt.Errorf("%w: stay must be between 1s and 24h", ErrConfig)
+	case done < 0 || done > 1:
+		return fmt.Errorf("%w: done is a percentage between 0 and 100", ErrConfig)
+	}
+	return nil
+}
+
+// enters has visitors be inside a zone with a cap, where the first may enter at that time. z is the zone from then on.
+func (c *crowd) enters(server *registry.Registry, at int64, z zone.Settings, stay time.Duration, done float64) {
+	if z.MaxInside > 0 {
+		c.shop = &shop{server: server, full: at + time.Minute.Microseconds(), limit: z.MaxInside, session: z.Session(), stay: stay, done: done}
+		c.every(c.start, time.Second, c.count)
+	}
 }
 
 // askEvery is how often somebody inside asks for something.
@@ -49,7 +69,7 @@ func (c *crowd) visit(v *visitor) (again int64) {
 		}
 		return never
 	}
-	session := c.zone.Session().Microseconds()
+	session := in.session.Microseconds()
 	if c.now >= v.until-session/2 { // a new one, when half of it is over
 		v.until = c.now + session
 	}
@@ -66,7 +86,7 @@ func (c *crowd) count(ctx context.Context) error {
 		return err
 	}
 	in.most = max(in.most, stats.State.Inside)
-	if c.present > 0 && c.now-c.start > time.Minute.Microseconds() {
+	if c.present > 0 && c.now > in.full {
 		in.seconds++
 		in.counted += stats.State.Inside
 		in.people += in.there
@@ -75,9 +95,9 @@ func (c *crowd) count(ctx context.Context) error {
 }
 
 // report fills in what was seen of those inside.
-func (v *shop) report(out *Report, limit int64) {
-	out.MaxInside, out.MostInside, out.CapacityUsed = limit, v.most, -1
-	if all := float64(v.seconds * limit); all > 0 {
+func (v *shop) report(out *Report) {
+	out.MaxInside, out.MostInside, out.CapacityUsed = v.limit, v.most, -1
+	if all := float64(v.seconds * v.limit); all > 0 {
 		out.InsideUsed, out.InsidePeople = float64(v.counted)/all, float64(v.people)/all
 	}
 }

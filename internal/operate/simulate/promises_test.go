@@ -158,12 +158,12 @@ func TestTheLineGoesOnAfterAPause(t *testing.T) {
 			cfg.Arrive = 20 * time.Second
 			cfg.Changes = []simulate.Change{{At: tt.paused}, {At: resumed, PerMinute: tt.perMinute}}
 			var before, after int
-			cfg.Progress = func(m simulate.Moment) {
-				if m.At <= resumed {
-					before = m.Admitted
+			cfg.Progress = func(at time.Duration, admitted int) {
+				if at <= resumed {
+					before = admitted
 				}
-				if m.At <= resumed+tt.within {
-					after = m.Admitted
+				if at <= resumed+tt.within {
+					after = admitted
 				}
 			}
 			run(t, cfg)

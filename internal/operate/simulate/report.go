@@ -85,6 +85,9 @@ func (c *crowd) report(rates window.Rates, from int64) Report {
 	}
 	out.CapacityUsed = measure.Capacity(c.changes, c.admitted, rates)
 	c.visits(&out, rates)
+	if c.shop != nil {
+		c.shop.report(&out)
+	}
 	return out
 }
 

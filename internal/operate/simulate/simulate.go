@@ -33,8 +33,7 @@
 // # What else is played
 //
 // PlayEvent plays an event of a zone: people gather, it opens, and all are let in. Both are one crowd in one loop
-// (crowd.go), and what they go through is what serves: a server's registry and its schedule of events, on a store. Predict
-// plays nobody: it works out when a line that is there is over.
+// (crowd.go), and what they go through is what serves: a server's registry and its schedule of events, on a store.
 package simulate
 
 import (
@@ -72,32 +71,15 @@ type Config struct {
 	PollEvery time.Duration
 	// Seed makes the run repeatable.
 	Seed uint64
-	// Progress, when not nil, is called at every second of virtual time. It
-	// changes nothing of the run.
-	Progress func(Moment)
-	// Open opens the store, without zones, on the clock of the run. The run
-	// closes it. Nil: an embedded store that keeps nothing.
-	Open func(now func() time.Time) (Store, error)
+	// Progress, when not nil, is called at every second of virtual time since the first visitor could come, with how many
+	// were admitted before. It changes nothing of the run.
+	Progress func(at time.Duration, admitted int)
 }
 
 // Change is an operator's: from At on, so many may enter in any 60 s.
 type Change struct {
 	At        time.Duration
 	PerMinute int64
-}
-
-// Moment is the room at one second of a run.
-type Moment struct {
-	// At is the virtual time since the first visitor could come.
-	At time.Duration
-	// Stats are what a server says. Those who have left and have not been swept are among
-	// the Waiting.
-	line.Stats
-	// Present is how many really wait.
-	Present int
-	// Admitted and Left count since the beginning. Left are all who will not
-	// be admitted: Left, Swept and Refused of a Report.
-	Admitted, Left int
 }
 
 // Validate reports what is out of range.
@@ -107,10 +89,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: visitors must be between 1 and 5,000,000", ErrConfig)
 	case c.Arrive < 0 || c.Arrive > 24*time.Hour:
 		return fmt.Errorf("%w: arrive must be between 0 and 24h", ErrConfig)
-	case c.Zone.MaxInside > 0 && (c.Stay < time.Second || c.Stay > 24*time.Hour):
-		return fmt.Errorf("%w: stay must be between 1s and 24h", ErrConfig)
-	case c.Done < 0 || c.Done > 1:
-		return fmt.Errorf("%w: done is a percentage between 0 and 100", ErrConfig)
 	case c.Leave < 0 || c.Leave > 1 || c.Dark < 0 || c.Dark > 1:
 		return fmt.Errorf("%w: leave and dark are percentages between 0 and 100", ErrConfig)
 	case c.PollEvery != 0 && (c.PollEvery < 100*time.Millisecond || c.PollEvery > time.Hour):
@@ -118,7 +96,10 @@ func (c Config) Validate() error {
 	case len(c.Changes) > 0 && c.Changes[len(c.Changes)-1].PerMinute < 1:
 		return fmt.Errorf("%w: the last limit must be at least 1, or some are never let in", ErrConfig)
 	case c.Zone.PerMinute < 1:
-		return fmt.Errorf("%w: per-minute must be at least 1, or nobody is ever let in", ErrConfig)
+		return fmt.Errorf("%w: perMinute must be at least 1, or nobody is ever let in", ErrConfig)
+	}
+	if err := checkStay(c.Zone, c.Stay, c.Done); err != nil {
+		return err
 	}
 	return c.Zone.Validate()
 }
@@ -143,21 +124,15 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if err := cfg.Validate(); err != nil {
 		return Report{}, err
 	}
-	if cfg.Open == nil {
-		cfg.Open = memory
-	}
 	r := &run{newCrowd(cfg.Seed, cfg.Zone, beginning), cfg}
 	r.next = r.silent
-	store, err := cfg.Open(r.clock)
+	store, err := memory(r.clock)
 	if err != nil {
 		return Report{}, fmt.Errorf("simulate: %w", err)
 	}
 	server := registry.New(registry.Options{Store: store, Now: r.clock})
 	r.room = server
-	if cfg.Zone.MaxInside > 0 {
-		r.shop = &shop{server: server, stay: cfg.Stay, done: cfg.Done}
-		r.every(r.start, time.Second, r.count)
-	}
+	r.enters(server, r.start, cfg.Zone, cfg.Stay, cfg.Done)
 	err = r.put(ctx, cfg.Zone)
 	if err == nil {
 		r.populate()
@@ -169,7 +144,10 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		}
 		r.every(r.start, time.Second, func(ctx context.Context) error {
 			server.EstimateOnce(ctx)
-			return r.progress(ctx)
+			if cfg.Progress != nil {
+				cfg.Progress((time.Duration(r.now-r.start) * time.Microsecond).Truncate(time.Second), len(r.admitted))
+			}
+			return nil
 		})
 		err = r.play(ctx)
 	}
@@ -178,9 +156,6 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		return Report{}, fmt.Errorf("simulate: %w", err)
 	}
 	out := r.report(window.RatesOf(cfg.Zone), r.start)
-	if r.shop != nil {
-		r.shop.report(&out, cfg.Zone.MaxInside)
-	}
 	if len(cfg.Changes) > 0 {
 		out.CapacityUsed = -1
 	}
@@ -214,20 +189,4 @@ func (r *run) silent(v *visitor, a line.Told) time.Duration {
 		wait = max(wait, minDark+time.Duration(r.rng.Int64N(int64(maxDark-minDark))))
 	}
 	return wait
-}
-
-// progress tells of the second that begins.
-func (r *run) progress(ctx context.Context) error {
-	if r.cfg.Progress == nil {
-		return nil
-	}
-	st, err := r.room.Stats(ctx, r.zone.ZoneID)
-	if err != nil {
-		return err
-	}
-	r.cfg.Progress(Moment{
-		At: (time.Duration(r.now-r.start) * time.Microsecond).Truncate(time.Second), Stats: st,
-		Present: r.present, Admitted: len(r.admitted), Left: r.ended[left] + r.ended[swept] + r.ended[refused],
-	})
-	return nil
 }

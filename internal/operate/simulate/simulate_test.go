@@ -45,29 +45,6 @@ func TestRepeatable(t *testing.T) {
 	}
 }
 
-// TestWatching changes nothing: make demo prints what queue-server simulate does.
-func TestWatching(t *testing.T) {
-	t.Parallel()
-	for _, leave := range []float64{0, 0.35, 0.9} {
-		cfg := crowd(leave)
-		cfg.Visitors, cfg.Zone.PerMinute = 2_000, 600
-		alone := run(t, cfg)
-		var last simulate.Moment
-		cfg.Progress = func(m simulate.Moment) {
-			if m.Admitted+m.Left+m.Present > cfg.Visitors || m.Present > int(m.State.Waiting) || m.State.InWindow > m.State.WindowLimit {
-				t.Errorf("at %s: %+v", m.At, m)
-			}
-			last = m
-		}
-		if watched := run(t, cfg); !reflect.DeepEqual(alone, watched) {
-			t.Errorf("watched, the run differs:\n%+v\n%+v", alone, watched)
-		}
-		if last.Admitted == 0 || last.Present > 100 {
-			t.Errorf("it ended at %+v", last)
-		}
-	}
-}
-
 // TestEverybodyIsAccountedFor, whatever became of them: those silent for longer
 // than a short idle timeout are swept, and it costs nobody else the place.
 func TestEverybodyIsAccountedFor(t *testing.T) {
@@ -94,17 +71,6 @@ func TestBurst(t *testing.T) {
 	if r.MaxInWindow != int(r.WindowLimit+r.Burst) || r.MaxInMinute > 60 {
 		t.Errorf("%d in a window of %d and a burst of %d, %d in a minute of 60",
 			r.MaxInWindow, r.WindowLimit, r.Burst, r.MaxInMinute)
-	}
-}
-
-// TestStoreThatDoesNotOpen, or does not do its work, ends the run.
-func TestStoreThatDoesNotOpen(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("broken")
-	cfg := crowd(0)
-	cfg.Open = func(func() time.Time) (simulate.Store, error) { return nil, broken }
-	if _, err := simulate.Run(t.Context(), cfg); !errors.Is(err, broken) {
-		t.Errorf("got %v, want what the store said", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package metric
 import (
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,6 +29,8 @@ type zoneMeter struct {
 	waits, steps, estimateErrors, rangeWidths prometheus.Observer
 
 	latest latest
+	// refused is the sum of refusals.
+	refused atomic.Int64
 }
 
 // meter returns the zone's series, or those of nowhere for a zone that is not known,
@@ -47,7 +50,19 @@ func (m *Metrics) Join(zoneID, outcome string) { add(m.meter(zoneID).joins, outc
 func (m *Metrics) Poll(zoneID, outcome string) { add(m.meter(zoneID).polls, outcome) }
 
 // Refuse counts one request that ended with a problem, by its code.
-func (m *Metrics) Refuse(zoneID, code string) { add(m.meter(zoneID).refusals, code) }
+func (m *Metrics) Refuse(zoneID, code string) {
+	z := m.meter(zoneID)
+	add(z.refusals, code)
+	z.refused.Add(1)
+}
+
+// Refused returns how many requests of a zone this server has refused; 0 for a zone that is not known.
+func (m *Metrics) Refused(zoneID string) int64 {
+	if z, ok := (*m.zones.Load())[zoneID]; ok {
+		return z.refused.Load()
+	}
+	return 0
+}
 
 // Site counts one request that a gateway asked about, by outcome: one of site.Outcomes.
 func (m *Metrics) Site(zoneID, outcome string) { add(m.meter(zoneID).site, outcome) }

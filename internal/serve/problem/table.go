@@ -127,9 +127,9 @@ var table = []kind{
 		errs:   []error{operator.ErrGuessing},
 		status: http.StatusTooManyRequests, code: "too_many_wrong_tokens",
 		title:    "Too many wrong operators' tokens",
-		detail:   "The token is wrong, as many from this address were. The right one is taken at any time.",
+		detail:   "The token is wrong, and so were many before it from this address. The right token is accepted at any time.",
 		retryMin: 2, retryMax: 4,
-		page: "The token is wrong, as five from this address were just before. The right one is taken at any time: nobody is " +
+		page: "The token is wrong, and so were five just before it from this address. The right token is accepted at any time: nobody is " +
 			"locked out by what others try.",
 		readers: operators,
 	},
@@ -180,8 +180,8 @@ var table = []kind{
 		errs:   []error{schedule.ErrNoDraw},
 		status: http.StatusNotFound, code: "draw_unknown",
 		title:  "There is no such draw",
-		detail: "The zone has had no draw under that name lately, or its list has no such part; the list is there when the draw has closed.",
-		page: "The zone has had no draw under this name in the last week, or the list of the draw has no such part. A list is " +
+		detail: "The zone has had no draw under that name in the last week, or the draw has not closed yet: its list is there a few seconds later.",
+		page: "The zone has had no draw under this name in the last week, or the draw has not closed yet. The list is " +
 			"there from a few seconds after the draw has closed.",
 		readers: limits,
 	},
@@ -206,7 +206,7 @@ var table = []kind{
 		errs:   []error{operator.ErrConflict, limit.ErrPoliciesChanged, line.ErrZoneChanged},
 		status: http.StatusConflict, code: "conflict",
 		title:    "Others are changing it",
-		detail:   "Nothing was changed. Look at what it is now, and send the change again.",
+		detail:   "Nothing was changed. Read it again, and send the change again.",
 		retryMin: 1, retryMax: 3,
 		page:    "Others changed the zone, or the policies of limits, each time this change was about to be made; it was not.",
 		readers: operators,
@@ -222,10 +222,10 @@ var table = []kind{
 	{
 		errs:   []error{operator.ErrPrecondition, policyset.ErrPrecondition},
 		status: http.StatusPreconditionFailed, code: "precondition_failed",
-		title:  "It is not as you have seen it",
-		detail: "Nothing was changed. Look at what it is now, and decide anew.",
-		page: "The request had `If-Match`, and the zone or policy is no more the one that had this `ETag`; or `If-None-Match: " +
-			"*`, and there is one of that name. Nothing was changed.",
+		title:  "It has changed since you read it",
+		detail: "Nothing was changed. Read it again, and decide anew.",
+		page: "The request had `If-Match`, and the zone or policy has changed since it had this `ETag`; or the request had `If-None-Match: " +
+			"*`, and the name is taken. Nothing was changed.",
 		readers: both,
 	},
 	{
@@ -233,31 +233,31 @@ var table = []kind{
 		status: http.StatusForbidden, code: "ticket_missing",
 		title:   "You need an invitation to join",
 		detail:  "Join with the ticket of the invitation.",
-		page:    "The zone takes who is invited: join with the ticket, as `ticket`.",
+		page:    "Visitors need an invitation to join this zone: join with the ticket, as `ticket`.",
 		readers: visitors,
 	},
 	{
 		errs:   []error{ticket.ErrInvalid},
 		status: http.StatusForbidden, code: "ticket_invalid",
-		title:  "The ticket is not for this",
-		detail: "It was not signed by who invites.",
-		page: "The ticket was not signed by who invites, has expired, or is for another zone or another event: `detail` says " +
-			"what. No place was taken.",
+		title:  "The ticket is not valid here",
+		detail: "The shop did not sign the ticket.",
+		page: "The shop did not sign the ticket, or the ticket has expired, or it is for another zone or another event: `detail` says " +
+			"which. No place was taken.",
 		readers: visitors,
 	},
 	{
 		errs:   []error{ticket.ErrUsed},
 		status: http.StatusForbidden, code: "ticket_used",
 		title:  "The ticket was used",
-		detail: "Who had it was let in before. It is good for one admission.",
-		page: "The ticket's visitor was let in before, and the pass has expired. While that is good, a join with the ticket " +
-			"gets it again.",
+		detail: "A visitor was admitted with the ticket before. It is good for one admission.",
+		page: "A visitor was admitted with the ticket before, and the pass has expired. While the pass is good, a join with the ticket " +
+			"gets the same pass.",
 		readers: visitors,
 	},
 	{
 		errs:   []error{challenge.ErrRequired},
 		status: http.StatusForbidden, code: "challenge_required",
-		title:  "The join has to show a solution",
+		title:  "Solve a challenge to join",
 		detail: "Solve the challenge, and join again with the solution.",
 		page: "The zone asks newcomers for a proof. `challenge` says for which, and `challenge.reason` why the proof was none: `required` (the " +
 			"join showed none), `expired`, `used`, `wrong`, `wrong_zone`, `wrong_visitor`, `unknown_key`, `malformed` or `provider_away`. Solve it " +
@@ -311,8 +311,8 @@ var table = []kind{
 	},
 	{
 		errs:   []error{line.ErrFormat},
-		status: http.StatusServiceUnavailable, code: "store_unavailable", title: "The waiting room cannot look",
-		detail:   "What is kept was written by a newer version of the server. Places are kept; newer servers answer.",
+		status: http.StatusServiceUnavailable, code: "store_unavailable", title: "The waiting room's store does not answer",
+		detail:   "A newer version of the server has written the data. Places are kept; newer servers answer.",
 		retryMin: 1, retryMax: 3,
 		page: ", `Retry-After` 1-60 s, seldom above 20: soon for who is next, later for those far back, and the later the more " +
 			"newcomers there are. The store did not answer in time. Every place is kept: send the same request again, with " +
@@ -321,14 +321,14 @@ var table = []kind{
 	},
 	{
 		errs:   []error{line.ErrSecrets},
-		status: http.StatusServiceUnavailable, code: "store_unavailable", title: "The waiting room cannot look",
-		detail:   "This server's QUEUE_SECRET is not that of the others on its store. Places are kept; the others answer.",
+		status: http.StatusServiceUnavailable, code: "store_unavailable", title: "The waiting room's store does not answer",
+		detail:   "This server's QUEUE_SECRET differs from that of the other servers on its store. Places are kept; the other servers answer.",
 		retryMin: 1, retryMax: 3,
 	},
 	{
 		errs:   []error{limit.ErrStoreUnavailable, line.ErrStoreUnavailable, context.DeadlineExceeded},
 		status: http.StatusServiceUnavailable, code: "store_unavailable",
-		title:    "The waiting room cannot look",
+		title:    "The waiting room's store does not answer",
 		detail:   "Places are kept. Send the same request again when Retry-After has passed.",
 		retryMin: 1, retryMax: 3,
 	},
@@ -338,8 +338,8 @@ var table = []kind{
 var internalError = kind{
 	status: http.StatusInternalServerError, code: "internal_error",
 	title:   "Something went wrong",
-	detail:  "It has been logged. The request can be sent again.",
-	page:    "Something that should not happen. The server's log has it.",
+	detail:  "The server has logged it. Send the same request again.",
+	page:    "An unexpected error. The server's log has it.",
 	readers: visitors,
 }
 

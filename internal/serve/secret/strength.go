@@ -25,7 +25,7 @@ func CheckToken(token string) error {
 		return fmt.Errorf("%w: it has only %d different characters; %s", ErrUnusable, n, howToToken)
 	}
 	if isPattern([]byte(token)) {
-		return fmt.Errorf("%w: it is easy to guess, since most of its characters follow from those before; %s", ErrUnusable, howToToken)
+		return fmt.Errorf("%w: it is easy to guess, since most of its characters follow a pattern; %s", ErrUnusable, howToToken)
 	}
 	if n := tokenBits(token); n < MinTokenBits {
 		return fmt.Errorf("%w: its characters hold at most %d random bits, must hold at least %d; %s", ErrUnusable, n, MinTokenBits, howToToken)

@@ -1,0 +1,255 @@
+// The gate of a waiting room at a CDN's edge. It answers as the server's gate does (internal/site): test/cases.json holds both.
+
+import { passVerifier, read, unbase64 } from './pass.js';
+import { cut, fits, plain, takeOut } from './path.js';
+
+const names = (kind) => [`__Host-waitingroom${kind}-`, `__Secure-waitingroom${kind}-`, `waitingroom${kind || '_session'}-`];
+const PASS = 'waiting_room_pass';
+const APP = 'X-Waiting-Room-Session';
+const NO_CACHE = { 'Cache-Control': 'private, no-store', 'CDN-Cache-Control': 'no-store', 'Surrogate-Control': 'no-store' };
+const HMAC = { name: 'HMAC', hash: 'SHA-256' };
+// What browsers and machines fetch without cookies, and how crawlers call themselves.
+const COMMON = new RegExp('^/\\.well-known/.|^/(robots|ads|app-ads|humans|security|llms)\\.txt$|'
+  + '^/(browserconfig|crossdomain|opensearch)\\.xml$|^/apple-app-site-association$|^/([^./]+/)*(favicon[^/]*\\.(ico|png|svg)|'
+  + 'apple-touch-icon[^/]*\\.png|android-chrome-[^/]*\\.png|mstile-[^/]*\\.png|[^/]+\\.webmanifest|manifest\\.json)$');
+const CRAWLERS = new RegExp('(^|[^u])bot([^a-z]|$)|crawler|spider|slurp|\\+ ?https?://|externalhit|facebookcatalog|meta-external|'
+  + '^whatsapp/|^viber/|^pinterest/|preview|embedly|iframely|vkshare|ia_archiver|archive\\.org|'
+  + '[a-z]-google\\b|\\bgoogle-|googleother|chrome-lighthouse|validator', 'i');
+// The age of the rules for newcomers and for those inside, and one page load, in milliseconds.
+const [FRESH, STALE, RECENT] = [1000, 60_000, 5000];
+// The longest session, and one of a visitor who is done, in seconds.
+const [MOST, THANKS] = [43_200, 60];
+const BUSY = ['store_unavailable', 'service_unavailable', 'internal_error', 'too_many_requests']; // the pass stays good
+
+const { subtle } = crypto;
+const seconds = () => Math.floor(Date.now() / 1000);
+const bytes = (text) => new TextEncoder().encode(text);
+const base64 = (raw) => btoa(String.fromCharCode(...new Uint8Array(raw))).replace(/[+/=]/g, (c) => ({ '+': '-', '/': '_' })[c] ?? '');
+const hex = (raw) => Array.from(new Uint8Array(raw), (b) => b.toString(16).padStart(2, '0')).join('');
+
+/** Makes the gate of a zone. See index.d.ts. */
+export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hold', timeout = 300, issuer = 'waitingroom', ...by }) {
+  if (![key].flat().every((k) => k?.length >= 32)) throw new Error('key must be a random text of at least 32 characters');
+  const load = by.fetch ?? ((...args) => fetch(...args));
+  // Requests share values and no promises: Workers forbid these.
+  let [macs, rules, state, looked, lined] = [undefined, undefined, '', 0, 0];
+  const verify = passVerifier({ zone, issuer, load: (until) => call(until, '/.well-known/jwks.json') });
+  const recent = new Map(); // whom the last seconds let in, by the browser
+
+  // call returns the room's answer; undefined if none comes in time.
+  async function call(until, path, body, address = '') {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), Math.max(0, until - Date.now()));
+    try {
+      const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': address };
+      const answer = await load(room + path, { signal: limit.signal, ...(body && { method: 'POST', headers, body: JSON.stringify({ zoneId: zone, ...body }) }) });
+      const said = answer.status === 204 ? {} : await answer.json();
+      return answer.ok || String(said.type).endsWith(`#${said.code}`) ? { ...said, ok: answer.ok } : undefined;
+    } catch {
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  // look has the rules be younger than age, in milliseconds. While one request asks, others go by those that are known.
+  async function look(until, age) {
+    if (state && Date.now() - looked < age) return;
+    looked = Date.now();
+    const said = await call(until, `/traffic/zones/${zone}`);
+    rules = said?.site ?? rules;
+    state = !said ? 'away' : said.code === 'zone_unknown' ? 'unknown' : 'known';
+  }
+
+  async function sign(text) {
+    macs ??= await Promise.all([key].flat().map((k) => subtle.importKey('raw', bytes(k), HMAC, false, ['sign', 'verify'])));
+    return base64(await subtle.sign('HMAC', macs[0], bytes(text)));
+  }
+
+  // check returns a session: [begun, issued, length, admission, the room's session where those inside are counted].
+  async function check(text) {
+    const [code, ...fields] = text.split('.');
+    if (!(+fields[1] + +fields[2] > seconds())) return undefined;
+    await sign('');
+    for (const k of macs) {
+      if (await subtle.verify('HMAC', k, unbase64(code), bytes(`${zone}.${fields.join('.')}`)).catch(() => false)) return fields;
+    }
+    return undefined;
+  }
+
+  async function ask(request, address, raw) {
+    const { method } = request;
+    const url = new URL(request.url);
+    const until = Date.now() + timeout;
+    const header = (name) => request.headers.get(name) ?? '';
+    const [origin, mode, site, agent] = ['Origin', 'Sec-Fetch-Mode', 'Sec-Fetch-Site', 'User-Agent'].map(header);
+    const reads = method === 'GET' || method === 'HEAD';
+    const referer = URL.canParse(header('Referer')) ? new URL(header('Referer')) : {};
+    const own = referer.host === url.host;
+    const framed = !['', 'document', 'empty'].includes(header('Sec-Fetch-Dest'));
+    const navigates = mode ? mode === 'navigate' && !framed : (reads || method === 'POST' && own) && header('Accept').includes('text/html');
+    let [uri, shown] = [raw ?? url.pathname + url.search];
+    if (reads && navigates) [uri, shown] = takeOut(uri, PASS);
+
+    const cookies = (kind) => header('Cookie').split(';').map((c) => c.trim()).flatMap((c) => names(kind)
+      .map((n) => `${n}${zone}=`).filter((n) => c.startsWith(n)).map((n) => c.slice(n.length)));
+    const browser = cookies('_key').find((k) => k.length === 32);
+    let session;
+    for (const text of [...cookies(''), header(APP)]) session ??= await check(text);
+
+    const named = () => rules?.corsOrigins?.includes(origin);
+    const cookie = (kind, text, length) => {
+      const [secure, domain] = [url.protocol === 'https:', rules?.cookieDomain];
+      const shared = domain && `.${url.hostname}`.endsWith(`.${domain}`);
+      return { ...NO_CACHE, 'Set-Cookie': `${names(kind)[secure ? +!!shared : 2]}${zone}=${text}; Path=/; Max-Age=${length}; HttpOnly; SameSite=Lax`
+        + (secure ? '; Secure' : '') + (shared ? `; Domain=${domain}` : '') };
+    };
+    const keep = async (app, ...fields) => {
+      const text = `${await sign(`${zone}.${fields.join('.')}`)}.${fields.join('.')}`;
+      if (!app) return cookie('', text, fields[2]);
+      return { ...NO_CACHE, [APP]: text, ...(named() && { 'Access-Control-Expose-Headers': APP }) };
+    };
+    const begin = (app, jti, inside = '') => keep(app, seconds(), seconds(), rules?.sessionSeconds ?? 1800, jti, inside);
+    const counted = (is) => (rules?.counted ? is.session : '');
+    const goOn = (headers = {}) => ({ headers });
+    const answer = (status, headers, body) => ({ response: new Response(method === 'HEAD' ? null : body, { status, headers: { 'Cache-Control': 'no-store', ...headers } }) });
+    const lead = (to, headers) => answer(302, { ...headers, Location: to });
+    const newKey = () => cookie('_key', hex(crypto.getRandomValues(new Uint8Array(16))), 86_400);
+    const fails = () => (onFailure === 'admit' ? goOn() : answer(503, { 'Retry-After': '3', ...(reads && navigates && { Refresh: '3' }) },
+      'Very many people are here. Please come again in a few seconds.'));
+    const bypassed = () => reads && rules?.bypassCommon !== 'off' && COMMON.test(plain(cut(uri, '?')[0])) || rules?.bypassPaths?.some((p) => fits(uri, p));
+    const here = () => uri.replace(/^\/(?=[/\\])/, '/./');
+    const toPage = (more = '', headers = browser ? {} : newKey()) => {
+      const [rest, ticket = ''] = takeOut(uri, 'waiting_room_ticket');
+      uri = reads ? rest : own ? referer.pathname + referer.search : '/';
+      let to = here();
+      if (to.length > 2048) [to] = cut(to, '?');
+      if (to.length > 2048 || /[\0- \\\x7f]/.test(to)) to = '/';
+      const path = !visitors || rules?.sites && !rules.sites.some((s) => s.toLowerCase() === url.origin);
+      return lead(`${visitors}/wait/${zone}?to=${encodeURIComponent((path ? '' : url.origin) + to)}${ticket && ticket.length <= 2048 ? `&ticket=${ticket}` : ''}${more}`, headers);
+    };
+
+    // A visitor inside.
+    const [begun, issued, length, jti, inside] = session ?? [];
+    if (session && !shown) {
+      const half = seconds() >= +issued + length / 2;
+      const waited = browser && navigates;
+      if (!half && !waited && !inside) return goOn();
+      await look(until, STALE);
+      const done = inside && rules?.donePaths?.some((p) => fits(uri, p));
+      if (done) {
+        // The session goes on for a minute: for the page that thanks.
+        const told = await call(until, '/traffic/session/end', { session: inside });
+        return goOn(told && await keep(header(APP), seconds() - MOST + THANKS, seconds(), THANKS, jti, ''));
+      }
+      const left = Math.min(rules?.sessionSeconds, +begun + MOST - seconds());
+      if (bypassed()) return goOn();
+      if (half && rules?.sessionRenewal === 'use' && left >= 1) {
+        const again = inside ? await call(until, '/traffic/session', { session: inside }) : { ok: true, session: '' };
+        if (!again) return goOn();
+        if (again.ok) return goOn(await keep(header(APP), begun, seconds(), left, jti, again.session));
+        session = undefined; // it was revoked
+      } else return goOn(waited ? cookie('_key', '', 0) : {});
+    }
+
+    await look(until, FRESH);
+    if (state === 'unknown') return goOn();
+
+    // A browser shows a pass in its address. The pass is good for this browser alone, which is known by its key.
+    if (shown) {
+      const again = shown.startsWith('.');
+      const pass = again ? shown.slice(1) : shown;
+      const by = browser ?? jti;
+      const claims = await verify(until, pass);
+      const withPass = (value) => `${uri}${uri.includes('?') ? '&' : '?'}${PASS}=${value}`;
+      if (claims && !by) {
+        if (!again) return lead(withPass(`.${pass}`).replace(/^\/(?=[/\\])/, '/./'), newKey());
+        uri = withPass(pass);
+        return toPage('&cookieless=1', {});
+      }
+      const is = claims ? await call(until, '/traffic/session', { pass, key: by }) : claims === undefined && { code: 'none' };
+      if (is?.ok) return lead(here(), await begin('', claims.jti, counted(is)));
+      if (session) return lead(here());
+      if (is && !BUSY.includes(is.code)) return toPage(`&refused=${hex(await subtle.digest('SHA-256', bytes(pass))).slice(0, 16)}&again=1`);
+      return onFailure === 'admit' && !is ? lead(here(), claims ? await begin('', claims.jti) : {}) : fails();
+    }
+    if (bypassed() || method === 'OPTIONS' && header('Access-Control-Request-Method')) return goOn();
+
+    // An app shows a pass in a header.
+    const pass = header('X-Waiting-Room-Pass') || /^bearer (.+)/i.exec(header('Authorization'))?.[1];
+    const claims = pass && await verify(until, pass);
+    if (claims) {
+      const is = await call(until, '/traffic/session', { pass, token: header('X-Waiting-Room-Token') });
+      const app = site !== 'same-origin';
+      if (is?.ok) return goOn(await begin(app, claims.jti, counted(is)));
+      if (!is && onFailure === 'admit') return goOn(await begin(app, claims.jti));
+      if (!is || BUSY.includes(is.code)) return fails();
+    }
+
+    // Others.
+    const ahead = ['Sec-Purpose', 'Purpose', 'X-Purpose', 'X-Moz'].some((name) => /prefetch|preview/i.test(header(name)));
+    const crawls = CRAWLERS.test(agent);
+    const refuse = () => answer(crawls ? 503 : 429, {
+      'Content-Type': 'application/problem+json', ...(crawls && { 'Retry-After': '600' }),
+      ...(named() && { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', 'Access-Control-Expose-Headers': 'Retry-After' }),
+    }, JSON.stringify({
+      type: 'https://github.com/openqueue/waitingroom/blob/main/internal/problem/README.md#admission_required', title: 'The site has a waiting room',
+      status: crawls ? 503 : 429, detail: 'Join at the address in join, and send the pass as X-Waiting-Room-Pass.', code: 'admission_required', zoneId: zone,
+      join: `${visitors}/traffic/wait`, page: `${visitors}/wait/${zone}`,
+    }));
+    if (ahead) return refuse();
+    if (state === 'away') return fails();
+    const waits = rules?.newcomers === 'wait' || Date.now() - lined < FRESH;
+    const enters = rules?.newcomers === 'enter';
+    if (navigates && !crawls) {
+      if (method === 'HEAD' || !enters && (waits || browser)) return toPage();
+      const is = await join(until, address);
+      if (is === undefined) return fails();
+      return is ? goOn(await begin('', ...is)) : enters ? goOn() : toPage();
+    }
+    if (enters) return goOn();
+    const calls = site === 'same-site' && mode === 'navigate' || (site === 'same-origin' ? origin ? origin.endsWith(`//${url.host}`) : reads : site && named());
+    if (waits || !(navigates || calls || reads && crawls)) return refuse();
+    // What one browser sends within some seconds is one admission.
+    const name = await sign(['browser', zone, address, agent, header('Accept-Language')].join('\n'));
+    const before = () => Date.now() - recent.get(name)?.at < RECENT && recent.get(name).is;
+    const is = before() || await join(until, address, name + Math.floor(Date.now() / 10_000)) || before();
+    if (is === undefined) return fails();
+    if (!is) return refuse();
+    if (recent.size > 5000) recent.clear();
+    recent.set(name, { is, at: Date.now() });
+    return goOn(await begin('', ...is));
+  }
+
+  // join returns the admission, and the room's session where those inside are counted; false if there is no room, undefined if the
+  // room did not answer.
+  async function join(until, address, clientId) {
+    const is = await call(until, '/traffic/wait', { clientId, clientAgent: 'SITE' }, address);
+    if (!is?.ok) return is && false;
+    if (!is.canEnter) {
+      lined = Date.now();
+      await call(until, '/traffic/leave', { token: is.token });
+      return false;
+    }
+    const { pass } = is.admission;
+    const inside = rules?.counted ? await call(until, '/traffic/session', { pass, token: is.token }) : {};
+    return inside && inside.ok !== false && [read(pass.split('.')[1]).jti, inside.session];
+  }
+
+  // add returns the shop's answer with what the visitor is to keep.
+  function add(response, headers) {
+    const names = Object.entries(headers);
+    if (!names.length) return response;
+    const changed = new Response(response.body, response);
+    names.forEach(([name, value]) => changed.headers[name === 'Set-Cookie' ? 'append' : 'set'](name, value));
+    return changed;
+  }
+
+  return {
+    ask,
+    async fetch(request, address, forward = load) {
+      const { response, headers } = await ask(request, address);
+      return response ?? add(await forward(request), headers);
+    },
+  };
+}

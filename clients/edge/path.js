@@ -1,0 +1,49 @@
+// Paths and queries of a visitor's address, as the server's gate reads them (internal/site/bypass.go).
+
+// cut returns what is before and behind the first of a text.
+export const cut = (text, at) => (text.includes(at) ? [text.slice(0, text.indexOf(at)), text.slice(text.indexOf(at) + 1)] : [text]);
+
+// takeOut takes a parameter out of a URI, and returns what is left and the value.
+export function takeOut(uri, name) {
+  const [path, query = ''] = cut(uri, '?');
+  const mine = (part) => part.startsWith(`${name}=`);
+  const value = query.split('&').filter(mine).pop()?.slice(name.length + 1);
+  const rest = query.split('&').filter((part) => !mine(part)).join('&');
+  return value ? [path + (rest && `?${rest}`), value] : [uri];
+}
+
+// matches reports whether all of the text matches a pattern, in which * is any text.
+function matches(pattern, text) {
+  const [first, ...parts] = pattern.split('*');
+  const last = parts.pop();
+  if (last === undefined || !text.startsWith(first)) return text === pattern;
+  let at = first.length;
+  for (const part of parts) {
+    const i = text.indexOf(part, at);
+    if (i < 0) return false;
+    at = i + part.length;
+  }
+  return at + last.length <= text.length && text.endsWith(last);
+}
+
+// fits reports whether a URI has the path and the parameters of a pattern.
+export function fits(uri, pattern) {
+  const [raw, query = ''] = cut(uri, '?');
+  const [want, parameters] = cut(pattern, '?');
+  const path = plain(raw);
+  if (path === undefined || !matches(want, path)) return false;
+  if (parameters === undefined) return true;
+  const has = new URLSearchParams(query);
+  return !/;|%(?![\da-f]{2})/i.test(query) && parameters.split('&').map((p) => cut(p, '='))
+    .every(([name, value = '']) => has.has(name) && has.getAll(name).every((v) => matches(value, v)));
+}
+
+// plain returns the path, decoded; undefined for one that a site may read as another: /assets/..;/checkout may be /checkout there.
+export function plain(raw) {
+  try {
+    const path = decodeURIComponent(raw);
+    return /%2f|%5c/i.test(raw) || /[\\%#;?\0]|\.\.|\/\/|\/\.(\/|$)/.test(path) ? undefined : path;
+  } catch {
+    return undefined;
+  }
+}
