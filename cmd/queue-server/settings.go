@@ -57,7 +57,7 @@ type settings struct {
 	Config              string        `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"YAML file: any of these settings by the names of their flags, and under zones those to create when absent."`
 	Addr                string        `setting:"QUEUE_ADDR" default:":8080" help:"Public listener."`
 	AdminAddr           string        `setting:"QUEUE_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Operators' listener: zones, metrics, profiles. Not for the public."`
-	TLSCert             string        `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"PEM file with a certificate and its chain: the public listener speaks TLS, and the operators' where other machines reach it. Read anew when it changes. No TLS when absent."`
+	TLSCert             string        `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"PEM file with a certificate and its chain: the public listener speaks TLS, and the operators' where other machines reach it. Read again when it changes. No TLS when absent."`
 	TLSKey              string        `setting:"QUEUE_TLS_KEY_FILE" placeholder:"FILE" help:"PEM file with the key of that certificate."`
 	Store               string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several."`
 	RedisURL            string        `setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where the redis store is."`
@@ -72,7 +72,7 @@ type settings struct {
 	AdminToken          string        `setting:"QUEUE_ADMIN_TOKEN" hidden:"" flag:"never"`
 	AdminTokenFile      string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.admin-token" help:"File with what operators show. Or QUEUE_ADMIN_TOKEN, which has it itself. Made at the first start when absent, printed once, and kept in the data folder."`
 	AdminHosts          []string      `setting:"QUEUE_ADMIN_HOSTS" placeholder:"NAME,..." help:"Names under which the operators' listener is asked, without ports: of proxies in front, with TLS, or without as http://NAME. On this machine's own address it answers as localhost and 127.0.0.1, and to these; on another as any when absent."`
-	MetricsAccess       string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Who may read /metrics. open: whoever reaches the operators' listener; token: who shows the metrics' token, or the operators'; auto: open if only this machine reaches that listener and there is no metrics' token, else token."`
+	MetricsAccess       string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Access to /metrics. open: whoever reaches the operators' listener; token: who shows the metrics' token, or the operators'; auto: open if only this machine reaches that listener and there is no metrics' token, else token."`
 	MetricsToken        string        `setting:"QUEUE_METRICS_TOKEN" hidden:"" flag:"never"`
 	MetricsFile         string        `setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.metrics-token" help:"File with a token that opens /metrics and nothing else, for Prometheus. Or QUEUE_METRICS_TOKEN, which has it itself. None when absent."`
 	DataDir             string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Data folder: the embedded store's files, and what is made at the first start."`
