@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -97,14 +98,19 @@ type zoneView struct {
 	Hour         []hourRow
 	// Events are those of the list, the next one first.
 	Events []occasion
+	// Networks are those that joined lately; set in their tab alone.
+	Networks operator.ZoneNetworks
 }
+
+// shownNetworks is how many networks a zone's page shows.
+const shownNetworks = 50
 
 // zoneTab is a part of a zone's page, with the value of the query's tab.
 type zoneTab struct{ Key, Label string }
 
 // zoneTabs are the parts of a zone's page, in the order of their links. The first is what an operator needs in the first
 // minute.
-var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"settings", "Settings"}, {"record", "Record"}}
+var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"settings", "Settings"}, {"record", "Record"}}
 
 // Tabs returns zoneTabs.
 func (v zoneView) Tabs() []zoneTab { return zoneTabs }
@@ -150,6 +156,12 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 			v.Page[i] = f
 		} else {
 			v.Others = append(v.Others, f)
+		}
+	}
+	if tab == "networks" {
+		var err error
+		if v.Networks, err = c.Zones.Networks(r.Context(), current.ZoneID, shownNetworks); err != nil {
+			return err
 		}
 	}
 	var changes []entryOf[zone.Settings]

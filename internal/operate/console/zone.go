@@ -44,8 +44,8 @@ func (c *Console) lineOf(zoneID string) change.Line {
 }
 
 // proposal reads from a query, or from a form, what a zone is to be set to: step=-10 or 10 moves
-// the limit by percents, resume=1 puts back the limit from before a pause, and
-// the other fields are settings.
+// the limit by percents, resume=1 puts back the limit from before a pause, network=AS64500 with share=1 sets that
+// network's share, and the other fields are settings.
 func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Settings, faults []string) {
 	q := r.URL.Query()
 	if r.Method == http.MethodPost {
@@ -66,6 +66,9 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 		if next.PerMinute = resumeTo(current, changes); next.PerMinute == 0 {
 			return next, []string{"The record does not say what the limit was. Type one."}
 		}
+	case q.Get("network") != "":
+		next = current.SetShare(q.Get("network"), q.Get("share"))
+		return next, next.Faults()
 	default:
 		return readSettings(zone.Table, q, "", current)
 	}
