@@ -13,17 +13,19 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/generated"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
+	"github.com/openqueue/waitingroom/internal/operate/rehearse"
 )
 
 const reference = "../../docs/reference/"
 
-// TestReferenceIsGenerated: the pages of the server's settings and of the command line are made from what the program
-// itself reads.
+// TestReferenceIsGenerated: the pages of the server's settings, of the command line and of the rehearsal are made from
+// what the program itself reads.
 func TestReferenceIsGenerated(t *testing.T) {
 	root := &cobra.Command{Use: "queue-server"}
 	root.AddCommand(serveCommand(cli.ProcessTerminal()), healthcheckCommand(cli.ProcessTerminal()), versionCommand(cli.ProcessTerminal()))
 	root.AddCommand(cli.Commands(cli.ProcessTerminal(), settingNames())...)
 	generated.File(t, reference+"server.md", map[string]func(string) []string{"server": settingRows})
+	generated.File(t, "../../docs/integrate/clients.md", map[string]func(string) []string{"acts": actRows, "rules": ruleRows})
 	generated.File(t, reference+"cli.md", map[string]func(string) []string{
 		"commands": func(string) []string { return commandRows(root) },
 		"flags":    func(string) []string { return flagRows(root) },
@@ -99,4 +101,22 @@ func runnable(root *cobra.Command) []*cobra.Command {
 	}
 	slices.SortFunc(all, func(a, b *cobra.Command) int { return cmp.Compare(a.CommandPath(), b.CommandPath()) })
 	return all
+}
+
+// actRows are the rows of what the rehearsal plays.
+func actRows(string) []string {
+	lines := []string{"| act | what happens |", "| --- | --- |"}
+	for _, a := range rehearse.Acts() {
+		lines = append(lines, fmt.Sprintf("| `%s` | %s |", a.Name, a.About))
+	}
+	return lines
+}
+
+// ruleRows are the rows of what the rehearsal judges.
+func ruleRows(string) []string {
+	lines := []string{"| rule | the client |", "| --- | --- |"}
+	for _, r := range rehearse.Rules {
+		lines = append(lines, fmt.Sprintf("| `%s` | %s |", r.Rule, r.Asks))
+	}
+	return lines
 }

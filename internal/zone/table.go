@@ -35,7 +35,7 @@ var Table = setting.Table[Settings]{
 			return "most admissions in any 60 s"
 		},
 		Column: "PER MINUTE",
-		Choose: "80 % of what the service bore in the load test. 0 holds everybody",
+		Choose: "the most admissions in any 60 s. 80 % of what the service bore in the load test. 0 pauses the zone",
 	},
 	{
 		Name: "mode", At: func(s *Settings) any { return (*string)(&s.Mode) },
@@ -45,7 +45,8 @@ var Table = setting.Table[Settings]{
 			{Value: string(ModeClosed), Label: "closed to newcomers", Means: "no newcomers; those who wait go on"},
 		},
 		Label: "Mode", Hint: "Queue lines people up; open lets all in; closed takes no newcomers.",
-		Choose: "`open` lets everybody in, and counts them; `closed` takes no newcomers",
+		Choose: "`queue`: at the limit, in order; `open` admits everybody, and counts them; `closed` takes no newcomers, and " +
+			"admits those who wait",
 	},
 	{
 		Name: "windowSeconds", At: func(s *Settings) any { return &s.WindowSeconds },
@@ -55,9 +56,9 @@ var Table = setting.Table[Settings]{
 			return fmt.Sprintf("most in any %s: %s", setting.Span(s.Window()), setting.Count((s.PerMinute*s.WindowSeconds+59)/60))
 		},
 		Column: "WINDOW",
-		Choose: "up to `ceil(perMinute * windowSeconds / 60)` may come in one moment while nobody waits. Shorter if the service " +
-			"minds such a clump; not below 6 without need: after a loss of data the order is less exact, and appointments are " +
-			"harder to keep. 1-60",
+		Choose: "the interval over which admissions are spread, 1-60 s. Up to `ceil(perMinute * windowSeconds / 60)` visitors may " +
+			"enter in one moment while nobody waits. Shorten it if the service minds that. Below 6 s, the order after a loss " +
+			"of data is less exact",
 	},
 	{
 		Name: "burst", At: func(s *Settings) any { return &s.Burst },
@@ -66,7 +67,7 @@ var Table = setting.Table[Settings]{
 		Means:  func(Settings) string { return "more in a window, while nobody waits" },
 		Column: "BURST",
 		Choose: "extra admissions in one window *while nobody waits*, so that ten who come together on a quiet day do not become " +
-			"a line. What the service takes at once, less the window's limit. The limit of the minute holds",
+			"a line: what the service takes at once, less the window's limit. The limit of the minute holds",
 	},
 	{
 		Name: "idleTimeoutSeconds", At: func(s *Settings) any { return &s.IdleTimeoutSeconds },
@@ -74,11 +75,11 @@ var Table = setting.Table[Settings]{
 		Label: "Idle timeout", Hint: "Seconds without a poll after which a place is given up, 5 to 3600.",
 		Means:  func(Settings) string { return "a visitor who does not poll for longer loses the place" },
 		Column: "IDLE",
-		Choose: "how long a phone may sleep without losing the place. Set 120 to 300 for apps that poll only in the foreground. A visitor " +
-			"who leaves silently keeps the place until `idleTimeoutSeconds` after the missed poll (a poll is due at most 20 s " +
-			"after the last one, 60 s far back), and is removed by the next sweep. **Set 180 for crowds of millions**: visitors " +
-			"with 200,000 ahead then poll once a minute, and cost a third ([0030](../engineering/decisions/0030-far-visitors-come-once-a-minute.md)). " +
-			"A shorter time applies to each visitor from the next poll on. 5-3600",
+		Choose: "how long a visitor may miss polls and keep the place, 5-3600 s. Set 120 to 300 for apps that poll only in the " +
+			"foreground. **Set 180 for crowds of millions**: visitors with 200,000 ahead then poll once a minute, and cost a " +
+			"third. A visitor who leaves silently keeps the place until `idleTimeoutSeconds` after the missed poll, and is " +
+			"removed by the next sweep. A poll is due at most 20 s after the last one (60 s far back). A shorter time holds " +
+			"for each visitor from the next poll on",
 	},
 	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },
@@ -86,8 +87,8 @@ var Table = setting.Table[Settings]{
 		Label: "Life of a pass", Hint: "Seconds in which an admitted visitor may enter the service, 10 to 86400.",
 		Means:  func(s Settings) string { return "how long a pass is good for: " + setting.Span(s.PassTTL()) },
 		Column: "PASS",
-		Choose: "from being let in to the first request to the service; the log of admissions is kept as long. A change concerns only " +
-			"those who are let in from then on. Above 2700 it is rounded up to whole minutes. 10-86400",
+		Choose: "the time from the admission to the first request to the service, 10-86400 s. The log of admissions is kept as " +
+			"long. A change concerns later admissions only. Values above 2700 are rounded up to whole minutes",
 	},
 	{
 		Name: "maxWaiting", At: func(s *Settings) any { return &s.MaxWaiting },
@@ -100,7 +101,7 @@ var Table = setting.Table[Settings]{
 			return "newcomers get 429 at so many waiting"
 		},
 		Column: "MAX WAITING",
-		Choose: "newcomers get 429 at this many. Set it above what you expect, at what you could still serve today: (hours left) " +
+		Choose: "the most visitors in the line; further newcomers get 429. Set it to what you can still serve today: (hours left) " +
 			"x 60 x `perMinute`. 0 sets no bound",
 	},
 	{
@@ -112,28 +113,26 @@ var Table = setting.Table[Settings]{
 		Label:  "When the store is away",
 		Hint:   "Hold keeps all places and lets nobody in; admit lets each server admit at its share of the limit.",
 		Column: "OUTAGE",
-		Choose: "`hold`: while Redis is away nobody enters, and nobody loses anything. `admit`: each server lets in its share, " +
-			"for outages longer than a few windows: it begins after 3 s and a window (a minute, where the zone has a `burst` or its " +
-			"limit is no whole number a window). The share is the limit over `QUEUE_SERVERS`; a limit below that number is held. It is " +
-			"never above the limit, and in order by and large only: of those who would have had their turn by now, whoever asks first " +
-			"is first ([decision 0004](../engineering/decisions/0004-failure-policy.md))",
+		Choose: "while Redis is away: `hold` admits nobody, and nobody loses a place. `admit` has each server admit its share, " +
+			"`perMinute` divided by `QUEUE_SERVERS`. It begins after 3 s and a window (a minute where the zone has a `burst`, " +
+			"or where its limit is no whole number a window). It never exceeds the limit, and keeps the order only roughly. " +
+			"Choose it for outages longer than a few windows; not with `maxInside`",
 	},
 	{
 		Name: "maxPerSecond", At: func(s *Settings) any { return &s.MaxPerSecond },
 		Default: PerSecondAuto, Fault: Settings.perSecondFault,
 		Label: "Most in a second", Hint: "Most admissions in any second while there is a line: a number, none, or auto, 1.25 times the mean.",
 		Say: Settings.sayPerSecond, Means: Settings.meanPerSecond,
-		Choose: "most that enter in any second *while there is a line*, so that a window that filled at once does not come back " +
-			"as a clump every window. `auto` is 1.25 times the mean, rounded up: nothing to set, unless the load test says " +
-			"that the service bears less (a number, 1-100000) or a clump does no harm (`none`). A number below the mean slows " +
-			"the line down to it ([decision 0034](../engineering/decisions/0034-an-even-flow.md))",
+		Choose: "the most admissions in any second *while there is a line*. `auto` is 1.25 times the mean: leave it, unless the " +
+			"load test says that the service bears less in a second (a number, 1-100000), or that a whole window at once does " +
+			"no harm (`none`). A number below the mean slows the line down",
 	},
 	{
 		Name: "sites", At: func(s *Settings) any { return &s.Sites },
 		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "the page's own origin", Fault: Settings.siteFault,
 		Label: "Sites", Hint: "Origins that the waiting page may lead to, such as https://shop.example; paths lead to the first.",
-		Choose: "origins that the [waiting page](../../README.md) may lead to, as `https://shop.example`; a path leads to the first. " +
-			"Without one, the page leads to its own origin only",
+		Choose: "origins to which the waiting page may lead, such as `https://shop.example`. A path leads to the first of them. " +
+			"Without any, the page leads to its own origin only",
 	},
 	{
 		Name: "pageTitle", At: func(s *Settings) any { return &s.PageTitle },
@@ -145,36 +144,36 @@ var Table = setting.Table[Settings]{
 		Name: "pageColor", At: func(s *Settings) any { return &s.PageColor },
 		Default: "", MaxLength: len("#rrggbb"), None: "the page's own", Fault: Settings.colourFault,
 		Label: "Page colour", Hint: "Of the waiting page's buttons and bar, such as #1d4ed8. Text on it is white or black.",
-		Choose: "of the page's bar and buttons, `#rrggbb`. Text on it is white or black, whichever can be read. The console says " +
-			"where it is hard to see: below 3:1 against the page, in light or in dark",
+		Choose: "the colour of the page's bar and buttons, `#rrggbb`. Text on it is black or white, whichever is easier to read. " +
+			"The console warns of a contrast below 3:1",
 	},
 	{
 		Name: "pageLogo", At: func(s *Settings) any { return &s.PageLogo },
 		Default: "", MaxLength: MaxLogoLength, Fault: Settings.logoFault, Say: Settings.sayLogo,
 		Label: "Page logo", Hint: "A data: URL of a png, jpeg, webp or svg+xml image in base64, of at most 16 KB.",
 		Means: func(Settings) string { return "stands above the waiting page" },
-		Choose: "an image as a `data:` URL in base64 (png, jpeg, webp, svg+xml), at most 16 KB. Every page carries it, and the " +
-			"record keeps it with each change: 4 KB are better",
+		Choose: "an image as a `data:` URL in base64 (png, jpeg, webp, svg+xml), at most 16 KB; 4 KB are better, because every " +
+			"page and every recorded change carries it",
 	},
 	{
 		Name: "message", At: func(s *Settings) any { return &s.Message },
 		Default: Texts{}, MaxLength: MaxMessageLength,
 		Label: "Message", Hint: "To all who wait. They see it when they poll next. In other languages: a line each, such as de: Text.",
-		Choose: "a line to all who wait, at most 1,000 bytes. Everybody sees it when polling next: `queue-server zones set SALE " +
-			"message=\"The doors open at 12:10.\"`; empty takes it away. In several languages: see " +
+		Choose: "a text to all who wait, at most 1,000 bytes; they see it at their next poll: `queue-server zones set SALE " +
+			"message=\"The doors open at 12:10.\"`. Empty removes it. In several languages: " +
 			"[below](#texts-in-several-languages)",
 	},
 	{
 		Name: "soldOut", At: func(s *Settings) any { return &s.SoldOut },
 		Default: Texts{}, MaxLength: MaxMessageLength, None: "no",
 		Label: "Sold out", Hint: "Why there is nothing left to wait for: it ends the wait of everybody. Empty: the line goes on.",
-		Choose: "why there is nothing left to wait for, in one language or several: see [Sold out](#sold-out)",
+		Choose: "the reason why nobody need wait any more. It ends the line: [sold out](#sold-out)",
 	},
 	{
 		Name: "invitation", At: func(s *Settings) any { return &s.Invitation },
 		Default: "", MaxLength: MaxInvitationLength,
 		Label: "By invitation", Hint: "What a ticket must be for, such as spring-sale: visitors need one to join. Empty: anybody may join.",
-		Choose: "what tickets must be for: only visitors who show one may join. See [By invitation](#by-invitation)",
+		Choose: "the name of an invitation: a visitor then needs a ticket for it to join. [By invitation](#by-invitation)",
 	},
 	{
 		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds },
@@ -183,8 +182,8 @@ var Table = setting.Table[Settings]{
 		Means: func(s Settings) string {
 			return "an admitted visitor is not queued again for " + setting.Span(s.Session())
 		},
-		Choose: "[before a site](../integrate/site.md): for how long a visitor who was let in comes and goes without queueing again. Longer " +
-			"than a purchase takes. 60-86400",
+		Choose: "[before a site](../integrate/site.md): how long an admitted visitor comes and goes without queueing again, " +
+			"60-86400 s. Longer than a purchase takes",
 	},
 	{
 		Name: "sessionRenewal", At: func(s *Settings) any { return (*string)(&s.SessionRenewal) },
@@ -193,14 +192,14 @@ var Table = setting.Table[Settings]{
 			{Value: string(RenewalOff), Label: "never", Means: "a session ends when its time is over"},
 		},
 		Label: "Renewal of sessions", Hint: "By use: a visitor who comes again after half of the session gets a new one.",
-		Choose: "`use`: active visitors stay in; `off`: everybody queues again when the session is over",
+		Choose: "`use`: active visitors stay in; `off`: everybody queues again when the session ends",
 	},
 	{
 		Name: "cookieDomain", At: func(s *Settings) any { return &s.CookieDomain },
 		Default: "", MaxLength: MaxSiteLength, None: "each host has its own", Fault: Settings.cookieDomainFault,
 		Label: "Domain of sessions", Hint: "Such as shop.example: a visitor admitted at shop.example is admitted at www.shop.example, too.",
-		Choose: "`shop.example`, where one site has several hosts, such as `www.shop.example`, or leads from one to the other: they then " +
-			"share the sessions. Programs of all these hosts see the cookies. See [Several hosts](../integrate/site.md#several-hosts)",
+		Choose: "one domain for the sessions of several hosts: `shop.example` for `shop.example` and `www.shop.example`. Programs " +
+			"of all these hosts see the cookies. [Several hosts](../integrate/site.md#several-hosts)",
 	},
 	{
 		Name: "maxInside", At: func(s *Settings) any { return &s.MaxInside },
@@ -212,8 +211,8 @@ var Table = setting.Table[Settings]{
 			}
 			return "nobody enters while so many are inside"
 		},
-		Choose: "how many the service bears at a time: checkouts, carts, seats. Together with `perMinute`: a cap alone lets a full " +
-			"shop's worth in at once. Not with `onStoreFailure: admit`. See [inside.md](../operate/inside.md)",
+		Choose: "the most visitors inside at a time: checkouts, carts, seats. Set `perMinute` as well, because a cap alone admits " +
+			"a full shop's worth at once. Not with `onStoreFailure: admit`. [How many are inside](../operate/inside.md)",
 	},
 	{
 		Name: "insideBy", At: func(s *Settings) any { return (*string)(&s.InsideBy) },
@@ -222,15 +221,15 @@ var Table = setting.Table[Settings]{
 			{Value: string(InsideByAdmission), Label: "admissions", Means: "each admission for sessionSeconds"},
 		},
 		Label: "Inside by", Hint: "Session: a visitor counts until the session ends. Admission: for sessionSeconds.",
-		Choose: "`session`: a visitor counts until the session at the gate ends, or until the pass expires unused; `admission`: each " +
-			"admission counts for `sessionSeconds` unless it is told to be done, where no gate tells of sessions",
+		Choose: "`session`: a visitor counts until the session at the gate ends, or until the pass expires unused; `admission`: " +
+			"each admission counts for `sessionSeconds` unless it is reported as done. Use it where no gate reports sessions",
 	},
 	{
 		Name: "donePaths", At: func(s *Settings) any { return &s.DonePaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none",
 		Label: "Paths that end a visit", Hint: "Of the site, such as /checkout/thanks*: a visitor who asks for one is no longer inside.",
-		Choose: "paths of the site that end a visit, such as `/checkout/thanks*`: whoever asks for one gets it, and what belongs to it " +
-			"for a minute, and gives the slot back. A `*` is any text",
+		Choose: "paths of the site that end a visit, such as `/checkout/thanks*`. A visitor who asks for one gets it, and its " +
+			"files for a minute, and gives the slot back. A `*` is any text",
 	},
 	{
 		Name: "insideState", At: func(s *Settings) any { return &s.InsideState }, Of: "what was revoked", Own: true,
@@ -241,8 +240,8 @@ var Table = setting.Table[Settings]{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.pathFault,
 		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback, /?wc-api=*. A * is any text.",
-		Choose: "paths of the site that are never queued: `/assets/*`, `/healthz`, `/payment/callback`. A `*` is any text. Behind a " +
-			"`?` stand parameters that the request must have: `/?wc-api=*`",
+		Choose: "paths of the site that are never queued: `/assets/*`, `/healthz`, `/payment/callback`. A `*` is any text. Behind " +
+			"a `?` stand parameters that the request must have: `/?wc-api=*`",
 	},
 	{
 		Name: "bypassCommon", At: func(s *Settings) any { return &s.BypassCommon },
@@ -251,21 +250,21 @@ var Table = setting.Table[Settings]{
 			{Value: CommonOff, Label: "queued", Means: "icons, manifests, robots.txt and /.well-known/ are queued like all else"},
 		},
 		Label: "Files fetched without cookies", Hint: "Icons, manifests, robots.txt and /.well-known/, with GET and HEAD.",
-		Choose: "`on`: what browsers and machines fetch without cookies is never queued, with GET and HEAD: `/.well-known/` (ACME " +
-			"challenges), manifests, icons, `robots.txt`; the list is in [site.md](../integrate/site.md#what-is-never-queued)",
+		Choose: "`on`: files that browsers and machines fetch without cookies are never queued, with GET and HEAD: " +
+			"`/.well-known/`, manifests, icons, `robots.txt`. [The list](../integrate/site.md#what-is-never-queued)",
 	},
 	{
 		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.agentFault,
 		Label: "User agents never queued", Hint: "Parts of the User-Agent, such as Googlebot. Anybody can write one.",
-		Choose: "parts of User-Agents that are never queued: `Googlebot`. Anybody can write one: for search engines, not as a key",
+		Choose: "parts of `User-Agent` that are never queued: `Googlebot`. For search engines only, because anybody can write one",
 	},
 	{
 		Name: "bypassNetworks", At: func(s *Settings) any { return &s.BypassNetworks },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.networkFault,
 		Label: "Networks never queued", Hint: "Of the site's own servers, such as 192.0.2.0/24. All who share an address get in.",
-		Choose: "networks of the site's own servers, which call the site themselves (`wp-cron`): `192.0.2.10`, `2001:db8::/64`. The " +
-			"gateway's word counts for the address: read [site.md](../integrate/site.md#what-is-never-queued) first",
+		Choose: "networks of the site's own servers, which call the site themselves (`wp-cron`): `192.0.2.10`, `2001:db8::/64`. " +
+			"The gateway decides which address counts: [read this first](../integrate/site.md#what-is-never-queued)",
 	},
 	{
 		Name: "challenge", At: func(s *Settings) any { return (*string)(&s.Challenge) },
@@ -277,8 +276,9 @@ var Table = setting.Table[Settings]{
 			{Value: string(ChallengeReCaptcha), Label: "reCAPTCHA", Means: "Google's reCAPTCHA has to say yes"},
 		},
 		Label: "Challenge", Hint: "What a visitor has to show for a place. Work is done by the browser, unseen; the others ask their providers.",
-		Choose: "what makes places dear for bots: `work` has each browser compute for some time, with nothing to see and no third party; " +
-			"`turnstile`, `hcaptcha` and `recaptcha` ask those providers with the shop's own keys. See [challenge.md](../operate/challenge.md)",
+		Choose: "what a join has to show, so that bots pay for each place. `work`: the browser computes, unseen, with no third " +
+			"party. `turnstile`, `hcaptcha`, `recaptcha`: that provider checks, with your own keys. " +
+			"[Challenges](../operate/challenge.md)",
 	},
 	{
 		Name: "challengeWhen", At: func(s *Settings) any { return &s.ChallengeWhen },
@@ -287,8 +287,8 @@ var Table = setting.Table[Settings]{
 			{Value: ChallengeAlways, Label: "always", Means: "each newcomer is asked"},
 		},
 		Label: "When it is asked for", Hint: "While there is a line or people gather, or always.",
-		Choose: "`line`: while people wait or gather, so that a quiet day stays without a page; `always`: each newcomer is asked, and the " +
-			"gate sends each browser to the waiting page first",
+		Choose: "`line`: only while people wait or gather, so a quiet day stays without a page; `always`: each newcomer is asked, " +
+			"and the gate sends each browser to the waiting page first",
 	},
 	{
 		Name: "challengeMillis", At: func(s *Settings) any { return &s.ChallengeMillis },
@@ -298,8 +298,8 @@ var Table = setting.Table[Settings]{
 			return fmt.Sprintf("a middling phone works for %.1f s in the mean; a core of a bot takes %d places a minute at most",
 				float64(s.ChallengeMillis)/1000, 60_000/s.ChallengeMillis)
 		},
-		Choose: "how long the work takes in the mean on all cores of a middling phone. A core of a bot takes about as long, so 1000 leaves it " +
-			"60 places a minute. One visitor in twenty works for three times as long. 500-5000",
+		Choose: "the mean time of the work on all cores of a middling phone, 500-5000 ms. One core of a bot takes about as long: " +
+			"at 1000 it takes 60 places a minute. One visitor in twenty works three times as long",
 	},
 	{
 		Name: "challengeWithoutScript", At: func(s *Settings) any { return &s.ChallengeWithoutScript },
@@ -308,8 +308,8 @@ var Table = setting.Table[Settings]{
 			{Value: WithoutScriptWait, Label: "wait", Means: "browsers without JavaScript take a place after 60 s"},
 		},
 		Label: "Without JavaScript", Hint: "Wait: a browser without JavaScript takes a place at the end of the line after 60 s. Bots can do that, too.",
-		Choose: "`wait`: a browser without JavaScript takes a place at the end of the line after 60 s. Bots can do that as well, with patience " +
-			"in place of work",
+		Choose: "browsers without JavaScript: `refuse` gives them no place; `wait` gives them a place at the end of the line " +
+			"after 60 s, and bots as well",
 	},
 	{
 		Name: "onChallengeFailure", At: func(s *Settings) any { return (*string)(&s.OnChallengeFailure) },
@@ -318,8 +318,8 @@ var Table = setting.Table[Settings]{
 			{Value: string(FailureAdmit), Label: "admit", Means: "newcomers take a place without its word"},
 		},
 		Label: "When the provider is away", Hint: "Of Turnstile, hCaptcha or reCAPTCHA. Hold: newcomers come again. Admit: they take a place without.",
-		Choose: "while the provider of the challenge does not answer: `hold` has newcomers come again, `admit` lets them take a place " +
-			"without its word. Those who wait go on either way",
+		Choose: "while the provider does not answer: `hold` asks newcomers to come again; `admit` gives them places without its " +
+			"check. Visitors who wait go on either way",
 	},
 	{
 		Name: "maxShareByNetwork", At: func(s *Settings) any { return &s.MaxShareByNetwork },
@@ -340,15 +340,15 @@ var Table = setting.Table[Settings]{
 		Name: "corsOrigins", At: func(s *Settings) any { return &s.CORSOrigins },
 		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "none", Fault: Settings.originFault,
 		Label: "Origins that call the site", Hint: "Other sites whose pages call this one, such as https://www.shop.example.",
-		Choose: "origins of other sites whose pages call this one, such as `https://www.shop.example` where the site is an API: their " +
-			"pages can read the gate's refusals, and where there is room their calls get a session",
+		Choose: "other origins whose pages call this site, such as `https://www.shop.example` where the site is an API. Their " +
+			"pages can read the gate's refusals, and get a session while there is room",
 	},
 	{
 		Name: "events", At: func(s *Settings) any { return &s.Events }, Of: "a list of events", Most: event.MaxEvents,
 		Default: []event.Event{}, Fault: func(s Settings) string { return event.Fault(s.Events) }, Say: Settings.sayEvents,
 		Label: "Events", Hint: "Sales that have a time: when people gather, when it opens, closes and ends.",
-		Choose: "sales that have a time, up to 20: when people gather, when it opens, closes and ends: see " +
-			"[events.md](../operate/events.md). `eventState`, beside it, is how far they are; the servers set it",
+		Choose: "up to 20 sales with a fixed time: when people gather, when it opens, closes and ends. " +
+			"[Events](../operate/events.md). The servers set `eventState` beside it",
 	},
 	{
 		Name: "eventState", At: func(s *Settings) any { return &s.EventState }, Of: "how far the events are", Own: true,
