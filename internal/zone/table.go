@@ -327,7 +327,7 @@ var Table = setting.Table[Settings]{
 		Label: "Most by network", Hint: "Most of the joins of ten minutes that one network gets while there is a line, in per cent. 0 sets no bound.",
 		Choose: "the most of a line that the visitors of one network get, in per cent of the joins of the last ten minutes: one /64 of IPv6, one " +
 			"/24 of IPv4 or, with `QUEUE_ASN_FILE`, one provider. While there is room, nobody is refused. 0 sets no bound. See " +
-			"[challenge.md](challenge.md#places-by-network). 0-100",
+			"[challenge.md](../operate/challenge.md#places-by-network). 0-100",
 	},
 	{
 		Name: "networkShares", At: func(s *Settings) any { return &s.NetworkShares },
