@@ -35,7 +35,7 @@ function shortWait(v) {
   return `${+v.toFixed(1)} s`;
 }
 
-// The charts of a zone, and of limits: which columns, what they are called, how they are drawn.
+// The charts of a zone: which columns, what they are called, how they are drawn.
 export const charts = {
   waiting: [{ name: "waiting", label: "Waiting", color: "--plot-1", dash: "full", fill: true }],
   window: [
@@ -53,12 +53,6 @@ export const charts = {
   ],
   joins: [{ name: "joins", label: "Joins", color: "--plot-1", dash: "full", fill: true }],
   polls: [{ name: "polls", label: "Polls", color: "--plot-1", dash: "full", fill: true }],
-  allowed: [{ name: "allowed", label: "Allowed", color: "--plot-1", dash: "full", fill: true }],
-  refused: [
-    { name: "refused", label: "Refused", color: "--plot-2", dash: "full", fill: true },
-    { name: "fromMemory", label: "From memory", color: "--plot-3", dash: "dotted" },
-    { name: "withoutStore", label: "Without the store", color: "--plot-1", dash: "dashed" },
-  ],
   dry: [
     { name: "waiting", label: "Waiting", color: "--plot-1", dash: "full", fill: true },
     { name: "admitted", label: "Admitted so far", color: "--plot-2", dash: "dashed" },

@@ -215,6 +215,9 @@ async function refresh(names) {
     if (fresh) {
       swap(doc, names);
       preview();
+    } else if (res.status === 404 && head.dataset.gone) {
+      end(head.dataset.gone);
+      return;
     }
   } catch {
     // The network is away; the stream says so.
