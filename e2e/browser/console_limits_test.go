@@ -85,6 +85,7 @@ func TestLimitsInABrowser(t *testing.T) {
 	o.check(t, "limits")
 	o.do(t, "the policy", chromedp.Click(css(`tr[data-row=api] a`)), chromedp.WaitVisible(css("#limit-page")))
 	o.do(t, "all of it", chromedp.Evaluate[chromedp.Void](`for (const el of document.querySelectorAll("details")) el.open = true;`))
+	o.fitsItsTiles()
 	o.check(t, "policy")
 	o.agreesOnTheFlood(d)
 

@@ -22,8 +22,9 @@ const (
 // limitView is one policy's page.
 type limitView struct {
 	shown
-	// Roll has the policy's row, and is kept fresh by the stream of all policies.
-	Roll   roll
+	// Row is kept fresh by the stream of all policies, whose stamp Stamp is.
+	Row    row
+	Stamp  string
 	Policy limit.Policy
 	Key    string
 	Tiers  []tierView
@@ -46,10 +47,9 @@ func tiersOf(p limit.Policy) (all []tierView) {
 // limitPage is GET /console/limits/{name}.
 func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session, current limit.Policy) error {
 	v := limitView{
-		Roll: c.limitsRoll(), Policy: current, Key: change.KeyWords(current.Key), Tiers: tiersOf(current), Fitted: change.Fitted(current), Groups: groupsOf(current),
+		Stamp: c.limitsRoll().Stamp, Policy: current, Key: change.KeyWords(current.Key), Tiers: tiersOf(current), Fitted: change.Fitted(current), Groups: groupsOf(current),
 	}
-	one, _, _ := c.limitRow(current)
-	v.Roll.Rows = []row{one}
+	v.Row, _, _ = c.limitRow(current)
 	v.shown, _ = c.limitEditor.shown(r, current.Name, current)
 	return c.render(w, http.StatusOK, "limit", s, current.Name, v)
 }

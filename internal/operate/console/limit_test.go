@@ -58,7 +58,7 @@ func TestLimitsAreShown(t *testing.T) {
 	shows(t, anna.get("limits"), "api ? No figures yet", "100 in any 60 s, and 6,000 in 1 h and 20 at once; 1 more tier")
 	r.decided.set("api", busyLimit())
 	shows(t, anna.get("limits"), "Policies 1 in force Asked 2,000", "▲ Refusing many", "800 1,200 1,100 0 refused 60 %", "Store answers it decides")
-	shows(t, anna.get("limits/api"), "800 1,200 1,100 0 refused 60 %",
+	shows(t, anna.get("limits/api"), "▲ Refusing many The last 60 s, on this server: Asked 2,000 Allowed 800 Refused 1,200 Share refused 60 %",
 		"default 100 in any 60 s, and 6,000 in 1 h and 20 at once", "pro 9,000 in each 5 min of the clock",
 		"Told apart by API key, else address", "Bea", "Made the policy: Rules 100 in any 60 s (sliding log)")
 	away := busyLimit()
