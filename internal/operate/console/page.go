@@ -87,7 +87,8 @@ func newFigure(f frame, key, label string) figure {
 // zoneView is one zone's page.
 type zoneView struct {
 	shown
-	Zone zone.Settings
+	Frame frame
+	Zone  zone.Settings
 	// Tab is the key of the tab that the page shows: one of zoneTabs.
 	Tab string
 	// Resume is the limit from before the pause; 0 unless paused.
@@ -149,7 +150,7 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 		return errNothing
 	}
 	v := zoneView{
-		Zone: current, Tab: tab, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
+		Frame: c.zoneFrame(current), Zone: current, Tab: tab, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
 	}
 	for _, f := range fieldsOf(zone.Table, "", current)[firstFields:] {
 		if i := slices.Index(pageSettings, f.Name); i >= 0 {
@@ -203,8 +204,6 @@ func hourOf(samples []watch.Sample) []hourRow {
 // rollView is the page of all zones, which is the first, or of all policies.
 type rollView struct {
 	Roll roll
-	// Hour is that of policies.
-	Hour []fiveMinutes
 	// Deleted is the one that was deleted just now.
 	Deleted *entry
 }

@@ -18,7 +18,6 @@ import (
 func newZoneEditor(c *Console) *editor[zone.Settings] {
 	return &editor[zone.Settings]{
 		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
-		now: c.Zones.Get, frame: c.zoneFrame,
 		table: zone.Table, blank: zone.Defaults,
 		get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
 		changes: func(ctx context.Context, zoneID string, most int) ([]entryOf[zone.Settings], error) {
