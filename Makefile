@@ -61,7 +61,7 @@ test: ## run the tests of the server and its packages, in random order, with a r
 
 .PHONY: e2e
 e2e: alerts ## test the product from outside: processes, browsers, gateways, faults, alerts, clients, packages
-	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node php php-fpm javac python3-cryptography python3-jwt etcd
+	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node npm tsc php php-fpm javac python3-cryptography python3-jwt etcd
 	@scripts/go-tool.sh $(CADDY) >/dev/null
 	@scripts/go-tool.sh $(K6) >/dev/null
 	@scripts/go-tool.sh $(HELM3) >/dev/null

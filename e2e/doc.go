@@ -10,7 +10,7 @@
 //	container the Helm chart on a real Kubernetes API server, the gateways there, and compose
 //	fault     breaks Redis, servers and connections under a crowd; Prometheus looks on
 //	snippet   runs the programs that documents show
-//	client    the clients: JavaScript in node, Java
+//	client    the clients: JavaScript in node, Java, as a release packs them
 //	loadtest  the crowds of a load test in k6, judged
 //	release   what is shipped: the Debian package, the bill of materials, the image
 //

@@ -141,6 +141,7 @@ export type ProblemCode =
   | 'ticket_invalid'
   | 'ticket_used'
   | 'challenge_required'
+  | 'network_share'
   | 'body_too_large'
   | 'zone_closed'
   | 'line_full'

@@ -148,6 +148,7 @@ func (r rooms) operators() http.Handler {
 	admin.GET("/zones/:zoneId/history", r.operator.History, packed) // an hour is 600 KB as it is
 	admin.POST("/zones/:zoneId/events/:event/:do", r.operator.Act)
 	admin.GET("/zones/:zoneId/inside", r.operator.Sessions)
+	admin.GET("/zones/:zoneId/networks", r.operator.Networks)
 	admin.POST("/zones/:zoneId/inside/:do", r.operator.ActInside)
 	admin.GET("/audit", r.operator.Changes)
 	admin.GET("/limits", r.limits.List)

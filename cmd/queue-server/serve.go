@@ -18,6 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/console"
@@ -167,8 +168,11 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil).WithTickets(tickets)
 	defer waiting.Stop()
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
-	waiting.WithChallenges(challenges, zones.Lined)
-	service := operator.New(zones, seen, log).WithCrowd(zones)
+	shares := network.New(s.asn, log, time.Now)
+	shares.Start(ctx)
+	defer shares.Stop()
+	waiting.WithChallenges(challenges, zones.Lined).WithNetworks(shares, zones.Lined)
+	service := operator.New(zones, seen, log).WithCrowd(zones).WithNetworks(shares)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
 		return err
@@ -177,7 +181,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err := metrics.ShowKept(notKept); err != nil {
 		return err
 	}
-	polling := entry.New(visited, issuer, metrics).WithTickets(tickets)
+	polling := entry.New(visited, issuer, metrics).WithTickets(tickets).WithNetworks(waiting.Admitted)
 	pages, err := page.New(waiting, polling, visited, site.Inside(keys.tokens, time.Now))
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/identity"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -94,6 +95,7 @@ type settings struct {
 	ChallengeSecretFile string        `setting:"QUEUE_CHALLENGE_SECRET_FILE" placeholder:"FILE" credential:"queue-server.challenge-secret" help:"File with the secret that goes with that site key. Or QUEUE_CHALLENGE_SECRET, which has it itself."`
 	ChallengeHosts      []string      `setting:"QUEUE_CHALLENGE_HOSTS" placeholder:"HOST,..." help:"Hosts on whose pages a provider's widget may have been solved, such as queue.shop.example. Not checked when absent."`
 	ChallengeVerifyURL  string        `setting:"QUEUE_CHALLENGE_VERIFY_URL" placeholder:"URL" help:"Where tokens of that provider are verified. The provider's own siteverify when absent."`
+	ASNFile             string        `setting:"QUEUE_ASN_FILE" placeholder:"FILE" help:"MMDB file that says which provider (AS) announces an address, such as GeoLite2-ASN.mmdb: joins are then counted by provider, too. Read again when it changes. None when absent."`
 	SiteAddr            string        `setting:"QUEUE_SITE_ADDR" placeholder:"ADDR" help:"Site's listener, where a gateway in front of a site asks about each request, such as 127.0.0.1:8083. Not for the public. None when absent."`
 	SiteRoomURL         string        `setting:"QUEUE_SITE_ROOM_URL" placeholder:"URL" help:"Where visitors of the site reach the public listener, such as https://queue.shop.example. On the site itself when absent: its gateway leads /wait/ and /traffic/ there."`
 	DoorLimits          string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, polls before their time are answered from memory; off: for load tests."`
@@ -110,6 +112,8 @@ type checked struct {
 	// redisRoots are nil where this machine's own will do.
 	redisRoots *x509.CertPool
 	passKeys   pass.Keys
+	// asn is nil without a file.
+	asn *network.File
 	// proxies are the trusted ones.
 	proxies []netip.Prefix
 	// backends are those whose clientIp is believed.
@@ -161,6 +165,11 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	keys("limits-jwks", identity.FinderOptions{JWKS: s.LimitsJWKS})
 	keys("tickets-jwks", identity.FinderOptions{JWKS: s.TicketsJWKS})
 	keys("limits-api-keys", identity.FinderOptions{APIKeys: s.LimitsAPIKeys})
+	if s.ASNFile != "" {
+		var err error
+		c.asn, err = network.OpenFile(s.ASNFile)
+		look("asn-file", err)
+	}
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
 	if s.Store == storeRedis {
 		look("redis-url", lua.CheckURL(s.RedisURL))

@@ -86,9 +86,9 @@ func says(t *testing.T, name string, got outcome, status int, texts ...string) {
 func TestZonesListAndGet(t *testing.T) {
 	c := newClerk(t)
 	wants(t, "list", c.types(t, "zones", "list"), cli.ExitOK, `
-ZONE       STATE   PER MINUTE  WINDOW  BURST  IDLE  PASS  MAX WAITING  OUTAGE
-TEST_ZONE  closed          10     6 s      0   1 m   5 m      200,000  admit
-TICKETS    queue          600     6 s      5   1 m   5 m            -  hold
+ZONE       STATE   PER MINUTE  WINDOW  BURST   IDLE   PASS  MAX WAITING  OUTAGE
+TEST_ZONE  closed          10     6 s      0  1 min  5 min      200,000  admit
+TICKETS    queue          600     6 s      5  1 min  5 min            -  hold
 `[1:], "")
 	says(t, "get", c.types(t, "zones", "get", "TICKETS"), cli.ExitOK, `
 SETTING                   VALUE  MEANS

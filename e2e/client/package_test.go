@@ -5,46 +5,97 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 )
 
-// folder is that of the client.
-const folder = "../../clients/js/"
+// packages are those that npm installs, by the name that an app imports, and their folders in clients.
+var packages = map[string]string{
+	"@openqueue/waitingroom": "js",
+}
 
-// TestPackage: what package.json packs is all that an app needs, under the package's name.
+// pack returns a folder with what a release has for npm and Maven.
+func pack(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	do(t, ".", "../../scripts/packages.sh", folder)
+	return folder
+}
+
+// only returns the one file of that pattern.
+func only(t *testing.T, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%s: %v %v", pattern, files, err)
+	}
+	return files[0]
+}
+
+// do runs a program in a folder and returns what it prints.
+func do(t *testing.T, folder, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = folder
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// TestPackage installs each package into a new project from the file that npm publish would send, imports the package in
+// node, and compares what node has with what the types say.
 func TestPackage(t *testing.T) {
 	t.Parallel()
-	var about struct {
-		Name  string   `json:"name"`
-		Files []string `json:"files"`
+	made := pack(t)
+	for name, from := range packages {
+		t.Run(from, func(t *testing.T) {
+			t.Parallel()
+			app := t.TempDir()
+			write(t, filepath.Join(app, "package.json"), `{"private": true, "type": "module"}`)
+			file := only(t, filepath.Join(made, strings.NewReplacer("@", "", "/", "-").Replace(name)+"-[0-9]*.tgz"))
+			do(t, app, "npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", file)
+
+			var exported []string
+			said := do(t, app, "node", "--input-type=module", "--eval", "console.log(JSON.stringify(Object.keys(await import('"+name+"'))))")
+			if err := json.Unmarshal([]byte(said), &exported); err != nil || len(exported) == 0 {
+				t.Fatal(said, err)
+			}
+			// A name too many or too few on either side is an error of tsc.
+			write(t, filepath.Join(app, "app.ts"), "import * as all from '"+name+"';\n"+
+				"export const names: Record<keyof typeof all, true> = { "+strings.Join(exported, ": true, ")+": true };\n")
+			do(t, app, "tsc", "--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module", "node16", "--moduleResolution", "node16", "app.ts")
+
+			installed := filepath.Join(app, "node_modules", name)
+			readme := read(t, filepath.Join(installed, "README.md"))
+			for _, link := range regexp.MustCompile(`\]\(([a-zA-Z][\w./-]*)\)`).FindAllStringSubmatch(readme, -1) {
+				read(t, filepath.Join(installed, link[1]))
+			}
+			if read(t, filepath.Join(installed, "LICENSE")) != read(t, "../../LICENSE") {
+				t.Error("the licence is another one")
+			}
+		})
 	}
-	text, err := os.ReadFile(folder + "package.json")
-	if err == nil {
-		err = json.Unmarshal(text, &about)
+	all, err := filepath.Glob("../../clients/*/package.json")
+	if err != nil || len(all) != len(packages) {
+		t.Errorf("%d packages are tested, of %v %v", len(packages), all, err)
 	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := t.TempDir()
-	installed := filepath.Join(app, "node_modules", about.Name)
-	if err := os.MkdirAll(installed, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range append(about.Files, "package.json") {
-		text, err := os.ReadFile(folder + name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(installed, name), text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	app = filepath.Join(app, "app.mjs")
-	program := "import { checkNumber, roundRange, wait, leave, WaitError } from '" + about.Name + "';\nprocess.stdout.write([checkNumber, roundRange, wait, leave, WaitError].map((f) => typeof f).join());\n"
-	if err := os.WriteFile(app, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), "node", app).CombinedOutput(); err != nil || string(out) != "function,function,function,function,function" {
-		t.Errorf("%v\n%s", err, out)
-	}
+	return string(text)
 }

@@ -1,10 +1,10 @@
 package client
 
 import (
-	"errors"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/openqueue/waitingroom/e2e/room"
@@ -30,23 +30,20 @@ func TestTheClientKeepsAllRules(t *testing.T) {
 	}))
 }
 
-// TestJava has the client for Java go through a visitor's day at a real server, round as the JavaScript client does, and play
+// TestJava has the library of a release go through a visitor's day at a real server, round as the JavaScript client does, and play
 // every act.
 func TestJava(t *testing.T) {
 	t.Parallel()
-	classes := t.TempDir()
-	sources, err := filepath.Glob("../../clients/java/src/main/java/io/github/openqueue/waitingroom/*.java")
-	more, err2 := filepath.Glob("testdata/java/io/github/openqueue/waitingroom/*.java")
-	if err := errors.Join(err, err2); err != nil || len(sources) == 0 {
+	made, classes := pack(t), t.TempDir()
+	jar := strings.TrimSuffix(only(t, filepath.Join(made, "*.pom")), ".pom") + ".jar"
+	sources, err := filepath.Glob("testdata/java/io/github/openqueue/waitingroom/*.java")
+	if err != nil || len(sources) == 0 {
 		t.Fatal(sources, err)
 	}
-	args := append(append([]string{"--release", "8", "-Xlint:all,-options", "-Werror", "-d", classes}, sources...), more...)
-	if out, err := exec.CommandContext(t.Context(), "javac", args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	do(t, ".", "javac", append([]string{"--release", "8", "-Xlint:all,-options", "-Werror", "-cp", jar, "-d", classes}, sources...)...)
 	run := func(class string, args ...string) string {
 		t.Helper()
-		args = append([]string{"-cp", classes, "io.github.openqueue.waitingroom." + class}, args...)
+		args = append([]string{"-cp", jar + ":" + classes, "io.github.openqueue.waitingroom." + class}, args...)
 		out, err := exec.CommandContext(t.Context(), "java", args...).CombinedOutput()
 		if err != nil {
 			t.Errorf("%v\n%s", err, out)

@@ -9,6 +9,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -49,6 +50,7 @@ var refusals = []struct {
 }{
 	{"refused", []error{guard.ErrRefused, challenge.ErrBusy}},
 	{"challenged", []error{challenge.ErrRequired}},
+	{"network_share", []error{network.ErrShare}},
 	{"sold_out", []error{ErrSoldOut}},
 	{"uninvited", []error{ticket.ErrMissing, ticket.ErrInvalid, ticket.ErrUsed}},
 }

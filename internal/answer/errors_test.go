@@ -11,6 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -75,11 +76,11 @@ func TestOutcome(t *testing.T) {
 	for status := line.Waiting; status <= line.Undrawn; status++ {
 		got = append(got, answer.Outcome(&line.Told{Answer: line.Answer{Status: status}}, nil))
 	}
-	for _, err := range []error{guard.ErrRefused, challenge.ErrRequired, answer.ErrSoldOut, ticket.ErrUsed, errors.New("surprise")} {
+	for _, err := range []error{guard.ErrRefused, challenge.ErrRequired, network.ErrShare, answer.ErrSoldOut, ticket.ErrUsed, errors.New("surprise")} {
 		got = append(got, answer.Outcome(&line.Told{}, fmt.Errorf("wrapped: %w", err)))
 	}
 	want := []string{
-		"early", "waiting", "admitted", "admitted_before", "gone", "closed", "full", "undrawn", "refused", "challenged", "sold_out", "uninvited", "error",
+		"early", "waiting", "admitted", "admitted_before", "gone", "closed", "full", "undrawn", "refused", "challenged", "network_share", "sold_out", "uninvited", "error",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -50,6 +50,7 @@ func (h *HTTP) Poll(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	h.service.Count(zoneID, &a, c)
 	return answer.Send(c, &a)
 }
 

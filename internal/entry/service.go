@@ -35,6 +35,8 @@ type Service struct {
 	issuer answer.Issuer
 	meter  Meter
 	desk   *ticket.Desk
+	// admitted may be nil.
+	admitted func(zoneID, address string)
 }
 
 // New returns the room over this store.
@@ -46,6 +48,20 @@ func New(store Lines, issuer answer.Issuer, meter Meter) *Service {
 func (s *Service) WithTickets(d *ticket.Desk) *Service {
 	s.desk = d
 	return s
+}
+
+// WithNetworks has Count tell who was let in from which address. It is to be called before the first poll.
+func (s *Service) WithNetworks(admitted func(zoneID, address string)) *Service {
+	s.admitted = admitted
+	return s
+}
+
+// Count counts the visitor of a poll for its network, if the poll let it in. It is to be called once with each answer of Poll that a
+// visitor gets.
+func (s *Service) Count(zoneID string, a *answer.Answer, from interface{ RealIP() string }) {
+	if s.admitted != nil && a.Line.Status == line.Admitted {
+		s.admitted(zoneID, from.RealIP())
+	}
 }
 
 // Poll says that the visitor is still here, and asks whether it is the

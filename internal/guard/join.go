@@ -94,6 +94,12 @@ func (g *Guard) Press(ctx context.Context, n Newcomer, cost int64) (level int) {
 	return 0
 }
 
+// Source returns the address that a join or a poll counts for, "" if there is none.
+func (g *Guard) Source(n Newcomer) string {
+	from, _ := g.source(&n)
+	return from
+}
+
 // Named reports whether a join comes from one of Backends and has a clientId.
 func (g *Guard) Named(n Newcomer) bool {
 	a, err := netip.ParseAddr(n.Address)

@@ -208,7 +208,7 @@ func (h *HTTP) Post(c echo.Context) error {
 	case err != nil:
 		settings.ZoneID = n.ZoneID
 	case token != "":
-		a, err = h.entry.Poll(ctx, n.ZoneID, token)
+		a, err = h.poll(ctx, c, n.ZoneID, token)
 	default:
 		a, err = h.join(ctx, c, settings, n)
 	}
@@ -292,10 +292,19 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 	return h.show(c, v)
 }
 
+// poll polls a place, and counts an admission for the visitor's network.
+func (h *HTTP) poll(ctx context.Context, c echo.Context, zoneID, token string) (answer.Answer, error) {
+	a, err := h.entry.Poll(ctx, zoneID, token)
+	if err == nil {
+		h.entry.Count(zoneID, &a, c)
+	}
+	return a, err
+}
+
 // ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more.
 func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, s *seat) (answer.Answer, error) {
 	if s.token != "" {
-		a, err := h.entry.Poll(ctx, settings.ZoneID, s.token)
+		a, err := h.poll(ctx, c, settings.ZoneID, s.token)
 		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
 			return a, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -195,6 +196,8 @@ func (v *view) refuse(err error, accept string) {
 		v.State, v.status, v.RefreshSeconds = closed, http.StatusLocked, later
 	case errors.Is(err, wait.ErrFull):
 		v.State, v.status, v.RefreshSeconds = full, http.StatusTooManyRequests, later
+	case errors.Is(err, network.ErrShare): // there is no place that could be kept
+		v.State, v.Text, v.status, v.RefreshSeconds = away, v.text("fullText"), http.StatusTooManyRequests, later
 	case errors.As(err, &refused):
 		v.State, v.status, v.RefreshSeconds = away, http.StatusTooManyRequests, int64(refused.RetryAfterSeconds())
 	default:

@@ -31,19 +31,24 @@ func Rate(v float64) string {
 // Percent writes 0.123 as 12 %.
 func Percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// Span writes a duration in its two largest units: 42 s, 20 m 34 s, 2 h 05 m.
+// Span writes a duration in its two largest units: 42 s, 4 min 20 s, 4 h 05 min, 3 d 4 h. The console's countdowns
+// (countdown.js) write the same.
 func Span(d time.Duration) string {
-	const sixty = 60
 	s := int64(math.Round(d.Seconds()))
-	switch {
-	case s < sixty:
-		return fmt.Sprintf("%d s", s)
-	case s < sixty*sixty && s%sixty == 0:
-		return fmt.Sprintf("%d m", s/sixty)
-	case s < sixty*sixty:
-		return fmt.Sprintf("%d m %02d s", s/sixty, s%sixty)
-	case s/sixty%sixty == 0:
-		return fmt.Sprintf("%d h", s/(sixty*sixty))
+	two := func(n int64, unit, rest string, part int64) string {
+		if part == 0 {
+			return fmt.Sprintf("%d %s", n, unit)
+		}
+		return fmt.Sprintf("%d %s "+rest, n, unit, part)
 	}
-	return fmt.Sprintf("%d h %02d m", s/(sixty*sixty), s/sixty%sixty)
+	const minute, hour, day = 60, 3_600, 86_400
+	switch {
+	case s < minute:
+		return fmt.Sprintf("%d s", s)
+	case s < hour:
+		return two(s/minute, "min", "%02d s", s%minute)
+	case s < day:
+		return two(s/hour, "h", "%02d min", s%hour/minute)
+	}
+	return two(s/day, "d", "%d h", s%day/hour)
 }

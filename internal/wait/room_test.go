@@ -82,7 +82,8 @@ func (r *room) Admits(_ context.Context, n guard.Newcomer) error {
 	return r.refuses
 }
 
-// Press and Named are the guard's, too.
+// Press, Named and Source are the guard's, too.
+func (r *room) Source(n guard.Newcomer) string                   { return n.ClientIP }
 func (r *room) Press(context.Context, guard.Newcomer, int64) int { return 0 }
 func (r *room) Named(guard.Newcomer) bool                        { return r.named }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -41,6 +42,8 @@ type Guard interface {
 	Admits(ctx context.Context, n guard.Newcomer) error
 	// Press counts so much of what the newcomer's address asks for, and returns how much that is lately: see challenge.Join.
 	Press(ctx context.Context, n guard.Newcomer, cost int64) (level int)
+	// Source returns the address that a newcomer counts for, "" if there is none.
+	Source(n guard.Newcomer) string
 	// Named reports whether a backend of the shop joins for a user, whom it names by the clientId.
 	Named(n guard.Newcomer) bool
 }
@@ -74,6 +77,7 @@ type Service struct {
 	states states
 
 	challenges *challenge.Desk
+	shares     *network.Shares
 	lined      func(zoneID string) bool
 
 	background background.Group
@@ -102,6 +106,13 @@ func (s *Service) WithTickets(d *ticket.Desk) *Service {
 // have to line up, as far as this server remembers. It is to be called before the first join. Without it, nobody is asked.
 func (s *Service) WithChallenges(d *challenge.Desk, lined func(zoneID string) bool) *Service {
 	s.challenges, s.lined = d, lined
+	return s
+}
+
+// WithNetworks has the room count joins by network, and hold each network to its share. lined is as that of WithChallenges. It is to
+// be called before the first join. Without it, or without a guard, which knows the addresses, nothing is counted.
+func (s *Service) WithNetworks(shares *network.Shares, lined func(zoneID string) bool) *Service {
+	s.shares, s.lined = shares, lined
 	return s
 }
 
@@ -158,7 +169,7 @@ func (n *Newcomer) check() error {
 // and, once admitted, the pass (the token may then be another for the same
 // admission). Without one, each call takes a place of its own.
 //
-// It returns a *serve.FieldError, challenge.ErrRequired, challenge.ErrBusy or guard.ErrRefused before the store is asked,
+// It returns a *serve.FieldError, network.ErrShare, challenge.ErrRequired, challenge.ErrBusy or guard.ErrRefused before the store is asked,
 // answer.ErrSoldOut, ErrClosed, ErrFull, an error of package ticket, or one of the store.
 func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 	if err := n.check(); err != nil {
@@ -188,9 +199,19 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 	return out, nil
 }
 
-// join asks the store for a place under the newcomer's id.
-func (s *Service) join(ctx context.Context, n Newcomer) (line.Told, error) {
+// join takes a place for the newcomer, if its network has less than its share.
+func (s *Service) join(ctx context.Context, n Newcomer) (a line.Told, err error) {
 	who := guard.Newcomer{ZoneID: n.ZoneID, ClientID: n.ClientID, Address: n.Address, ClientIP: n.ClientIP, Forwarded: n.Forwarded}
+	pending, err := s.share(who)
+	if err != nil {
+		return s.again(ctx, n, who, pending)
+	}
+	defer func() { pending.Settle(err == nil && taken(&a), err == nil && a.Status == line.Admitted) }()
+	return s.take(ctx, n, who)
+}
+
+// take asks the store for a place under the newcomer's id.
+func (s *Service) take(ctx context.Context, n Newcomer, who guard.Newcomer) (line.Told, error) {
 	asked, proof, err := s.prove(ctx, n, &who)
 	if err != nil {
 		return line.Told{}, err

@@ -322,6 +322,21 @@ var Table = setting.Table[Settings]{
 			"check. Visitors who wait go on either way",
 	},
 	{
+		Name: "maxShareByNetwork", At: func(s *Settings) any { return &s.MaxShareByNetwork },
+		Default: int64(0), Least: 0, Most: 100, Unit: "%", None: "no bound",
+		Label: "Most by network", Hint: "Most of the joins of ten minutes that one network gets while there is a line, in per cent. 0 sets no bound.",
+		Choose: "the most of a line that the visitors of one network get, in per cent of the joins of the last ten minutes: one /64 of IPv6, one " +
+			"/24 of IPv4 or, with `QUEUE_ASN_FILE`, one provider. While there is room, nobody is refused. 0 sets no bound. See " +
+			"[challenge.md](../operate/challenge.md#places-by-network). 0-100",
+	},
+	{
+		Name: "networkShares", At: func(s *Settings) any { return &s.NetworkShares },
+		Default: []string{}, Most: MaxNetworkShares, MaxLength: maxNetworkShare, None: "none", Fault: Settings.networkShareFault,
+		Label: "Shares of networks", Hint: "Of networks with another share, in per cent, such as AS64500=1. 0 refuses all joins of the network.",
+		Choose: "networks that have another share, higher or lower: `AS64500=40`, `2001:db8:1:2::/64=0.5`. 0 refuses all joins of the network, " +
+			"also while there is room",
+	},
+	{
 		Name: "corsOrigins", At: func(s *Settings) any { return &s.CORSOrigins },
 		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "none", Fault: Settings.originFault,
 		Label: "Origins that call the site", Hint: "Other sites whose pages call this one, such as https://www.shop.example.",

@@ -170,6 +170,10 @@ type Settings struct {
 	ChallengeWithoutScript string
 	// OnChallengeFailure is hold or admit, while the provider of a challenge is away.
 	OnChallengeFailure FailurePolicy
+	// MaxShareByNetwork is the most of a line that the visitors of one network get, in per cent; 0 for any share.
+	MaxShareByNetwork int64
+	// NetworkShares are networks that have another share, such as AS64500=1: see OwnShare.
+	NetworkShares []string
 	// CORSOrigins are origins of other sites, whose pages may read the gate's refusals.
 	CORSOrigins []string
 	// Events are the sales that have a time. EventState is how far they are, which the

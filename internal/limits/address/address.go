@@ -97,7 +97,7 @@ func key(address string, bits int) string {
 	if err != nil {
 		return "ip:unknown"
 	}
-	if a = subscriber(a); a.Is4() {
+	if a = Subscriber(a); a.Is4() {
 		return "ip:" + a.String()
 	}
 	return "ip:" + netip.PrefixFrom(a, bits).Masked().String()
@@ -107,8 +107,8 @@ func key(address string, bits int) string {
 // 6052). All of them lie in one network of 64 bits.
 var translated = netip.MustParsePrefix("64:ff9b::/96")
 
-// subscriber returns the address without a zone; the IPv4 address if it stands for one.
-func subscriber(a netip.Addr) netip.Addr {
+// Subscriber returns the address without a zone; the IPv4 address if it stands for one.
+func Subscriber(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if !translated.Contains(a) {
 		return a

@@ -63,6 +63,11 @@ func (c *Client) ActInside(ctx context.Context, zoneID string, act operator.Insi
 	return call[operator.InsideDone](ctx, c, http.MethodPost, zonePath(zoneID)+"/inside/"+string(act.Do), serve.Condition{}, act)
 }
 
+// Networks returns the networks of a zone with the most joins that the server counted, at most so many.
+func (c *Client) Networks(ctx context.Context, zoneID string, most int) (Reply[operator.ZoneNetworks], error) {
+	return call[operator.ZoneNetworks](ctx, c, http.MethodGet, zonePath(zoneID)+"/networks?limit="+strconv.Itoa(most), serve.Condition{}, nil)
+}
+
 // Delete removes a zone and everybody's place in it; with a version, only if its
 // settings are still those that had it.
 func (c *Client) Delete(ctx context.Context, zoneID, version string) error {

@@ -59,22 +59,12 @@ func (s *Says) AddAt(at time.Time, tail, format string, a ...any) {
 	*s = append(*s, Say{Text: fmt.Sprintf(format, a...), At: at, Tail: tail})
 }
 
-// Until writes how long something is away: 42 s, 4 min 20 s, 4 h 05 min, 3 d 4 h. The console's script (countdown.js)
-// does the same.
+// Until writes how long something is away, in whole seconds that begin.
 func Until(d time.Duration) string {
-	const minute, hour, day = 60, 3_600, 86_400
-	switch s := (d.Milliseconds() + 999) / 1000; {
-	case s <= 0:
+	if d <= 0 {
 		return "now"
-	case s < minute:
-		return fmt.Sprintf("%d s", s)
-	case s < hour:
-		return fmt.Sprintf("%d min %02d s", s/minute, s%minute)
-	case s < day:
-		return fmt.Sprintf("%d h %02d min", s/hour, s%hour/minute)
-	default:
-		return fmt.Sprintf("%d d %d h", s/day, s%day/hour)
 	}
+	return setting.Span((d + time.Second - 1).Truncate(time.Second))
 }
 
 func count(n int64) string   { return setting.Count(n) }

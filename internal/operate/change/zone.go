@@ -170,6 +170,12 @@ func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
 			s.Add("While the store is away, nobody is let in and everybody keeps the place.")
 		}
 	}
+	if now.MaxShareByNetwork != was.MaxShareByNetwork || !slices.Equal(now.NetworkShares, was.NetworkShares) {
+		s.Add("While there is a line, newcomers from a network that has its share are turned away. Nobody loses a place.")
+		if now.MaxShareByNetwork > 0 && now.MaxShareByNetwork != was.MaxShareByNetwork {
+			s.Warn("A mobile provider can have a third of a country's visitors: look at the networks first.")
+		}
+	}
 }
 
 // page adds the effects of the settings of the waiting page.

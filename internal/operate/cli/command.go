@@ -22,7 +22,7 @@ func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 			c.createZone(), c.deleteZone(), c.applyZones(fileKeys)),
 		group("limits", "Look at what one client may take, and change it.",
 			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.deleteLimit()),
-		c.events(), c.inside(), c.stats(), c.audit(), simulateCommand(t, fileKeys), rehearseCommand(t), sizeCommand(t),
+		c.events(), c.inside(), c.networks(), c.stats(), c.audit(), simulateCommand(t, fileKeys), rehearseCommand(t), sizeCommand(t),
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func TestStatsTellARange(t *testing.T) {
 	t.Parallel()
 	s := &adminclient.Stats{ZoneID: "SALE", Mode: zone.ModeQueue, PerMinute: 600, EstimatedWait: 300_000}
-	const want = "expected wait; 4 m to 6 m 20 s four times of five"
+	const want = "expected wait; 4 min to 6 min 20 s four times of five"
 	if got := statsText(s); strings.Contains(got, "five") {
 		t.Errorf("without a range: %s", got)
 	}
@@ -51,7 +51,7 @@ func TestStatsOfPausedZone(t *testing.T) {
 		if !strings.Contains(said, of) {
 			t.Errorf("%s\ndoes not have %q", said, of)
 		}
-		for _, wrong := range []string{"of 1", "30/1", "100 %", "3 m", "at most 1"} {
+		for _, wrong := range []string{"of 1", "30/1", "100 %", "3 min", "at most 1"} {
 			if strings.Contains(said, wrong) {
 				t.Errorf("%s\nhas %q", said, wrong)
 			}

@@ -157,11 +157,11 @@ func TestWatchTable(t *testing.T) {
 	}).lines(), "\n") + "\n"
 	if want := `
 ZONE     STATE         WAITING       WINDOW        IN 60 S    USE     ESTIMATE  JOINS/M  POLLS/S  OVERDUE
-TICKETS  queue       1,234,567  6,000/6,000  59,999/60,000  100 %  20 m 34 s    1,235    1,235       12
+TICKETS  queue       1,234,567  6,000/6,000  59,999/60,000  100 %  20 min 34 s    1,235    1,235       12
 `[1:]; !strings.HasPrefix(got, want[:60]) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	for _, word := range []string{"paused", "deleted", "store away", "20 m 34 s", "1,234,567"} {
+	for _, word := range []string{"paused", "deleted", "store away", "20 min 34 s", "1,234,567"} {
 		if !strings.Contains(got, word) {
 			t.Errorf("no %q in\n%s", word, got)
 		}
@@ -182,7 +182,7 @@ func TestWatchDrawsWhatFits(t *testing.T) {
 	}
 	w.draw(at, 80, 6)
 	lines := strings.Split(strings.TrimPrefix(out.string(), clearScreen), "\n")
-	if len(lines) != 6 || lines[1] != "NO ANSWER for 1 m 05 s, trying again; these figures are old" ||
+	if len(lines) != 6 || lines[1] != "NO ANSWER for 1 min 05 s, trying again; these figures are old" ||
 		lines[4] != "and more; name those that you want to see" {
 		t.Errorf("%q", lines)
 	}

@@ -25,10 +25,6 @@ type editor[T any] struct {
 	// folder is where its pages are, below root; home where one goes when it is
 	// deleted.
 	folder, home string
-	// now is one of them as it is in force, for frame, which is the event of its
-	// stream.
-	now   func(ctx context.Context, name string) (T, error)
-	frame func(T) frame
 	// table is what can be set.
 	table setting.Table[T]
 	// blank is what a new one is compared with.
@@ -80,7 +76,6 @@ func (e *editor[T]) path(name string) string { return pathIn(e.folder)(name) }
 
 // shown is what the pages of one zone and of one policy have in common.
 type shown struct {
-	Frame   frame
 	Entries []entry
 	// Done is the change that was made just now, nil if none was.
 	Done *entry
@@ -93,27 +88,11 @@ func (e *editor[T]) shown(r *http.Request, name string, current T) (shown, []ent
 	if err != nil {
 		e.Logger.WarnContext(r.Context(), "record of changes not read", e.noun, name, "error", err)
 	}
-	v := shown{Frame: e.frame(current), Entries: e.entries(changes[:min(len(changes), shownChanges)], &current)}
+	v := shown{Entries: e.entries(changes[:min(len(changes), shownChanges)], &current)}
 	if done, found := findChange(changes, r.URL.Query().Get("done")); found {
 		v.Done = &e.entries([]entryOf[T]{done}, &current)[0]
 	}
 	return v, changes
-}
-
-// events is GET .../events.
-func (e *editor[T]) events(w http.ResponseWriter, r *http.Request, s session) error {
-	name := r.PathValue(e.parameter)
-	content := func(ctx context.Context) (any, error) {
-		current, err := e.now(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		return e.frame(current), nil
-	}
-	if _, err := content(r.Context()); err != nil {
-		return err
-	}
-	return e.stream(w, r, s, content)
 }
 
 // confirmView is the page, or the dialog, that says what a change will do and

@@ -226,6 +226,7 @@ func (c *Console) findEvent(r *http.Request) (zone.Settings, event.Event, error)
 type eventView struct {
 	shown
 	occasion
+	Frame frame
 	// Drawn is what is known of its draw; nil if nothing is.
 	Drawn *schedule.Draw
 	Dry   eventDryView
@@ -266,9 +267,8 @@ func (v eventView) Marks() []mark {
 
 // eventPage is GET /console/zones/{zoneId}/schedule/{event}.
 func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
-	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Dry: newEventDry(current, e)}
+	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Frame: c.eventFrame(current, e), Dry: newEventDry(current, e)}
 	v.shown, _ = c.zoneEditor.shown(r, current.ZoneID, current)
-	v.Frame = c.eventFrame(current, e)
 	switch d, err := c.Draws.Draw(r.Context(), current.ZoneID, e.Name); {
 	case err == nil:
 		v.Drawn = &d

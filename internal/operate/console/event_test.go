@@ -78,9 +78,9 @@ func TestEventPage(t *testing.T) {
 	r.list("Z", noon())
 	p := r.enter("Anna")
 	r.goTo(0)
-	shows(t, p.get("zones/Z/schedule/noon"), "noon ○ Announced Nobody gathers yet.", "People gather in 30 min 00 s Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is let in; a draw gives them their places, with perMinute=6000.",
-		"Hold the gathering …", "It opens ○ Later Sat 21 Nov 2026, 12:59:00 UTC in 1 h 00 min", "Nothing is known of it yet.")
-	shows(t, p.get("zones/Z?tab=events"), "○ Announced noon : People gather in 30 min 00 s , Sat 21 Nov 2026, 12:29:00 UTC", "Event State Next noon ○ Announced People gather:")
+	shows(t, p.get("zones/Z/schedule/noon"), "noon ○ Announced Nobody gathers yet.", "People gather in 30 min Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is let in; a draw gives them their places, with perMinute=6000.",
+		"Hold the gathering …", "It opens ○ Later Sat 21 Nov 2026, 12:59:00 UTC in 1 h", "Nothing is known of it yet.")
+	shows(t, p.get("zones/Z?tab=events"), "○ Announced noon : People gather in 30 min , Sat 21 Nov 2026, 12:29:00 UTC", "Event State Next noon ○ Announced People gather:")
 
 	r.goTo(30 * time.Minute)
 	r.goTo(59*time.Minute + time.Second)
@@ -97,7 +97,7 @@ func TestEventPage(t *testing.T) {
 	r.goTo(59*time.Minute + 40*time.Second)
 	shows(t, p.get("zones/Z/schedule/noon"), "◕ Places fixed", "It opens in 20 s", "The draw closes ✓ Done")
 	r.goTo(time.Hour)
-	shows(t, p.get("zones/Z/schedule/noon"), "● Open People are let in.", "No newcomers in 1 h 00 min")
+	shows(t, p.get("zones/Z/schedule/noon"), "● Open People are let in.", "No newcomers in 1 h")
 	set := func(change func(z *zone.Settings)) {
 		was := r.zone("Z")
 		now := was
@@ -111,7 +111,7 @@ func TestEventPage(t *testing.T) {
 	shows(t, p.get("zones/Z/schedule/noon"), "▮▮ Paused Nobody is let in. Those who wait keep their places.")
 	set(func(z *zone.Settings) { z.PerMinute = limit })
 	r.goTo(2 * time.Hour)
-	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers Newcomers are turned away. Those who wait go on being let in.", "It ends in 1 h 00 min")
+	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers Newcomers are turned away. Those who wait go on being let in.", "It ends in 1 h")
 	r.goTo(3 * time.Hour)
 	shows(t, p.get("zones/Z/schedule/noon"), "– Over", "Nothing further")
 	lacks(t, p.get("zones/Z"), "Countdown, hold, move, open, cancel")
@@ -195,8 +195,8 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 	r.goTo(time.Hour + 10*time.Minute)
 	shows(t, p.get(act+"do=open"), "Open noon?", "It opens at Sat 21 Nov 2026, 13:09:34 UTC , in 34 s.", "The draw closes at Sat 21 Nov 2026, 13:09:04 UTC .")
 	shows(t, p.act(t, "do=open"), "◔ Gathering", "It opens in 34 s")
-	shows(t, p.get(act+"do=move&step=opens&by=60"), "in 1 min 34 s: 1 min 00 s later than now.")
-	shows(t, p.act(t, "do=move&step=opens&to="+url.QueryEscape("2026-11-21T14:20:00+01:00")), "It opens in 11 min 00 s")
+	shows(t, p.get(act+"do=move&step=opens&by=60"), "in 1 min 34 s: 1 min later than now.")
+	shows(t, p.act(t, "do=move&step=opens&to="+url.QueryEscape("2026-11-21T14:20:00+01:00")), "It opens in 11 min")
 
 	for query, want := range map[string]string{
 		"do=move&step=opens&to=noon":                 "must be a time such as 2026-12-01T12:00:00+01:00",
@@ -214,7 +214,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 		}
 	}
 	shows(t, p.get(act+"do=hold&step=ends"), "The settings of the event hold until somebody moves the end.")
-	shows(t, p.act(t, "do=hold&step=closes"), "It opens in 11 min 00 s", "▲ Mind: The closing is held: it waits until somebody moves it.", "No newcomers ▮▮ Held")
+	shows(t, p.act(t, "do=hold&step=closes"), "It opens in 11 min", "▲ Mind: The closing is held: it waits until somebody moves it.", "No newcomers ▮▮ Held")
 	shows(t, p.get(act+"do=cancel"), "Cancel noon?", "▲ Mind: noon does not take place.",
 		"▲ Mind: Those who wait (12,340) are let in from now on, at 600 a minute. To keep them waiting, hold the opening instead.", "They keep the order of the draw.")
 	shows(t, p.act(t, "do=cancel"), "– Over It is over, or was cancelled. Nothing comes of it any more.", "Anna 2026-11-21 13:09:00 UTC")

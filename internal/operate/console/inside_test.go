@@ -68,5 +68,5 @@ func TestInsideInTheHour(t *testing.T) {
 	one := sample(start)
 	one.Inside, one.MaxInside = 297, 500
 	r.seen.round(map[string]watch.Sample{"Z": one})
-	shows(t, r.enter("Anna").get("zones/Z"), "Expected Inside Polls a second", "21 min 297 1,370")
+	shows(t, r.enter("Anna").get("zones/Z"), "Expected Inside Polls a second", "20 min 34 s 297 1,370")
 }

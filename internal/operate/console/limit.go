@@ -1,50 +1,62 @@
 package console
 
 import (
-	"cmp"
 	"context"
-	"maps"
+	"fmt"
 	"net/http"
-	"slices"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/operate/change"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// limitFolder is where policies' pages are, below root.
-const limitFolder = "limits/"
+const (
+	// limitFolder is where policies' pages are, below root.
+	limitFolder = "limits/"
+	// refusingShare is from which share of refusals in the last minute a policy is
+	// called refusing: the alert's.
+	refusingShare = 0.3
+)
 
 // limitView is one policy's page.
 type limitView struct {
 	shown
+	// Row is kept fresh by the stream of all policies, whose stamp Stamp is.
+	Row    row
+	Stamp  string
 	Policy limit.Policy
 	Key    string
 	Tiers  []tierView
 	// Fitted says of which zones the tiers' figures are, if not of all.
 	Fitted string
-	// Outcomes are the rows of the table of what became of who asked.
-	Outcomes []outcomeName
 	// Groups are the figures that can be set, tier by tier.
 	Groups []group
-	Hour   []fiveMinutes
+}
+
+// tierView is a tier's row.
+type tierView struct{ Name, Allows string }
+
+func tiersOf(p limit.Policy) (all []tierView) {
+	for _, name := range change.Tiers(p) {
+		all = append(all, tierView{name, change.RuleWords(change.RulesOf(p, name))})
+	}
+	return all
 }
 
 // limitPage is GET /console/limits/{name}.
 func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session, current limit.Policy) error {
 	v := limitView{
-		Policy: current, Key: change.KeyWords(current.Key), Tiers: tiersOf(current), Fitted: change.Fitted(current), Outcomes: outcomeNames, Groups: groupsOf(current),
+		Stamp: c.limitsRoll().Stamp, Policy: current, Key: change.KeyWords(current.Key), Tiers: tiersOf(current), Fitted: change.Fitted(current), Groups: groupsOf(current),
 	}
-	seen, _ := c.Decisions.Stats(current.Name, limiter.HistorySeconds) // nothing of one that is not in force here
-	v.Hour = fives(seen.History)
+	v.Row, _, _ = c.limitRow(current)
 	v.shown, _ = c.limitEditor.shown(r, current.Name, current)
 	return c.render(w, http.StatusOK, "limit", s, current.Name, v)
 }
 
 // limitsPage is GET /console/limits.
 func (c *Console) limitsPage(w http.ResponseWriter, r *http.Request, s session) error {
-	v := rollView{Roll: c.limitsRoll(), Hour: fives(c.allSeconds()), Deleted: c.limitEditor.deleted(r)}
+	v := rollView{Roll: c.limitsRoll(), Deleted: c.limitEditor.deleted(r)}
 	return c.render(w, http.StatusOK, "limits", s, "Limits", v)
 }
 
@@ -54,59 +66,109 @@ func (c *Console) limitsEvents(w http.ResponseWriter, r *http.Request, s session
 	return c.stream(w, r, s, func(context.Context) (any, error) { return c.limitsRoll(), nil })
 }
 
-// limitHistory is GET /console/limits/{name}/history.
-func (c *Console) limitHistory(w http.ResponseWriter, r *http.Request, _ session) error {
-	seen, _ := c.Decisions.Stats(r.PathValue("name"), limiter.HistorySeconds) // nothing of one that is not in force here
-	return sendChart(w, r, limitColumns, seen.History, secondPoint)
+// limitRow is the row of one policy, what became in the last minute of those who asked, and for how many partitions the store
+// does not answer.
+func (c *Console) limitRow(p limit.Policy) (out row, now limiter.Counts, failing int) {
+	seen, err := c.Decisions.Stats(p.Name, 0)
+	now = recent(seen)
+	away, _ := change.Away(p)
+	return row{
+		ID: p.Name, Allows: allows(p), Away: away, State: limitState(p, seen, err == nil),
+		Texts: rowTexts(now, err == nil), Shown: map[string]float64{"share": share(now)},
+	}, now, seen.Failing
 }
 
-// limitsHistory is GET /console/limits-history: all policies together.
-func (c *Console) limitsHistory(w http.ResponseWriter, r *http.Request, _ session) error {
-	return sendChart(w, r, limitColumns, c.allSeconds(), secondPoint)
-}
-
-// allSeconds are the last hour of all policies together, the oldest first.
-func (c *Console) allSeconds() []limiter.Second {
-	var all [][]limiter.Second
+// limitsRoll is the event of all policies.
+func (c *Console) limitsRoll() roll {
+	var r roll
+	var all limiter.Counts
+	failing, names := 0, ""
 	for _, p := range c.Policies.InForce() {
-		// One that is not known was deleted just now.
-		seen, _ := c.Decisions.Stats(p.Name, limiter.HistorySeconds)
-		all = append(all, seen.History)
+		one, now, away := c.limitRow(p)
+		r.Rows = append(r.Rows, one)
+		all = all.Plus(now)
+		failing = max(failing, away)
+		names += stampOf(p)
 	}
-	return summed(1, all...)
+	r.Stamp = stampOf(names)
+	r.Texts = rowTexts(all, true)
+	r.Texts["policies"] = count(int64(len(r.Rows)))
+	r.Texts["all.store"], r.Texts["all.store.note"] = storeWord(failing)
+	return r
 }
 
-// fiveMinutes are how many were allowed and refused in them: what the charts show,
-// for those who do not see them.
-type fiveMinutes struct {
-	At                                         time.Time
-	Allowed, Refused, FromMemory, WithoutStore string
-}
-
-// fives are the sums of five minutes each, the newest first.
-func fives(history []limiter.Second) []fiveMinutes {
-	var all []fiveMinutes
-	for _, s := range slices.Backward(summed(int64(hourStep/time.Second), history)) {
-		all = append(all, fiveMinutes{
-			time.Unix(s.At, 0), count(int64(s.Allowed)), count(int64(s.Refused)),
-			count(int64(s.FromMemory)), count(int64(s.WithoutStore)),
-		})
+// recent are the counts of the last minute, of all tiers.
+func recent(s limiter.Stats) (all limiter.Counts) {
+	for _, t := range s.Tiers {
+		all = all.Plus(t.Recent)
 	}
 	return all
 }
 
-// summed are the sums of what happened within the same step of so many seconds, the oldest first.
-func summed(step int64, histories ...[]limiter.Second) []limiter.Second {
-	sums := map[int64]limiter.Second{}
-	for _, history := range histories {
-		for _, h := range history {
-			at := h.At - h.At%step
-			sum := sums[at]
-			sums[at] = limiter.Second{
-				At: at, Allowed: sum.Allowed + h.Allowed, Refused: sum.Refused + h.Refused,
-				FromMemory: sum.FromMemory + h.FromMemory, WithoutStore: sum.WithoutStore + h.WithoutStore,
-			}
+// share is how many of those who asked were refused, from 0 to 1.
+func share(c limiter.Counts) float64 {
+	if c.Total() == 0 {
+		return 0
+	}
+	return float64(c.Refused()) / float64(c.Total())
+}
+
+// rowTexts are the figures of a last minute, in a row and above the rows.
+func rowTexts(c limiter.Counts, seen bool) map[string]string {
+	number := func(n uint64) string { return count(int64(n)) }
+	t := map[string]string{
+		"asked": number(c.Total()), "let": number(c.Allowed()), "refusals": number(c.Refused()),
+		"memory": number(c[limiter.RefusedFromMemory]), "without": number(c.WithoutStore()), "share": percent(share(c)),
+	}
+	for key := range t {
+		if !seen || key == "share" && c.Total() == 0 {
+			t[key] = unknown
 		}
 	}
-	return slices.SortedFunc(maps.Values(sums), func(a, b limiter.Second) int { return cmp.Compare(a.At, b.At) })
+	return t
+}
+
+// storeWord is how many partitions of the store do not answer.
+func storeWord(failing int) (word, note string) {
+	if failing == 0 {
+		return "answers", "it decides"
+	}
+	return "away", fmt.Sprintf("for %d of its %d partitions", failing, limit.Partitions)
+}
+
+// limitState tells what a policy is doing. Its sentence has no figure: it is read
+// aloud when it changes.
+func limitState(p limit.Policy, s limiter.Stats, seen bool) state {
+	now := recent(s)
+	_, away := change.Away(p)
+	switch {
+	case !seen:
+		return state{"unknown", "?", "No figures yet", "The policy is not in force on this server yet."}
+	case s.Failing > 0 && p.Scope != limit.ScopeServer:
+		return state{"bad", "✕", "Store away", "The store does not answer for some of the keys, or all. " + away}
+	case share(now) > refusingShare:
+		return state{"warn", "▲", "Refusing many", "In the last minute a large share of the requests was refused."}
+	case now.Refused() > 0:
+		return state{"ok", "●", "Limiting", "Some requests were refused in the last minute; most were not."}
+	case now.Total() == 0:
+		return state{"ok", "○", "Quiet", "Nobody asked in the last minute."}
+	default:
+		return state{"ok", "○", "All within", "No request was refused in the last minute."}
+	}
+}
+
+// allows is what a policy allows, in a line.
+func allows(p limit.Policy) string {
+	text := change.RuleWords(p.Rules)
+	if change.Fitted(p) != "" {
+		text += fmt.Sprintf(", of a zone with %s a minute", count(zone.DefaultPerMinute))
+	}
+	switch n := len(p.Tiers); n {
+	case 0:
+	case 1:
+		text += "; 1 more tier"
+	default:
+		text += fmt.Sprintf("; %d more tiers", n)
+	}
+	return text
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -86,7 +87,8 @@ func newFigure(f frame, key, label string) figure {
 // zoneView is one zone's page.
 type zoneView struct {
 	shown
-	Zone zone.Settings
+	Frame frame
+	Zone  zone.Settings
 	// Tab is the key of the tab that the page shows: one of zoneTabs.
 	Tab string
 	// Resume is the limit from before the pause; 0 unless paused.
@@ -97,14 +99,19 @@ type zoneView struct {
 	Hour         []hourRow
 	// Events are those of the list, the next one first.
 	Events []occasion
+	// Networks are those that joined lately; set in their tab alone.
+	Networks operator.ZoneNetworks
 }
+
+// shownNetworks is how many networks a zone's page shows.
+const shownNetworks = 50
 
 // zoneTab is a part of a zone's page, with the value of the query's tab.
 type zoneTab struct{ Key, Label string }
 
 // zoneTabs are the parts of a zone's page, in the order of their links. The first is what an operator needs in the first
 // minute.
-var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"settings", "Settings"}, {"record", "Record"}}
+var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"settings", "Settings"}, {"record", "Record"}}
 
 // Tabs returns zoneTabs.
 func (v zoneView) Tabs() []zoneTab { return zoneTabs }
@@ -143,13 +150,19 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 		return errNothing
 	}
 	v := zoneView{
-		Zone: current, Tab: tab, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
+		Frame: c.zoneFrame(current), Zone: current, Tab: tab, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
 	}
 	for _, f := range fieldsOf(zone.Table, "", current)[firstFields:] {
 		if i := slices.Index(pageSettings, f.Name); i >= 0 {
 			v.Page[i] = f
 		} else {
 			v.Others = append(v.Others, f)
+		}
+	}
+	if tab == "networks" {
+		var err error
+		if v.Networks, err = c.Zones.Networks(r.Context(), current.ZoneID, shownNetworks); err != nil {
+			return err
 		}
 	}
 	var changes []entryOf[zone.Settings]
@@ -191,8 +204,6 @@ func hourOf(samples []watch.Sample) []hourRow {
 // rollView is the page of all zones, which is the first, or of all policies.
 type rollView struct {
 	Roll roll
-	// Hour is that of policies.
-	Hour []fiveMinutes
 	// Deleted is the one that was deleted just now.
 	Deleted *entry
 }

@@ -15,14 +15,7 @@ import (
 func newLimitEditor(c *Console) *editor[limit.Policy] {
 	return &editor[limit.Policy]{
 		Console: c, noun: "policy", parameter: "name", folder: limitFolder, home: root + "limits",
-		now: func(_ context.Context, name string) (limit.Policy, error) {
-			p, ok := c.Policies.Find(name)
-			if !ok {
-				return p, policyset.ErrUnknown
-			}
-			return p, nil
-		},
-		frame: c.policyFrame, table: change.Policies,
+		table: change.Policies,
 		blank: func(name string) limit.Policy { return limit.Policy{Name: name}.WithDefaults() },
 		get:   c.Policies.Get,
 		replace: func(ctx context.Context, was, now limit.Policy, by string) error {

@@ -3,15 +3,28 @@ package console
 import (
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/setting"
+	"github.com/openqueue/waitingroom/internal/window"
 )
 
 func count(n int64) string         { return setting.Count(n) }
 func seconds(n int64) string       { return count(n) + " s" }
 func rate(v float64) string        { return setting.Rate(v) }
 func percent(share float64) string { return setting.Percent(share) }
+
+// unknown stands where there is no figure.
+const unknown = "–"
+
+// span writes milliseconds. A day, the longest estimate, may be more.
+func span(millis int64) string {
+	if millis >= window.MaxEstimateMillis {
+		return "a day or more"
+	}
+	return setting.Span(time.Duration(millis) * time.Millisecond)
+}
 
 // field is a setting in a form.
 type field struct {

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -29,12 +28,12 @@ const (
 	recentChanges = 1
 )
 
-// frame is one zone or policy at one second: an event of its stream.
+// frame is one zone at one second: an event of its stream.
 type frame struct {
 	// At is the second, Unix milliseconds; 0 before the first sample.
 	At int64 `json:"at"`
-	// Clock is that of the zone's store when this was made, Unix milliseconds; 0 of a policy.
-	Clock int64 `json:"clock,omitempty"`
+	// Clock is that of the zone's store when this was made, Unix milliseconds.
+	Clock int64 `json:"clock"`
 	// Stamp is another when the settings are.
 	Stamp string             `json:"stamp"`
 	State state              `json:"state"`
@@ -47,13 +46,10 @@ type frame struct {
 
 // roll is all zones, or all policies, at one second: an event of their stream.
 type roll struct {
-	At int64 `json:"at"`
 	// Stamp is another when there are other rows.
 	Stamp string            `json:"stamp"`
 	Texts map[string]string `json:"texts"`
 	Rows  []row             `json:"rows"`
-	// Points are as a frame's; there are none of zones.
-	Points [][]*float64 `json:"points,omitempty"`
 }
 
 // row is a zone's or a policy's.
@@ -113,7 +109,6 @@ func (c *Console) zonesRoll(ctx context.Context) (roll, error) {
 			one.Texts[key] = t[key]
 		}
 		r.Rows = append(r.Rows, one)
-		r.At = max(r.At, now.At)
 		waiting += now.Waiting
 		admitted += now.InMinute
 		switch {
@@ -138,6 +133,14 @@ func (c *Console) zonesRoll(ctx context.Context) (roll, error) {
 		r.Texts["all.store.note"] = fmt.Sprintf("for %d of %d zones", silent, len(list))
 	}
 	return r, nil
+}
+
+// zoneEvents is GET /console/zones/{zoneId}/events.
+func (c *Console) zoneEvents(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
+	return c.stream(w, r, s, func(ctx context.Context) (any, error) {
+		now, err := c.Zones.Get(ctx, current.ZoneID)
+		return c.zoneFrame(now), err
+	})
 }
 
 // rollKeys are the figures of a row.
@@ -189,7 +192,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 	for {
 		event, err := from.event(ctx, tick)
 		switch {
-		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted), errors.Is(err, policyset.ErrUnknown), errors.Is(err, errNothing):
+		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted), errors.Is(err, errNothing):
 			send([]byte("event: gone\ndata: {}\n\n"))
 			return nil
 		case err != nil:
@@ -211,12 +214,6 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 	}
 }
 
-// history is GET /console/zones/{zoneId}/history: the last hour, by column,
-// since ?after (Unix seconds) if it is given.
-func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session, current zone.Settings) error {
-	return sendChart(w, r, columns, c.Watch.History(current.ZoneID), point)
-}
-
 // chart is what the charts draw: Columns[i] is Names[i] over time. The first is
 // the time, in Unix seconds.
 type chart struct {
@@ -224,14 +221,15 @@ type chart struct {
 	Columns [][]*float64 `json:"columns"`
 }
 
-// sendChart answers with the chart of those samples, the oldest first, that are newer than the
-// second ?after.
-func sendChart[S any](w http.ResponseWriter, r *http.Request, names []string, samples []S, point func(S) []*float64) error {
+// history is GET /console/zones/{zoneId}/history: the last hour, by column,
+// since ?after (Unix seconds) if it is given.
+func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session, current zone.Settings) error {
 	after, err := strconv.ParseInt(cmp.Or(r.URL.Query().Get("after"), "0"), 10, 64)
 	if err != nil {
 		return &serve.FieldError{Field: "after", Reason: "must be a second, in Unix time"}
 	}
-	ch := chart{Names: names, Columns: make([][]*float64, len(names))}
+	samples := c.Watch.History(current.ZoneID)
+	ch := chart{Names: columns, Columns: make([][]*float64, len(columns))}
 	for i := range ch.Columns {
 		ch.Columns[i] = make([]*float64, 0, len(samples)) // an empty list, not null
 	}

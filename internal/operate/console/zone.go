@@ -18,7 +18,6 @@ import (
 func newZoneEditor(c *Console) *editor[zone.Settings] {
 	return &editor[zone.Settings]{
 		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
-		now: c.Zones.Get, frame: c.zoneFrame,
 		table: zone.Table, blank: zone.Defaults,
 		get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
 		changes: func(ctx context.Context, zoneID string, most int) ([]entryOf[zone.Settings], error) {
@@ -44,8 +43,8 @@ func (c *Console) lineOf(zoneID string) change.Line {
 }
 
 // proposal reads from a query, or from a form, what a zone is to be set to: step=-10 or 10 moves
-// the limit by percents, resume=1 puts back the limit from before a pause, and
-// the other fields are settings.
+// the limit by percents, resume=1 puts back the limit from before a pause, network=AS64500 with share=1 sets that
+// network's share, and the other fields are settings.
 func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Settings, faults []string) {
 	q := r.URL.Query()
 	if r.Method == http.MethodPost {
@@ -66,6 +65,9 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 		if next.PerMinute = resumeTo(current, changes); next.PerMinute == 0 {
 			return next, []string{"The record does not say what the limit was. Type one."}
 		}
+	case q.Get("network") != "":
+		next = current.SetShare(q.Get("network"), q.Get("share"))
+		return next, next.Faults()
 	default:
 		return readSettings(zone.Table, q, "", current)
 	}

@@ -180,12 +180,23 @@ func (h *HTTP) Act(c echo.Context) error {
 
 // Sessions is GET /admin/zones/:zoneId/inside?limit=100.
 func (h *HTTP) Sessions(c echo.Context) error {
+	sessions, err := h.service.Sessions(c.Request().Context(), c.Param("zoneId"), readLimit(c))
+	return send(c, sessions, err)
+}
+
+// Networks is GET /admin/zones/:zoneId/networks?limit=100.
+func (h *HTTP) Networks(c echo.Context) error {
+	networks, err := h.service.Networks(c.Request().Context(), c.Param("zoneId"), readLimit(c))
+	return send(c, networks, err)
+}
+
+// readLimit reads how many a list may have.
+func readLimit(c echo.Context) int {
 	most, err := strconv.Atoi(cmp.Or(c.QueryParam("limit"), "100"))
 	if err != nil {
-		most = 0 // out of range, which the service refuses
+		return 0 // out of range, which the service refuses
 	}
-	sessions, err := h.service.Sessions(c.Request().Context(), c.Param("zoneId"), most)
-	return send(c, sessions, err)
+	return most
 }
 
 // ActInside is POST /admin/zones/:zoneId/inside/:do.

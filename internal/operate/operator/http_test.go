@@ -40,6 +40,7 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	admin.POST("/zones/:zoneId/events/:event/:do", h.Act)
 	admin.GET("/zones/:zoneId/inside", h.Sessions)
 	admin.POST("/zones/:zoneId/inside/:do", h.ActInside)
+	admin.GET("/zones/:zoneId/networks", h.Networks)
 	admin.GET("/zones/:zoneId/history", h.History, echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) }))
 	admin.GET("/audit", h.Changes)
 	return e

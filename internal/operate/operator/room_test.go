@@ -23,10 +23,11 @@ const secret = "a token for operators"
 
 // room is the whole of the room: over the embedded store, behind echo.
 type room struct {
-	store *store
-	watch *watch.Watch
-	logs  *bytes.Buffer
-	http  http.Handler
+	store   *store
+	watch   *watch.Watch
+	service *operator.Service
+	logs    *bytes.Buffer
+	http    http.Handler
 }
 
 // clock stands still.
@@ -41,7 +42,8 @@ func newRoom(tb testing.TB) *room {
 	tb.Cleanup(func() { must(tb, lines.Close()) })
 	r.store = &store{Store: lines}
 	r.watch = watch.New(watch.Options{Lines: lines})
-	r.http = openapitest.Operators.Handler(tb, routes(tb, operator.New(r.store, r.watch, log), log))
+	r.service = operator.New(r.store, r.watch, log)
+	r.http = openapitest.Operators.Handler(tb, routes(tb, r.service, log))
 	return r
 }
 

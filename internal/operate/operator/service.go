@@ -72,8 +72,9 @@ type Service struct {
 	store Store
 	seen  Seen
 	log   *slog.Logger
-	// crowd may be nil.
-	crowd Crowd
+	// crowd and networks may be nil.
+	crowd    Crowd
+	networks Networks
 	// playing: an event is being played.
 	playing atomic.Bool
 }

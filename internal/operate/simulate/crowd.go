@@ -35,6 +35,12 @@ const (
 // beginning is when a run begins whose date does not matter. It is the same in every run, in Unix microseconds.
 const beginning = 1_800_000_000_000_000
 
+// Store is what a run asks of a store.
+type Store interface {
+	store.Store
+	Close() error
+}
+
 // room is what visitors and operators ask: a server's registry.
 type room interface {
 	Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error)
@@ -125,7 +131,7 @@ func newCrowd(seed uint64, z zone.Settings, start int64) *crowd {
 func (c *crowd) clock() time.Time { return time.UnixMicro(c.now) }
 
 // memory opens an embedded store that keeps nothing.
-func memory(now func() time.Time) (*embedded.Store, error) {
+func memory(now func() time.Time) (Store, error) {
 	return embedded.Open(embedded.Options{Now: now})
 }
 

@@ -74,6 +74,8 @@ type Config struct {
 	// Progress, when not nil, is called at every second of virtual time since the first visitor could come, with how many
 	// were admitted before. It changes nothing of the run.
 	Progress func(at time.Duration, admitted int)
+	// Open opens the store, without zones, on the clock of the run, which closes it. Nil: an embedded store that keeps nothing.
+	Open func(now func() time.Time) (Store, error)
 }
 
 // Change is an operator's: from At on, so many may enter in any 60 s.
@@ -126,7 +128,10 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	}
 	r := &run{newCrowd(cfg.Seed, cfg.Zone, beginning), cfg}
 	r.next = r.silent
-	store, err := memory(r.clock)
+	if cfg.Open == nil {
+		cfg.Open = memory
+	}
+	store, err := cfg.Open(r.clock)
 	if err != nil {
 		return Report{}, fmt.Errorf("simulate: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -270,6 +271,17 @@ var table = []kind{
 		title:    "Too many requests",
 		detail:   "More solutions came than can be checked. Send the same request again when Retry-After has passed.",
 		retryMin: 1, retryMax: 3,
+		readers: visitors,
+	},
+	{
+		errs:   []error{network.ErrShare},
+		status: http.StatusTooManyRequests, code: "network_share",
+		title:    "The network has its share of the line",
+		detail:   "Many joined from this network lately. Join again when Retry-After has passed.",
+		retryMin: 10, retryMax: 20,
+		ordered: true,
+		page: "The visitors of one network get at most a share of the line (`maxShareByNetwork`, `networkShares`), and lately as many joined from " +
+			"this one. No place was taken; whoever has a place keeps it.",
 		readers: visitors,
 	},
 	{

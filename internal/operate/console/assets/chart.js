@@ -3,6 +3,8 @@
 
 /* global uPlot */
 
+import { span } from "./countdown.js";
+
 // Ticks of a wait are round in the clock's own steps.
 const clockSteps = [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800];
 
@@ -14,13 +16,7 @@ function number(v) {
 }
 
 function wait(v) {
-  if (v === null || v === undefined) return "–";
-  if (v < 9.95) return `${v.toFixed(1)} s`;
-  const seconds = Math.round(v);
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  const minutes = Math.round(seconds / 60);
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return v === null || v === undefined ? "–" : span(Math.round(v));
 }
 
 function short(v) {
@@ -35,7 +31,7 @@ function shortWait(v) {
   return `${+v.toFixed(1)} s`;
 }
 
-// The charts of a zone, and of limits: which columns, what they are called, how they are drawn.
+// The charts of a zone: which columns, what they are called, how they are drawn.
 export const charts = {
   waiting: [{ name: "waiting", label: "Waiting", color: "--plot-1", dash: "full", fill: true }],
   window: [
@@ -53,12 +49,6 @@ export const charts = {
   ],
   joins: [{ name: "joins", label: "Joins", color: "--plot-1", dash: "full", fill: true }],
   polls: [{ name: "polls", label: "Polls", color: "--plot-1", dash: "full", fill: true }],
-  allowed: [{ name: "allowed", label: "Allowed", color: "--plot-1", dash: "full", fill: true }],
-  refused: [
-    { name: "refused", label: "Refused", color: "--plot-2", dash: "full", fill: true },
-    { name: "fromMemory", label: "From memory", color: "--plot-3", dash: "dotted" },
-    { name: "withoutStore", label: "Without the store", color: "--plot-1", dash: "dashed" },
-  ],
   dry: [
     { name: "waiting", label: "Waiting", color: "--plot-1", dash: "full", fill: true },
     { name: "admitted", label: "Admitted so far", color: "--plot-2", dash: "dashed" },

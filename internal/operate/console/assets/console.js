@@ -13,7 +13,7 @@ const HOUR_EVERY = 60000;
 // TICK_EVERY is how often countdowns are brought up to date.
 const TICK_EVERY = 200;
 // PARTS of a page are read anew when what they show is another.
-const PARTS = ["rows", "tiers", "event", "next", "steps", "draw", "events", "controls", "settings", "page", "record"];
+const PARTS = ["rows", "tiers", "event", "next", "steps", "draw", "events", "controls", "networks", "settings", "page", "record"];
 
 const head = document.querySelector("[data-events]");
 const dialog = document.querySelector("#ask");
@@ -86,9 +86,9 @@ function show(event) {
   setClock(event.clock);
   tick();
   if ("rows" in head.dataset) {
-    for (const el of document.querySelectorAll(".figures")) fill(el, event.texts, {});
+    for (const el of document.querySelectorAll(".figures")) if (!el.closest("[data-row]")) fill(el, event.texts, {});
     for (const { id, texts, meters, state } of event.rows ?? []) {
-      const row = document.querySelector(`tr[data-row="${CSS.escape(id)}"]`);
+      const row = document.querySelector(`[data-row="${CSS.escape(id)}"]`);
       if (!row) continue;
       fill(row, texts, meters);
       showState(row.querySelector(".state"), state);
@@ -215,6 +215,9 @@ async function refresh(names) {
     if (fresh) {
       swap(doc, names);
       preview();
+    } else if (res.status === 404 && head.dataset.gone) {
+      end(head.dataset.gone);
+      return;
     }
   } catch {
     // The network is away; the stream says so.
@@ -278,7 +281,7 @@ document.addEventListener("submit", async (event) => {
 function done(res, doc) {
   dialog.close();
   const there = doc.querySelector("[data-events]");
-  if (!there || there.dataset.events !== head?.dataset.events) {
+  if (there?.id !== head?.id || there?.dataset.events !== head?.dataset.events) {
     location.assign(res.url);
     return;
   }

@@ -16,13 +16,20 @@ export function setClock(millis) {
 
 // until writes how long something is away, as the server does.
 export function until(millis) {
-  const pad = (n) => String(n).padStart(2, "0");
   const s = Math.ceil(millis / 1000);
-  if (s <= 0) return "now";
+  return s <= 0 ? "now" : span(s);
+}
+
+// span writes seconds in their two largest units, as setting.Span in Go does.
+export function span(s) {
+  const two = (n, unit, part, rest) => (part === 0 ? `${n} ${unit}` : `${n} ${unit} ${rest}`);
+  const pad = (n) => String(n).padStart(2, "0");
   if (s < 60) return `${s} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} min ${pad(s % 60)} s`;
-  if (s < 86400) return `${Math.floor(s / 3600)} h ${pad(Math.floor((s % 3600) / 60))} min`;
-  return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
+  if (s < 3600) return two(Math.floor(s / 60), "min", s % 60, `${pad(s % 60)} s`);
+  const minutes = Math.floor((s % 3600) / 60);
+  if (s < 86400) return two(Math.floor(s / 3600), "h", minutes, `${pad(minutes)} min`);
+  const hours = Math.floor((s % 86400) / 3600);
+  return two(Math.floor(s / 86400), "d", hours, `${hours} h`);
 }
 
 // tick brings all countdowns of the page up to date.

@@ -1,0 +1,24 @@
+// Package network counts by network who takes places in a zone, and refuses joins of a network that has its share of the line.
+//
+//	join ──> Shares.Join ──> over its share? ErrShare, before the store is asked
+//	              └──> Pending ──> the store ──> Pending.Settle: a new place counts
+//
+// # Networks
+//
+// An address counts for one /64 of IPv6 or one /24 of IPv4, and for the autonomous system (AS) that announces it, if File knows that.
+// One /64 is one subscriber (RFC 6177), so the zone's maxShareByNetwork bounds each /64. The many subscribers of a mobile provider
+// share the few /24 of its address translation (CGNAT), so maxShareByNetwork bounds a /24 only where the AS is unknown.
+//
+// # Why each server may count for itself
+//
+// A server admits a join of a network if that network then has at most the share s of the joins of the zone on this server, in the
+// last ten minutes. So with servers i, where n(i) joins are the network's and all(i) are all of them, n(i) <= s * all(i). The sum over
+// all servers is n <= s * all, however a load balancer spreads the joins. The first Floor joins of a network are always admitted:
+// that adds Floor for each server.
+//
+// # What is kept
+//
+// Networks are kept in memory for ten minutes, addresses not at all. A zone has at most maxNetworks. When there are more, the half of
+// them with the fewest joins is forgotten. A network of that half had at most 0.1 % of the zone's joins, since maxNetworks / 2 others had
+// as many, and a join counts for two networks at most.
+package network

@@ -1,0 +1,11 @@
+package network
+
+// Kept counts the networks that are kept, of all zones.
+func (s *Shares) Kept() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, in := range s.zones {
+		n += len(in.networks)
+	}
+	return n
+}

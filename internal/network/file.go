@@ -1,0 +1,97 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/oschwald/maxminddb-golang/v2"
+)
+
+// looksAt is how many records of a new file are read to find one that has an AS.
+const looksAt = 1_000
+
+// as is what a record of a file says, in the format of GeoLite2 ASN and DB-IP ASN.
+type as struct {
+	Number uint32 `maxminddb:"autonomous_system_number"`
+	Name   string `maxminddb:"autonomous_system_organization"`
+}
+
+// File knows the AS of addresses from a file in the MMDB format. A nil *File knows none. It is safe for concurrent use.
+type File struct {
+	name   string
+	reader atomic.Pointer[maxminddb.Reader]
+	// written is when the file was written that was read last, failed why it could not be read anew. refresh alone uses both.
+	written time.Time
+	failed  string
+}
+
+// OpenFile reads a file.
+func OpenFile(name string) (*File, error) {
+	f := &File{name: name}
+	return f, f.read()
+}
+
+// read reads the file if it was written since. It is read as a whole: to map it into memory would end the process if somebody
+// shortens the file.
+func (f *File) read() error {
+	about, err := os.Stat(f.name)
+	if err != nil || about.ModTime().Equal(f.written) {
+		return err
+	}
+	f.written = about.ModTime()
+	text, err := os.ReadFile(f.name)
+	if err != nil {
+		return err
+	}
+	reader, err := maxminddb.OpenBytes(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	looked := 0
+	for record := range reader.Networks() {
+		var found as
+		if err := record.Decode(&found); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		if looked++; found.Number > 0 {
+			f.reader.Store(reader)
+			return nil
+		} else if looked == looksAt {
+			break
+		}
+	}
+	return fmt.Errorf("%s: %w", f.name, errors.New("has no autonomous_system_number: it must be a database of AS numbers"))
+}
+
+// refresh reads the file again if it has changed. If it cannot be read, the one before stays in use.
+func (f *File) refresh(log *slog.Logger) {
+	if f == nil {
+		return
+	}
+	why := ""
+	if err := f.read(); err != nil {
+		why = err.Error()
+	}
+	if why != "" && why != f.failed {
+		log.Error("the file of AS numbers cannot be read anew: the one from before is used", "error", why)
+	}
+	f.failed = why
+}
+
+// find returns the AS of an address, such as AS64500, and whose it is. Both are "" if the AS is not known.
+func (f *File) find(a netip.Addr) (network, name string) {
+	if f == nil {
+		return "", ""
+	}
+	var found as
+	if err := f.reader.Load().Lookup(a).Decode(&found); err != nil || found.Number == 0 {
+		return "", ""
+	}
+	return "AS" + strconv.FormatUint(uint64(found.Number), 10), found.Name
+}

@@ -1,0 +1,314 @@
+package network_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const sale = "SALE"
+
+// server counts on a clock that stands until it is moved.
+type server struct {
+	*network.Shares
+	zone zone.Settings
+	at   time.Time
+	// honest is how many others have come.
+	honest int
+}
+
+func newServer(file *network.File, change func(*zone.Settings)) *server {
+	s := &server{zone: zone.Defaults(sale), at: time.UnixMilli(1_795_223_373_123)}
+	s.Shares = network.New(file, slog.New(slog.DiscardHandler), func() time.Time { return s.at })
+	change(&s.zone)
+	return s
+}
+
+func atMost(percent int64, own ...string) func(*zone.Settings) {
+	return func(z *zone.Settings) { z.MaxShareByNetwork, z.NetworkShares = percent, own }
+}
+
+// join takes a place, and reports whether it could.
+func (s *server) join(from string) bool {
+	return s.joins(network.Newcomer{From: from, Lined: true})
+}
+
+func (s *server) joins(n network.Newcomer) bool {
+	p, err := s.Join(&s.zone, n)
+	if err != nil {
+		p.Refuse()
+		return false
+	}
+	p.Settle(true, false)
+	return true
+}
+
+// others has so many join, each from a network of its own.
+func (s *server) others(t testing.TB, n int) {
+	t.Helper()
+	for range n {
+		s.honest++
+		if !s.join(fmt.Sprintf("2001:db8:%x:%x::1", s.honest>>16, s.honest&0xffff)) {
+			t.Fatalf("an honest visitor is refused as number %d", s.honest)
+		}
+	}
+}
+
+// of is the row of a network.
+func (s *server) of(name string) network.Row {
+	_, rows := s.List(sale, 100_000)
+	i := slices.IndexFunc(rows, func(r network.Row) bool { return r.Network == name })
+	if i < 0 {
+		return network.Row{}
+	}
+	return rows[i]
+}
+
+// TestShare: a network gets at most its share, and the first joins in any case.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*zone.Settings)
+		from   func(i int) string
+		others int
+		want   int
+	}{
+		"a /64":                   {atMost(5), func(i int) string { return fmt.Sprintf("2001:db8:ffff:1::%x", i) }, 1_900, 100},
+		"a /24":                   {atMost(10), func(i int) string { return fmt.Sprintf("198.51.100.%d", i%256) }, 900, 100},
+		"two /64":                 {atMost(5), func(i int) string { return fmt.Sprintf("2001:db8:ffff:%x::1", i%2) }, 1_800, 198},
+		"translated IPv4":         {atMost(5), func(i int) string { return fmt.Sprintf("64:ff9b::198.51.100.%d", i%256) }, 1_900, 100},
+		"the first joins":         {atMost(5), func(int) string { return "203.0.113.1" }, 0, network.Floor},
+		"no bound":                {atMost(0), func(int) string { return "203.0.113.1" }, 0, 3_000},
+		"all":                     {atMost(100), func(int) string { return "203.0.113.1" }, 0, 3_000},
+		"no address":              {atMost(5), func(int) string { return "" }, 0, 3_000},
+		"a share of its own":      {atMost(0, "203.0.113.0/24=1"), func(int) string { return "203.0.113.1" }, 9_900, 100},
+		"a larger share":          {atMost(5, "203.0.113.0/24=50"), func(int) string { return "203.0.113.1" }, 900, 900},
+		"none":                    {atMost(0, "2001:db8:ffff:1::/64=0"), func(i int) string { return fmt.Sprintf("2001:db8:ffff:1::%x", i) }, 100, 0},
+		"another network's share": {atMost(5, "203.0.114.0/24=0"), func(int) string { return "203.0.113.1" }, 1_900, 100},
+	} {
+		s := newServer(nil, tt.change)
+		s.others(t, tt.others)
+		got := 0
+		for i := range 3_000 {
+			if s.join(tt.from(i)) {
+				got++
+			}
+		}
+		all, _ := s.List(sale, 0)
+		if got != tt.want || all.Joins != int64(got+tt.others) || all.Refused != int64(3_000-got) {
+			t.Errorf("%s: %d places, want %d; counted %+v", name, got, tt.want, all)
+		}
+	}
+}
+
+// TestQuietDay: while nobody has to line up, nobody is refused, but a network has no more joins under way than Floor.
+func TestQuietDay(t *testing.T) {
+	t.Parallel()
+	s := newServer(nil, atMost(5))
+	for i := range 500 {
+		if !s.joins(network.Newcomer{From: "203.0.113.1"}) {
+			t.Fatalf("refused as number %d, with room", i)
+		}
+	}
+	if s.join("203.0.113.1") {
+		t.Error("admitted above the share, with a line")
+	}
+	if !s.joins(network.Newcomer{From: "203.0.113.1", Lined: true, Spared: true}) {
+		t.Error("refused one whom the shop names")
+	}
+	under := 0
+	for {
+		if _, err := s.Join(&s.zone, network.Newcomer{From: "203.0.113.1"}); err != nil {
+			break
+		}
+		under++
+	}
+	if under != network.Floor {
+		t.Errorf("%d joins under way, want %d", under, network.Floor)
+	}
+}
+
+// TestJoinsUnderWay: joins that end without a place leave no trace, and those under way count, so that many at once are no way
+// around the share.
+func TestJoinsUnderWay(t *testing.T) {
+	t.Parallel()
+	s := newServer(nil, atMost(5))
+	s.others(t, 1_900)
+	var under []*network.Pending
+	for range 3_000 {
+		p, err := s.Join(&s.zone, network.Newcomer{From: "203.0.113.1", Lined: true})
+		if err == nil {
+			under = append(under, p)
+		} else if p.Refuse(); !errors.Is(err, network.ErrShare) {
+			t.Fatal(err)
+		}
+	}
+	if len(under) != 95 { // 5 % of those that have taken places, and of one more
+		t.Errorf("%d under way at once", len(under))
+	}
+	for _, p := range under {
+		p.Settle(false, false)
+	}
+	if r := s.of("203.0.113.0/24"); r.Joins != 0 || r.Refused != 3_000-95 {
+		t.Errorf("%+v", r)
+	}
+	if !s.join("203.0.113.1") {
+		t.Error("refused although no place was taken")
+	}
+}
+
+// TestCounts: what operators see, the largest networks first.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	s := newServer(nil, atMost(0, "203.0.113.0/24=0"))
+	for range 3 {
+		s.join("198.51.100.7")
+	}
+	s.join("192.0.2.1")
+	s.join("203.0.113.1")
+	p, err := s.Join(&s.zone, network.Newcomer{From: "2001:db8::1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Settle(true, true)
+	s.Admit(sale, "198.51.100.8")
+	s.Admit(sale, "")
+	all, rows := s.List(sale, 3)
+	want := []network.Row{
+		{Network: "198.51.100.0/24", Counts: network.Counts{Joins: 3, Admissions: 1}},
+		{Network: "2001:db8::/64", Counts: network.Counts{Joins: 1, Admissions: 1}},
+		{Network: "192.0.2.0/24", Counts: network.Counts{Joins: 1}},
+	}
+	if !slices.Equal(rows, want) || all != (network.Counts{Joins: 5, Admissions: 3, Refused: 1}) {
+		t.Errorf("%+v\n%+v", all, rows)
+	}
+	if all, rows := s.List("OTHER", 3); all != (network.Counts{}) || len(rows) != 0 {
+		t.Errorf("another zone has %+v %+v", all, rows)
+	}
+}
+
+// TestForgets: joins count for ten minutes, and nothing is kept for longer.
+func TestForgets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{Shares: network.New(nil, slog.New(slog.DiscardHandler), time.Now), zone: zone.Defaults(sale)}
+		s.Start(t.Context())
+		defer s.Stop()
+		s.join("203.0.113.1")
+		<-time.After(9*time.Minute + 50*time.Second)
+		s.join("203.0.113.1")
+		if r := s.of("203.0.113.0/24"); r.Joins != 2 {
+			t.Errorf("before ten minutes: %+v", r)
+		}
+		<-time.After(12 * time.Second)
+		if r := s.of("203.0.113.0/24"); r.Joins != 1 {
+			t.Errorf("after ten minutes: %+v", r)
+		}
+		<-time.After(10 * time.Minute)
+		if kept := s.Kept(); kept != 0 {
+			t.Errorf("%d networks are kept", kept)
+		}
+	})
+}
+
+// TestKeepsFewNetworks: a crowd of any size leaves at most 4,096 networks, and the one with most joins is not forgotten.
+func TestKeepsFewNetworks(t *testing.T) {
+	t.Parallel()
+	s := newServer(nil, atMost(5))
+	s.others(t, 2_000)
+	got := 0
+	for range 12 {
+		s.others(t, 1_000)
+		for i := range 1_000 {
+			if s.join(fmt.Sprintf("2001:db8:ffff:ffff::%x", i)) {
+				got++
+			}
+		}
+		s.others(t, 5_000)
+		if kept := s.Kept(); kept > 4_096 {
+			t.Fatalf("%d networks are kept", kept)
+		}
+	}
+	if all, _ := s.List(sale, 0); int64(got)*100 > 5*all.Joins || s.of("2001:db8:ffff:ffff::/64").Joins != int64(got) {
+		t.Errorf("%d of %+v", got, all)
+	}
+}
+
+// TestShareOfAllServers: however joins are spread over servers, no network has more than its share of the sum, and Floor for each
+// server. On each server alone that holds at each join, in the ten minutes before.
+func TestShareOfAllServers(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		percent := rapid.Int64Range(1, 100).Draw(t, "percent")
+		servers := make([]*server, rapid.IntRange(1, 4).Draw(t, "servers"))
+		for i := range servers {
+			servers[i] = newServer(nil, atMost(percent))
+		}
+		aged := false
+		for range rapid.IntRange(1, 100).Draw(t, "joins") {
+			s := servers[rapid.IntRange(0, len(servers)-1).Draw(t, "server")]
+			if rapid.IntRange(0, 20).Draw(t, "later") == 0 {
+				aged = true
+				for _, s := range servers {
+					s.at = s.at.Add(time.Duration(rapid.IntRange(1, 400).Draw(t, "seconds")) * time.Second)
+				}
+			}
+			from := rapid.SampledFrom([]string{"203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1", "2001:db8::2", ""}).Draw(t, "from")
+			for range rapid.IntRange(1, 30).Draw(t, "times") {
+				was, _ := s.List(sale, 0)
+				if !s.join(from) {
+					break
+				}
+				all, rows := s.List(sale, 10)
+				if all.Joins != was.Joins+1 {
+					t.Fatalf("%+v, then %+v", was, all)
+				}
+				if from == "" {
+					continue
+				}
+				i := slices.IndexFunc(rows, func(r network.Row) bool { return r.Network == networkOf[from] })
+				if joins := rows[i].Joins; joins > network.Floor && 100*joins > percent*all.Joins {
+					t.Fatalf("%+v of %+v with %d %%", rows[i], all, percent)
+				}
+			}
+		}
+		sum, of := int64(0), map[string]int64{}
+		for _, s := range servers {
+			all, rows := s.List(sale, 10)
+			sum += all.Joins
+			for _, r := range rows {
+				of[r.Network] += r.Joins
+			}
+		}
+		for name, joins := range of {
+			if !aged && 100*(joins-int64(len(servers)*network.Floor)) > percent*sum {
+				t.Fatalf("%s has %d of %d with %d %%", name, joins, sum, percent)
+			}
+		}
+	})
+}
+
+// networkOf is the network of each address of TestShareOfAllServers.
+var networkOf = map[string]string{
+	"203.0.113.1": "203.0.113.0/24", "203.0.113.2": "203.0.113.0/24", "198.51.100.1": "198.51.100.0/24",
+	"2001:db8::1": "2001:db8::/64", "2001:db8::2": "2001:db8::/64",
+}
+
+func BenchmarkJoin(b *testing.B) {
+	s := newServer(nil, atMost(5))
+	for b.Loop() {
+		s.others(b, 1)
+	}
+}

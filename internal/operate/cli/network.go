@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+)
+
+// networks is queue-server networks.
+func (c *connection) networks() *cobra.Command {
+	most := 0
+	list := c.command("list ZONE", "The networks with the most joins of the last ten minutes at this server.", func(ctx context.Context, s *session, args []string) error {
+		reply, err := s.Networks(ctx, args[0], most)
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, err)
+		}
+		t := &table{columns: []column{{title: "NETWORK"}, {title: "JOINS", right: true}, {title: "PART", right: true}, {title: "ADMITTED", right: true}, {title: "REFUSED", right: true}, {title: "SHARE", right: true}, {title: "WHOSE"}}}
+		for _, n := range reply.Value.Networks {
+			share := ""
+			if n.Share != nil {
+				share = strconv.FormatFloat(*n.Share, 'f', -1, 64) + " %"
+			}
+			t.add(n.Network, grouped(n.Joins), fmt.Sprintf("%.1f %%", reply.Value.Part(n)), grouped(n.Admissions), grouped(n.Refused), share, n.Name)
+		}
+		if err := s.print(t); err != nil {
+			return err
+		}
+		s.say("This server counted %s joins in the last %d minutes, and refused %s. Other servers count their own.",
+			grouped(reply.Value.Joins), reply.Value.Minutes, grouped(reply.Value.Refused))
+		return nil
+	})
+	list.Flags().IntVar(&most, "limit", 20, "most networks to show, up to "+strconv.Itoa(operator.MaxNetworks))
+	return group("networks", "Look at the networks that visitors of a zone come from.", list)
+}

@@ -1,0 +1,158 @@
+package wait_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// sharing has the room hold networks to 5 %, with a line or without.
+func (r *room) sharing(t *testing.T) (shares *network.Shares, lined *bool) {
+	t.Helper()
+	shares, lined = network.New(nil, slog.New(slog.DiscardHandler), r.clock.Now), new(true)
+	r.service.WithNetworks(shares, func(string) bool { return *lined })
+	r.set(t, func(s *zone.Settings) { s.PerMinute, s.MaxShareByNetwork = 0, 5 })
+	return shares, lined
+}
+
+func (r *room) joinFrom(address, clientID string) *httptest.ResponseRecorder {
+	return r.send("POST", "/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientIp":%q,"clientId":%q}`, zoneID, address, clientID))
+}
+
+// fill has a network take the places that it gets in an empty zone.
+func (r *room) fill(t *testing.T) {
+	t.Helper()
+	for i := range network.Floor {
+		if w := r.joinFrom("2001:db8::1", strconv.Itoa(i)); w.Code != http.StatusOK {
+			t.Fatalf("%d: %d %s", i, w.Code, w.Body)
+		}
+	}
+}
+
+// TestShareOfANetwork: a network that has its share is refused before the store is asked, and whoever has a place of it finds that again.
+func TestShareOfANetwork(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	shares, _ := r.sharing(t)
+	r.fill(t)
+	r.store.asked()
+	r.meter.told()
+	r.newcomer.ZoneID = ""
+	w := r.joinFrom("2001:db8::ffff", "")
+	if d := read(t, w); w.Code != http.StatusTooManyRequests || d.Code != "network_share" {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if after, err := strconv.Atoi(w.Header().Get("Retry-After")); err != nil || after < 10 || after > 20 {
+		t.Errorf("Retry-After %q", w.Header().Get("Retry-After"))
+	}
+	if calls := r.store.asked(); len(calls) > 0 || r.newcomer.ZoneID != "" {
+		t.Errorf("the store was asked for %q, the guard about %+v", calls, r.newcomer)
+	}
+	if told := r.meter.told(); !slices.Equal(told, []string{"join TEST_ZONE network_share", "refuse TEST_ZONE network_share"}) {
+		t.Errorf("metered %q", told)
+	}
+
+	if w := r.joinFrom("2001:db8::ffff", "new"); w.Code != http.StatusTooManyRequests || !slices.Equal(r.store.asked(), []string{"poll"}) {
+		t.Errorf("a new clientId: %d %s", w.Code, w.Body)
+	}
+	if w := r.joinFrom("2001:db8::ffff", "7"); w.Code != http.StatusOK || read(t, w).Waiting.Position != 8 {
+		t.Errorf("a place that was taken before: %d %s", w.Code, w.Body)
+	}
+	r.refuses = &guard.RefusedError{RetryMillis: 1_000}
+	r.store.asked()
+	if w := r.joinFrom("2001:db8::ffff", "7"); read(t, w).Code != "too_many_requests" || len(r.store.asked()) > 0 {
+		t.Errorf("an address that asks too often: %d %s", w.Code, w.Body)
+	}
+	r.refuses = nil
+	for address, want := range map[string]int{"2001:db8:0:1::1": http.StatusOK, "203.0.113.1": http.StatusOK, "2001:db8::2": http.StatusTooManyRequests} {
+		if w := r.joinFrom(address, ""); w.Code != want {
+			t.Errorf("%s: %d %s", address, w.Code, w.Body)
+		}
+	}
+	r.clock.forward(network.Minutes * time.Minute)
+	if w := r.joinFrom("2001:db8::1", "later"); w.Code != http.StatusOK {
+		t.Errorf("ten minutes later: %d %s", w.Code, w.Body)
+	}
+	if all, _ := shares.List(zoneID, 1); all.Joins != 1 || all.Refused != 0 {
+		t.Errorf("ten minutes later: %+v", all)
+	}
+}
+
+// TestJoinsThatCount: a join counts when it takes a place, once, however often it is repeated.
+func TestJoinsThatCount(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	shares, lined := r.sharing(t)
+	r.set(t, func(s *zone.Settings) { s.PerMinute = 10 })
+	*lined = false
+	counted := func(joins, admissions int64) {
+		t.Helper()
+		if all, _ := shares.List(zoneID, 1); all.Joins != joins || all.Admissions != admissions {
+			t.Errorf("%+v, want %d joins and %d admissions", all, joins, admissions)
+		}
+	}
+	for range 3 {
+		r.joinFrom("2001:db8::1", "in")
+		counted(1, 1)
+		r.clock.forward(time.Second)
+	}
+	for range 3 {
+		r.joinFrom("2001:db8::1", "waits")
+		counted(2, 1)
+		r.clock.forward(time.Second)
+	}
+	r.service.Admitted(zoneID, "2001:db8::1")
+	counted(2, 2)
+	r.store.fail(line.ErrStoreUnavailable)
+	r.joinFrom("2001:db8::1", "away")
+	r.store.fail(nil)
+	for _, status := range []line.Status{line.Full, line.Closed} {
+		r.store.status = status
+		r.joinFrom("2001:db8::1", "turned away")
+	}
+	counted(2, 2)
+	r.store.status = line.Waiting
+	r.send("POST", "/traffic/wait", `{"zoneId":"OTHER","clientIp":"2001:db8::1"}`)
+	if all, _ := shares.List("OTHER", 1); all != (network.Counts{}) {
+		t.Errorf("a zone that does not exist is counted: %+v", all)
+	}
+}
+
+// TestWhoHasNoShare: where nobody has to line up, and those who are known, are not refused.
+func TestWhoHasNoShare(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(r *room, s *zone.Settings)
+		line   bool
+		want   string
+	}{
+		"with a line":              {func(*room, *zone.Settings) {}, true, "network_share"},
+		"without":                  {func(*room, *zone.Settings) {}, false, ""},
+		"with a share of its own":  {func(_ *room, s *zone.Settings) { s.NetworkShares = []string{"2001:db8::/64=0"} }, false, "network_share"},
+		"without a share":          {func(_ *room, s *zone.Settings) { s.MaxShareByNetwork = 0 }, true, ""},
+		"open":                     {func(_ *room, s *zone.Settings) { s.Mode = zone.ModeOpen }, true, ""},
+		"closed":                   {func(_ *room, s *zone.Settings) { s.Mode = zone.ModeClosed }, true, "zone_closed"},
+		"sold out":                 {func(_ *room, s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }, true, "sold_out"},
+		"by invitation":            {func(_ *room, s *zone.Settings) { s.Invitation = "spring" }, true, "ticket_missing"},
+		"a member, by the backend": {func(r *room, _ *zone.Settings) { r.named = true }, true, ""},
+	} {
+		r := newRoom(t)
+		_, lined := r.sharing(t)
+		r.fill(t)
+		*lined = tt.line
+		r.set(t, func(s *zone.Settings) { tt.change(r, s) })
+		if w := r.joinFrom("2001:db8::1", ""); read(t, w).Code != tt.want {
+			t.Errorf("%s: %d %s, want %q", name, w.Code, w.Body, tt.want)
+		}
+	}
+}
