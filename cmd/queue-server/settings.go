@@ -55,51 +55,51 @@ const (
 
 // settings are all that can be set, each by flag, environment and file.
 type settings struct {
-	Config              string        `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"YAML file: any of these settings by the names of their flags, and under zones those to create when absent."`
-	Addr                string        `setting:"QUEUE_ADDR" default:":8080" help:"Public listener."`
-	AdminAddr           string        `setting:"QUEUE_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Operators' listener: zones, metrics, profiles. Not for the public."`
-	TLSCert             string        `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"PEM file with a certificate and its chain: the public listener speaks TLS, and the operators' where other machines reach it. Read again when it changes. No TLS when absent."`
+	Config              string        `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"YAML file with any of these settings, by the names of their flags, and with zones and limits to create when absent."`
+	Addr                string        `setting:"QUEUE_ADDR" default:":8080" help:"Public listener, for visitors."`
+	AdminAddr           string        `setting:"QUEUE_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Address of the operators' listener: console, zones, metrics, profiles. Never public."`
+	TLSCert             string        `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"PEM file with a certificate and its chain. The public listener then speaks TLS, and so does the operators' if other machines reach it. Read again when it changes. Without it, a balancer in front must end TLS."`
 	TLSKey              string        `setting:"QUEUE_TLS_KEY_FILE" placeholder:"FILE" help:"PEM file with the key of that certificate."`
-	Store               string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several."`
-	RedisURL            string        `setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where the redis store is."`
-	RedisCA             string        `setting:"QUEUE_REDIS_CA" placeholder:"FILE" help:"PEM file of the authorities that sign the certificates of rediss://. Those that this machine trusts when absent."`
-	RedisEviction       string        `setting:"QUEUE_REDIS_EVICTION" default:"refuse" help:"What if Redis may evict keys: its maxmemory-policy is not noeviction. refuse: the server does not start, or an alert says so; allow: it goes on, and each key that is lost is healed as a loss of data."`
-	Servers             int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the redis store at a time. While it is away each admits that part of the limit, in zones with onStoreFailure: admit."`
+	Store               string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several servers."`
+	RedisURL            string        `setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where Redis is: redis://host:6379 for one, redis://a:6379,b:6379 for a cluster, redis+sentinel://a:26379,b:26379/name for Sentinel; rediss:// for TLS, and user:password@ before the host."`
+	RedisCA             string        `setting:"QUEUE_REDIS_CA" placeholder:"FILE" help:"PEM file of the authorities that sign Redis's certificates. This machine's own when absent."`
+	RedisEviction       string        `setting:"QUEUE_REDIS_EVICTION" default:"refuse" help:"What to do if Redis may evict keys (its maxmemory-policy is not noeviction). refuse: the server does not start, or an alert fires; allow: it goes on, and heals each lost key as a loss of data."`
+	Servers             int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the Redis at a time, rolling deploys included. With onStoreFailure: admit, each admits that part of the limit while Redis is away."`
 	Secret              string        `setting:"QUEUE_SECRET" hidden:"" flag:"never"`
-	SecretFile          string        `setting:"QUEUE_SECRET_FILE" placeholder:"FILE" credential:"queue-server.secret" help:"File with what signs tokens and passes: 32 bytes or more; several, newest first, while rotating. Or QUEUE_SECRET, which has it itself. Made at the first start when absent, and kept in the data folder."`
-	PassIssuer          string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"What iss of a pass says, the same on all servers: a name or the URL of this installation, which gateways compare."`
-	PassAlgorithm       string        `setting:"QUEUE_PASS_ALGORITHM" default:"EdDSA" help:"What signs passes: EdDSA, ES256 or RS256. The keys of all are published."`
-	PassRSAKey          string        `setting:"QUEUE_PASS_RSA_KEY_FILE" placeholder:"FILE" help:"PEM file with the private keys for RS256, newest first, the same on all servers. The others follow from the secret."`
+	SecretFile          string        `setting:"QUEUE_SECRET_FILE" placeholder:"FILE" credential:"queue-server.secret" help:"File with the secret that signs tokens and passes: 32 bytes or more, the same on all servers; several, newest first, while rotating. QUEUE_SECRET holds the secret itself. Made at the first start, and stored in the data folder, when absent."`
+	PassIssuer          string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"Claim iss of passes, the same on all servers: a name, or the URL of this installation. Gateways compare it."`
+	PassAlgorithm       string        `setting:"QUEUE_PASS_ALGORITHM" default:"EdDSA" help:"Algorithm that signs passes: EdDSA, ES256 or RS256. The keys of all three are published."`
+	PassRSAKey          string        `setting:"QUEUE_PASS_RSA_KEY_FILE" placeholder:"FILE" help:"PEM file with the private keys for RS256, newest first, the same on all servers. The keys of the other algorithms follow from the secret."`
 	AdminToken          string        `setting:"QUEUE_ADMIN_TOKEN" hidden:"" flag:"never"`
-	AdminTokenFile      string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.admin-token" help:"File with what operators show. Or QUEUE_ADMIN_TOKEN, which has it itself. Made at the first start when absent, printed once, and kept in the data folder."`
-	AdminHosts          []string      `setting:"QUEUE_ADMIN_HOSTS" placeholder:"NAME,..." help:"Names under which the operators' listener is asked, without ports: of proxies in front, with TLS, or without as http://NAME. On this machine's own address it answers as localhost and 127.0.0.1, and to these; on another as any when absent."`
-	MetricsAccess       string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Access to /metrics. open: whoever reaches the operators' listener; token: who shows the metrics' token, or the operators'; auto: open if only this machine reaches that listener and there is no metrics' token, else token."`
+	AdminTokenFile      string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.admin-token" help:"File with the operators' token. QUEUE_ADMIN_TOKEN holds the token itself. Made at the first start, printed once, and stored in the data folder, when absent."`
+	AdminHosts          []string      `setting:"QUEUE_ADMIN_HOSTS" placeholder:"NAME,..." help:"Names, without ports, of the proxies in front of the operators' listener; http://NAME for one without TLS. A listener on a loopback address answers as localhost, 127.0.0.1 and these names only; on another address as any name when absent."`
+	MetricsAccess       string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Access to /metrics. open: everybody who reaches the operators' listener; token: with the metrics' or the operators' token; auto: open on a loopback address without a metrics' token, else token."`
 	MetricsToken        string        `setting:"QUEUE_METRICS_TOKEN" hidden:"" flag:"never"`
-	MetricsFile         string        `setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.metrics-token" help:"File with a token that opens /metrics and nothing else, for Prometheus. Or QUEUE_METRICS_TOKEN, which has it itself. None when absent."`
-	DataDir             string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Data folder: the embedded store's files, and what is made at the first start."`
-	SweepEvery          time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often the idle are removed, in whole seconds."`
-	TrustedProxies      []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Whose X-Forwarded-For is believed. Nobody's when absent."`
-	ClientIPFrom        []string      `setting:"QUEUE_CLIENT_IP_FROM" placeholder:"CIDR,..." help:"Networks of backends that join for their users: the clientIp in the body of their joins is believed. Nobody's when absent. No proxy may be in it that passes on what visitors write."`
-	AllowedOrigins      []string      `setting:"QUEUE_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." help:"Sites whose pages may join and poll from the browser, such as https://shop.example; * for any. Only pages of this server's own site when absent."`
-	LimitsAddr          string        `setting:"QUEUE_LIMITS_ADDR" placeholder:"ADDR" help:"Limits' listener, where services and gateways ask whether a client may go on, such as 127.0.0.1:8082. Not for the public. None when absent."`
-	LimitsAPIKeys       string        `setting:"QUEUE_LIMITS_API_KEYS" placeholder:"FILE" help:"The X-API-Keys that count as clients of their own: on each line the SHA-256 of one in hexadecimal, and its tier. Or any, if whoever asks has checked them. None when absent."`
-	LimitsJWKS          string        `setting:"QUEUE_LIMITS_JWKS" placeholder:"FILE|URL" help:"The keys that bearer tokens verify with: a JWK set, as a file or at an https URL. No token is looked at when absent."`
+	MetricsFile         string        `setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" credential:"queue-server.metrics-token" help:"File with a token that opens /metrics and nothing else, for Prometheus. QUEUE_METRICS_TOKEN holds the token itself. None when absent."`
+	DataDir             string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Folder of the embedded store's files, and of secrets that the server made at its first start."`
+	SweepEvery          time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often silent visitors are removed from the line, in whole seconds."`
+	TrustedProxies      []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Networks of the balancers, CDNs and gateways in front, whose X-Forwarded-For counts. Without it, all visitors behind a proxy count as one client."`
+	ClientIPFrom        []string      `setting:"QUEUE_CLIENT_IP_FROM" placeholder:"CIDR,..." help:"Networks of your backends that join for their users: clientIp in the body of their joins counts. Never name a proxy that forwards what visitors write."`
+	AllowedOrigins      []string      `setting:"QUEUE_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." help:"Other sites whose pages may join and poll from the browser, such as https://shop.example; * for any. Only this server's own pages when absent."`
+	LimitsAddr          string        `setting:"QUEUE_LIMITS_ADDR" placeholder:"ADDR" help:"Address of the limits' listener, such as 127.0.0.1:8082, where services and gateways ask whether a client may go on. Never public. None when absent."`
+	LimitsAPIKeys       string        `setting:"QUEUE_LIMITS_API_KEYS" placeholder:"FILE" help:"File of the X-API-Keys that count as clients of their own: on each line the key's SHA-256 in hexadecimal, and its tier. any: every key counts, for a gateway that has checked it. None when absent."`
+	LimitsJWKS          string        `setting:"QUEUE_LIMITS_JWKS" placeholder:"FILE|URL" help:"Keys that verify bearer tokens: a JWK set in a file or at an https URL. Tokens are ignored when absent."`
 	LimitsIssuer        string        `setting:"QUEUE_LIMITS_JWT_ISSUER" placeholder:"TEXT" help:"What iss of a bearer token must be. Not checked when absent."`
 	LimitsAudience      string        `setting:"QUEUE_LIMITS_JWT_AUDIENCE" placeholder:"TEXT" help:"What aud of a bearer token must have. Not checked when absent."`
-	LimitsClaim         string        `setting:"QUEUE_LIMITS_JWT_CLAIM" default:"sub" help:"The claim of a bearer token that names the client."`
-	LimitsTier          string        `setting:"QUEUE_LIMITS_JWT_TIER_CLAIM" default:"tier" help:"The claim of a bearer token that names the tier."`
-	TicketsJWKS         string        `setting:"QUEUE_TICKETS_JWKS" placeholder:"FILE|URL" help:"The keys that invitations verify with: a JWK set, as a file or at an https URL. Nobody is invited when absent."`
-	TicketsIssuer       string        `setting:"QUEUE_TICKETS_ISSUER" placeholder:"TEXT" help:"What iss of an invitation must be. Not checked when absent."`
-	ChallengeSiteKey    string        `setting:"QUEUE_CHALLENGE_SITE_KEY" placeholder:"TEXT" help:"The shop's site key at Turnstile, hCaptcha or reCAPTCHA, for zones whose challenge is one of these. None when absent."`
+	LimitsClaim         string        `setting:"QUEUE_LIMITS_JWT_CLAIM" default:"sub" help:"Claim of a bearer token that names the client."`
+	LimitsTier          string        `setting:"QUEUE_LIMITS_JWT_TIER_CLAIM" default:"tier" help:"Claim of a bearer token that names the tier."`
+	TicketsJWKS         string        `setting:"QUEUE_TICKETS_JWKS" placeholder:"FILE|URL" help:"Keys that verify tickets of invitations: a JWK set in a file or at an https URL. Tickets are refused when absent."`
+	TicketsIssuer       string        `setting:"QUEUE_TICKETS_ISSUER" placeholder:"TEXT" help:"What iss of a ticket must be. Not checked when absent."`
+	ChallengeSiteKey    string        `setting:"QUEUE_CHALLENGE_SITE_KEY" placeholder:"TEXT" help:"Your site key at Turnstile, hCaptcha or reCAPTCHA, for zones with such a challenge. None when absent."`
 	ChallengeSecret     string        `setting:"QUEUE_CHALLENGE_SECRET" hidden:"" flag:"never"`
-	ChallengeSecretFile string        `setting:"QUEUE_CHALLENGE_SECRET_FILE" placeholder:"FILE" credential:"queue-server.challenge-secret" help:"File with the secret that goes with that site key. Or QUEUE_CHALLENGE_SECRET, which has it itself."`
-	ChallengeHosts      []string      `setting:"QUEUE_CHALLENGE_HOSTS" placeholder:"HOST,..." help:"Hosts on whose pages a provider's widget may have been solved, such as queue.shop.example. Not checked when absent."`
-	ChallengeVerifyURL  string        `setting:"QUEUE_CHALLENGE_VERIFY_URL" placeholder:"URL" help:"Where tokens of that provider are verified. The provider's own siteverify when absent."`
+	ChallengeSecretFile string        `setting:"QUEUE_CHALLENGE_SECRET_FILE" placeholder:"FILE" credential:"queue-server.challenge-secret" help:"File with the secret of that site key. QUEUE_CHALLENGE_SECRET holds the secret itself."`
+	ChallengeHosts      []string      `setting:"QUEUE_CHALLENGE_HOSTS" placeholder:"HOST,..." help:"Hosts on whose pages visitors may solve a provider's challenge, such as queue.shop.example. Not checked when absent."`
+	ChallengeVerifyURL  string        `setting:"QUEUE_CHALLENGE_VERIFY_URL" placeholder:"URL" help:"URL that verifies the provider's tokens. The provider's own siteverify when absent."`
 	ASNFile             string        `setting:"QUEUE_ASN_FILE" placeholder:"FILE" help:"MMDB file that says which provider (AS) announces an address, such as GeoLite2-ASN.mmdb: joins are then counted by provider, too. Read again when it changes. None when absent."`
-	SiteAddr            string        `setting:"QUEUE_SITE_ADDR" placeholder:"ADDR" help:"Site's listener, where a gateway in front of a site asks about each request, such as 127.0.0.1:8083. Not for the public. None when absent."`
-	SiteRoomURL         string        `setting:"QUEUE_SITE_ROOM_URL" placeholder:"URL" help:"Where visitors of the site reach the public listener, such as https://queue.shop.example. On the site itself when absent: its gateway leads /wait/ and /traffic/ there."`
-	DoorLimits          string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, polls before their time are answered from memory; off: for load tests."`
-	DrainDelay          time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long to go on answering after SIGTERM, while not ready: what the load balancer takes to notice."`
+	SiteAddr            string        `setting:"QUEUE_SITE_ADDR" placeholder:"ADDR" help:"Address of the site's listener, such as 127.0.0.1:8083, where a gateway in front of a site asks about each request. Never public. None when absent."`
+	SiteRoomURL         string        `setting:"QUEUE_SITE_ROOM_URL" placeholder:"URL" help:"URL where visitors of the site reach the public listener, such as https://queue.shop.example. The site itself when absent: its gateway leads /wait/ and /traffic/ here."`
+	DoorLimits          string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, and early polls are answered from memory; off: neither, for load tests."`
+	DrainDelay          time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long the server answers requests after SIGTERM while /readyz says 503. Longer than the balancer takes to notice."`
 	LogLevel            string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat           string        `setting:"QUEUE_LOG_FORMAT" default:"text" help:"text or json."`
 }
