@@ -3,7 +3,7 @@
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
 # prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss,
-# node, php, php-fpm, javac, python3-cryptography, python3-jwt, etcd)
+# node, npm, php, php-fpm, javac, python3-cryptography, python3-jwt, etcd)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -38,7 +38,7 @@ for program in "$@"; do
 	ss) missing+=(iproute2) ;;
 	php-fpm) missing+=(php-fpm) ;; # for the test of deploy/site/nginx-php.conf
 	etcd) missing+=(etcd-server) ;; # for the test of deploy/helm
-	debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;
+	debootstrap | lintian | curl | git | jq | npm | prometheus-redis-exporter) missing+=("$program") ;;
 	*)
 		echo "install-debian: no package is known for $program" >&2
 		exit 2
