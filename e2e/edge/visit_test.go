@@ -53,6 +53,9 @@ func TestVisitors(t *testing.T) {
 	if first.Status != 200 || first.Body != "the shop" || inside.session() == "" || first.Header.Get("Cache-Control") != "private, no-store" {
 		t.Fatalf("a normal day: %+v", first)
 	}
+	if seen := f.room.Admin(t, http.MethodGet, "/metrics", "").Body; !strings.Contains(seen, `queue_joins_unlimited_total{reason="trusted"} 0`) {
+		t.Error("the room was not told the visitor's address")
+	}
 	if again := inside.ask(http.MethodPost, "/api"); again.Status != 200 {
 		t.Errorf("inside: %+v", again)
 	}
@@ -199,17 +202,24 @@ func TestCrowd(t *testing.T) {
 	f.room.Put(t, z)
 
 	var mu sync.Mutex
-	sessions, passes := map[string]int{}, []string{}
+	sessions, passes, again := map[string]int{}, []string{}, 0
 	var all sync.WaitGroup
 	ctx, cancel := context.WithTimeout(t.Context(), room.Patience)
 	defer cancel()
 	for i := range visitors {
 		all.Go(func() {
 			b := newBrowser(t, f.edge, fmt.Sprintf("198.51.%d.%d", 100+i/250, i%250))
-			got := b.open("/cached/" + fmt.Sprint(i%5))
-			for got.Status == http.StatusServiceUnavailable && ctx.Err() == nil { // the machine is slow, and the browser comes again
-				got = b.open("/cached/" + fmt.Sprint(i%5))
+			// Where the machine is slow the room does not answer in 300 ms, and the browser comes again.
+			open := func(uri string) room.Reply {
+				got := b.open(uri)
+				for ; got.Status == http.StatusServiceUnavailable && ctx.Err() == nil; got = b.open(uri) {
+					mu.Lock()
+					again++
+					mu.Unlock()
+				}
+				return got
 			}
+			got := open("/cached/" + fmt.Sprint(i%5))
 			if got.Status == http.StatusFound {
 				to := led(t, got)
 				admission, err := client.Wait(ctx, client.Options{URL: f.room.Public, Zone: "SHOP"})
@@ -220,9 +230,7 @@ func TestCrowd(t *testing.T) {
 				mu.Lock()
 				passes = append(passes, admission.Pass)
 				mu.Unlock()
-				link := to.Query().Get("to") + "?waiting_room_pass=" + admission.Pass
-				for got = b.open(link); got.Status == http.StatusServiceUnavailable && ctx.Err() == nil; got = b.open(link) {
-				}
+				got = open(to.Query().Get("to") + "?waiting_room_pass=" + admission.Pass)
 				got = b.open(led(t, got).String())
 			}
 			if got.Status != http.StatusOK || b.session() == "" {
@@ -243,8 +251,10 @@ func TestCrowd(t *testing.T) {
 		}
 	}
 	stats := f.room.Operate(t, http.MethodGet, "/admin/zones/SHOP/stats", "")
-	if admitted := stats.Value(t, "totals", "admitted"); admitted != float64(len(sessions)) {
-		t.Errorf("the room admitted %v, and %d got in", admitted, len(sessions))
+	// An answer that came too late is an admission without a visitor.
+	admitted, ok := stats.Value(t, "totals", "admitted").(float64)
+	if lost := int(admitted) - len(sessions); !ok || lost < 0 || lost > again {
+		t.Errorf("the room admitted %v, %d got in, and %d answers were late", admitted, len(sessions), again)
 	}
 	// All passes were used: another browser gets in with none of them.
 	for _, pass := range passes[:min(20, len(passes))] {
