@@ -10,6 +10,7 @@ CADDY    := github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.9
 HELM3    := helm.sh/helm/v3/cmd/helm@v3.22.0
 HELM4    := helm.sh/helm/v4/cmd/helm@v4.3.1
 KUBE_APISERVER := k8s.io/kubernetes/cmd/kube-apiserver@v1.36.3
+WORKERD  := workerd@1.20261117.1
 
 # Packages in which goroutines meet: their tests run with the race detector.
 RACED := ./lua ./internal/embedded ./internal/registry ./internal/guard ./internal/limits/limiter \
@@ -67,6 +68,7 @@ e2e: alerts ## test the product from outside: processes, browsers, gateways, fau
 	@scripts/go-tool.sh $(HELM3) >/dev/null
 	@scripts/go-tool.sh $(HELM4) >/dev/null
 	@scripts/go-tool.sh $(KUBE_APISERVER) >/dev/null
+	@scripts/npm-tool.sh $(WORKERD) workerd >/dev/null
 	cd e2e && $(GO) test -p 1 -count=1 -vet=off -timeout 30m ./...
 
 .PHONY: faults

@@ -11,6 +11,7 @@
 //	fault     breaks Redis, servers and connections under a crowd; Prometheus looks on
 //	snippet   runs the programs that documents show
 //	client    the clients: JavaScript in node, Java, as a release packs them
+//	edge      the gate at a CDN's edge, on the runtime of Cloudflare Workers
 //	loadtest  the crowds of a load test in k6, judged
 //	release   what is shipped: the Debian package, the bill of materials, the image
 //

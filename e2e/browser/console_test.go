@@ -51,7 +51,7 @@ func (o *operatorAt) zoneIs(name string) any {
 // server, with 500 visitors over HTTP.
 func TestConsoleInABrowser(t *testing.T) {
 	t.Parallel()
-	s := room.Start(t, nil)
+	s := room.Start(t, map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.0/8"})
 	b := openBrowser(t)
 	o := &operatorAt{b, t, s}
 
@@ -86,6 +86,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	o.until(t, "the limit in use", `+document.querySelector("[data-f=window]").textContent === 10`)
 	o.doublesTheLimit()
 	o.pausesAndUndoes(visitors)
+	o.refusesANetwork()
 	o.refusesOtherSites()
 	o.looksAtThePages()
 	o.deletes(visitors)
@@ -211,12 +212,29 @@ func (o *operatorAt) refusesOtherSites() {
 	}
 }
 
+// refusesANetwork refuses a network from the list of networks, and sees its share there.
+func (o *operatorAt) refusesANetwork() {
+	o.t.Helper()
+	const network = "2001:db8:1234:5678::/64"
+	if got, err := room.Ask(o.t.Context(), nil, http.MethodPost, o.server.Public+"/traffic/wait", `{"zoneId":"EVENT"}`, "X-Forwarded-For", "2001:db8:1234:5678::1"); err != nil || got.Status != http.StatusOK {
+		o.t.Fatalf("%+v, %v", got, err)
+	}
+	o.do(o.t, "the networks", chromedp.Click(css(`.tabs a[href$="tab=networks"]`)), chromedp.WaitVisible(css("#networks-title")))
+	o.check(o.t, "zone, with a network")
+	o.ask("refuse a network", chromedp.Click(css(`button[name=share][value="0"]`)))
+	o.confirm("refuse a network")
+	o.until(o.t, "the share in the list", `document.querySelector("[data-part=networks] button[value='']") !== null`)
+	if got := fmt.Sprint(o.zoneIs("networkShares")); got != "["+network+"=0]" {
+		o.t.Errorf("the shares are %s", got)
+	}
+}
+
 // looksAtThePages has axe look at the pages that were not looked at yet.
 func (o *operatorAt) looksAtThePages() {
 	o.t.Helper()
 	for page, path := range map[string]string{
 		"all zones": "", "record": "changes", "zone": "zones/EVENT",
-		"zone, events": "zones/EVENT?tab=events", "zone, page": "zones/EVENT?tab=page",
+		"zone, events": "zones/EVENT?tab=events", "zone, page": "zones/EVENT?tab=page", "zone, networks": "zones/EVENT?tab=networks",
 		"zone, settings": "zones/EVENT?tab=settings", "zone, record": "zones/EVENT?tab=record", "confirm": "zones/EVENT/change?perMinute=3000",
 		"delete": "zones/EVENT/delete",
 	} {

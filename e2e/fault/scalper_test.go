@@ -12,8 +12,11 @@ import (
 
 	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // The scalper has so many addresses, and works for so long without challenges and with them. mostPlaces is what it may take in a minute by
@@ -57,6 +60,80 @@ func TestScalper(t *testing.T) {
 	}
 	if len(took) != browsers {
 		t.Errorf("%d of %d honest browsers got places", len(took), browsers)
+	}
+}
+
+// neighbours is how many visitors come from a network each while a scalper joins by 1,000 addresses of one /64, share the most of the line
+// that the network gets, in per cent.
+const (
+	neighbours = 2_000
+	share      = 5
+)
+
+// TestScalperInOneNetwork: a program has all addresses of one /64 to choose from, and joins at two servers as a new visitor each time, as
+// fast as it can. It gets its network's share of the line, and everybody else gets a place.
+func TestScalperInOneNetwork(t *testing.T) {
+	t.Parallel()
+	store := map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": room.StartRedis(t).URL(), "QUEUE_TRUSTED_PROXIES": "127.0.0.0/8"}
+	servers := []*room.Server{room.Start(t, store), room.Start(t, store)}
+	z := busy("SALE")
+	z.PerMinute, z.MaxShareByNetwork, z.IdleTimeoutSeconds = 0, share, zone.MaxIdleTimeoutSeconds
+	servers[0].Put(t, z)
+	for _, s := range servers {
+		room.Await(t, "the server knows the zone", func() bool { return s.Knows(t.Context(), "SALE") })
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var scalping sync.WaitGroup
+	places, refused := 0, 0
+	scalping.Go(func() {
+		client := &http.Client{Transport: &http.Transport{}}
+		defer client.CloseIdleConnections()
+		for n := 0; ctx.Err() == nil; n++ {
+			d, err := joins(ctx, servers[n%2], client, fmt.Sprintf("2001:db8:ffff:1::%x", n%scalperAddresses), fmt.Sprint("scalper-", n), "")
+			switch {
+			case ctx.Err() != nil:
+			case err != nil:
+				t.Error(err)
+				return
+			case d.Token != "":
+				places++
+			case d.Code == "network_share":
+				refused++
+			}
+		}
+	})
+	for n := range neighbours {
+		room.Await(t, "a visitor of another network gets a place", func() bool {
+			d, err := joins(t.Context(), servers[n%2], nil, fmt.Sprintf("2001:db8:%x::1", n), fmt.Sprint("neighbour-", n), "")
+			if d.Code == "network_share" {
+				t.Errorf("visitor %d is refused for the network", n)
+			}
+			return err == nil && (d.Token != "" || d.Code == "network_share")
+		})
+	}
+	end()
+	scalping.Wait()
+
+	most := (places+neighbours)*share/100 + len(servers)*network.Floor
+	t.Logf("the scalper takes %d of %d places, and is refused %d times; %s", places, places+neighbours, refused, room.Machine())
+	if places > most || refused == 0 {
+		t.Errorf("%d places for a network that may have %d, %d joins refused", places, most, refused)
+	}
+	var counted, of int64
+	for _, s := range servers {
+		var listed operator.ZoneNetworks
+		if err := json.Unmarshal([]byte(s.Operate(t, http.MethodGet, "/admin/zones/SALE/networks?limit=1", "").Body), &listed); err != nil {
+			t.Fatal(err)
+		}
+		counted, of = counted+listed.Joins, of+listed.Networks[0].Joins
+		if listed.Networks[0].Network != "2001:db8:ffff:1::/64" {
+			t.Errorf("the largest network is %+v", listed.Networks[0])
+		}
+	}
+	// The scalper's last join may have been counted, and its answer not read.
+	if counted > int64(places+neighbours+1) || of > int64(places+1) {
+		t.Errorf("the servers counted %d joins, %d of them of the scalper's network", counted, of)
 	}
 }
 

@@ -76,6 +76,18 @@ func Soon(t testing.TB, within time.Duration, holds func() bool) bool {
 // Tool is a program that the Makefile pins under a name: CADDY, K6. It is built on first use.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
+	return pinned(t, name, "go-tool.sh")
+}
+
+// NPMTool is Tool for a program of a package that npm has: WORKERD.
+func NPMTool(t testing.TB, name, program string) string {
+	t.Helper()
+	return pinned(t, name, "npm-tool.sh", program)
+}
+
+// pinned returns the path of a pinned program that a script gets.
+func pinned(t testing.TB, name, script string, args ...string) string {
+	t.Helper()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +96,7 @@ func Tool(t testing.TB, name string) string {
 	if pin == nil {
 		t.Fatalf("the Makefile pins no %s", name)
 	}
-	tool := exec.CommandContext(t.Context(), filepath.Join(root, "scripts", "go-tool.sh"), string(pin[1]))
+	tool := exec.CommandContext(t.Context(), filepath.Join(root, "scripts", script), append([]string{string(pin[1])}, args...)...)
 	tool.Stderr = os.Stderr
 	path, err := tool.Output()
 	if err != nil {

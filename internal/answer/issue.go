@@ -21,8 +21,7 @@ func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
 	return Issuer{tokens: tokens, passes: passes, zones: func(string) *zone.Settings { return nil }}
 }
 
-// WithZones returns an Issuer that also tells waiting visitors what the zone's settings say: the number of a message, an
-// event that is to open, or that the zone is paused or sold out. zones returns nil for a zone that is not known.
+// WithZones returns an Issuer that knows the settings of zones. zones returns nil for a zone that is not known.
 func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 	i.zones = zones
 	return i
@@ -32,9 +31,8 @@ func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
 // them.
 func (i Issuer) Zone(zoneID string) *zone.Settings { return i.zones(zoneID) }
 
-// SoldOut returns a *SoldOutError if the zone is sold out and the answer does not let the visitor in; else nil.
-func (i Issuer) SoldOut(zoneID string, a *line.Told) error {
-	s := i.zones(zoneID)
+// SoldOut returns a *SoldOutError if the zone of these settings is sold out and the answer does not let the visitor in; else nil.
+func SoldOut(s *zone.Settings, a *line.Told) error {
 	if s == nil || len(s.SoldOut) == 0 || a.Status == line.Admitted || a.Status == line.AdmittedBefore {
 		return nil
 	}
@@ -61,24 +59,25 @@ func (i Issuer) Place(zoneID, tok string) (line.Place, error) {
 	return line.Place{}, InZone(zoneID, err)
 }
 
-// Answer adds the token of the place and, for an admitted visitor, the pass. The status of a must be Waiting, Admitted
-// or AdmittedBefore. Token and pass are pure functions of a: a repeated call gives the same.
-func (i Issuer) Answer(zoneID string, a line.Told) (Answer, error) {
-	return i.issue(Answer{ZoneID: zoneID, Token: i.tokens.Sign(zoneID, a.Place), Line: a})
+// Answer adds the token of the place; for an admitted visitor the pass; and for a waiting visitor what the settings of the zone
+// say, nil if they are not known: the number of a message, an event that is to open, or that the zone is paused. The status of a
+// must be Waiting, Admitted or AdmittedBefore. Token and pass are pure functions of a: a repeated call gives the same.
+func (i Issuer) Answer(zoneID string, s *zone.Settings, a line.Told) (Answer, error) {
+	return i.issue(s, Answer{ZoneID: zoneID, Token: i.tokens.Sign(zoneID, a.Place), Line: a})
 }
 
 // Renew is Answer for a visitor who has shown tok, a token that was verified. It returns the same at less cost: the
 // token is signed anew only if it would differ from tok (token.Keys.Renew). So visitors move to the newest secret by
 // polling, and the oldest secret can be retired without anybody losing a place.
-func (i Issuer) Renew(zoneID, tok string, a line.Told) (Answer, error) {
-	return i.issue(Answer{ZoneID: zoneID, Token: i.tokens.Renew(zoneID, tok, a.Place), Line: a})
+func (i Issuer) Renew(zoneID, tok string, s *zone.Settings, a line.Told) (Answer, error) {
+	return i.issue(s, Answer{ZoneID: zoneID, Token: i.tokens.Renew(zoneID, tok, a.Place), Line: a})
 }
 
-// issue adds the pass.
-func (i Issuer) issue(out Answer) (Answer, error) {
+// issue adds what is not the token.
+func (i Issuer) issue(s *zone.Settings, out Answer) (Answer, error) {
 	switch a := &out.Line; a.Status {
 	case line.Waiting:
-		if s := i.zones(out.ZoneID); s != nil {
+		if s != nil {
 			out.Notice, out.Paused = s.Notice(), s.PerMinute == 0
 			out.Event, out.OpensAtMillis = s.Unopened(a.Position == 0)
 			a.Reason = reason(a.Reason, out.Paused && a.Position > 0)

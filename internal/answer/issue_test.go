@@ -39,16 +39,16 @@ func TestIssuer(t *testing.T) {
 		if canEnter {
 			a.AdmittedAtMillis, a.ExpiresAtMillis = admitted, admitted+300_000
 		}
-		first, err := issuer.Answer("Z", a)
+		first, err := issuer.Answer("Z", nil, a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := issuer.Answer("Z", a)
+		again, err := issuer.Answer("Z", nil, a)
 		if err != nil || first != again {
 			t.Errorf("%d: got %+v, then %+v, %v", status, first, again, err)
 		}
 		for _, shown := range []string{first.Token, old.Sign("Z", place)} {
-			if renewed, err := issuer.Renew("Z", shown, a); err != nil || renewed != first {
+			if renewed, err := issuer.Renew("Z", shown, nil, a); err != nil || renewed != first {
 				t.Errorf("%d: got %+v to %s, want %+v, %v", status, renewed, shown, first, err)
 			}
 		}
@@ -64,7 +64,7 @@ func TestIssuer(t *testing.T) {
 				t.Errorf("%d: pass of %+v, %v", status, grant, err)
 			}
 			a.Local = true
-			local, err := issuer.Answer("Z", a)
+			local, err := issuer.Answer("Z", nil, a)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,11 +76,11 @@ func TestIssuer(t *testing.T) {
 	}
 
 	for _, status := range []line.Status{line.Gone, line.Closed, line.Full, 99} {
-		if got, err := issuer.Answer("Z", line.Told{Answer: line.Answer{Status: status, Place: place}}); err == nil {
+		if got, err := issuer.Answer("Z", nil, line.Told{Answer: line.Answer{Status: status, Place: place}}); err == nil {
 			t.Errorf("%d: got %+v", status, got)
 		}
 	}
-	if got, err := issuer.Answer("{}", line.Told{Answer: line.Answer{Status: line.Admitted, Place: place}}); !errors.Is(err, pass.ErrGrant) {
+	if got, err := issuer.Answer("{}", nil, line.Told{Answer: line.Answer{Status: line.Admitted, Place: place}}); !errors.Is(err, pass.ErrGrant) {
 		t.Errorf("a pass for no zone: got %+v, %v", got, err)
 	}
 }
@@ -93,7 +93,7 @@ func TestOnHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := zone.Defaults("Z")
-	issuer := answer.NewIssuer(tokens, nil).WithZones(func(string) *zone.Settings { return &s })
+	issuer := answer.NewIssuer(tokens, nil)
 	for _, tt := range []struct {
 		perMinute, position int64
 		told, want          line.Reason
@@ -105,7 +105,7 @@ func TestOnHold(t *testing.T) {
 		{60, 7, line.Faster, line.Faster},
 	} {
 		s.PerMinute = tt.perMinute
-		a, err := issuer.Answer("Z", line.Told{Reason: tt.told, Answer: line.Answer{Status: line.Waiting, Position: tt.position}})
+		a, err := issuer.Answer("Z", &s, line.Told{Reason: tt.told, Answer: line.Answer{Status: line.Waiting, Position: tt.position}})
 		if err != nil || a.Line.Reason != tt.want || a.Paused != (tt.perMinute == 0) {
 			t.Errorf("%+v: reason %q, paused %v, %v", tt, a.Line.Reason, a.Paused, err)
 		}

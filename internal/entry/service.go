@@ -9,6 +9,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/ticket"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // ErrGone: the token is genuine, but its place is no more: it was swept, or
@@ -76,11 +77,12 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 		return answer.Answer{}, err
 	}
 	a, err := s.store.Poll(ctx, zoneID, p)
+	settings := s.issuer.Zone(zoneID)
 	if err == nil {
-		err = s.issuer.SoldOut(zoneID, &a)
+		err = answer.SoldOut(settings, &a)
 	}
 	if err == nil {
-		err = s.use(ctx, zoneID, &a)
+		err = s.use(ctx, settings, &a)
 	}
 	s.meter.Poll(zoneID, answer.Outcome(&a, err))
 	if err != nil {
@@ -93,7 +95,7 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 		return answer.Answer{}, answer.InZone(zoneID, ErrGone)
 	default: // nothing more to count
 	}
-	out, err := s.issuer.Renew(zoneID, tok, a)
+	out, err := s.issuer.Renew(zoneID, tok, settings, a)
 	if err != nil {
 		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
 	}
@@ -102,13 +104,12 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 
 // use notes that an admitted visitor has used the ticket, in a zone by invitation. The store may not have taken the note of an
 // admission that the guard repeats from memory, so use notes it for such an answer, too.
-func (s *Service) use(ctx context.Context, zoneID string, a *line.Told) error {
-	z := s.issuer.Zone(zoneID)
+func (s *Service) use(ctx context.Context, z *zone.Settings, a *line.Told) error {
 	if z == nil || s.desk == nil || a.Status != line.Admitted && a.Status != line.AdmittedBefore {
 		return nil
 	}
 	if invitation := z.InvitationAt(time.UnixMilli(a.State.NowMillis)); invitation != "" {
-		return s.desk.Use(ctx, zoneID, invitation, a.Place.ID)
+		return s.desk.Use(ctx, z.ZoneID, invitation, a.Place.ID)
 	}
 	return nil
 }

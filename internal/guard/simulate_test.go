@@ -46,13 +46,13 @@ func (c counted) Poll(ctx context.Context, zoneID string, p line.Place) (line.An
 	return c.Store.Poll(ctx, zoneID, p)
 }
 
-// crowd is the crowd of the promises: 20,000 visitors in 5 s, 2,000 a minute, 5 % of
+// crowd is a quarter of the crowd of the promises: 5,000 visitors in 5 s, 500 a minute, 5 % of
 // them silent once for 5 to 50 s.
 func crowd(leave float64, every time.Duration) simulate.Config {
 	z := zone.Defaults("SIMULATED")
-	z.PerMinute = 2000
+	z.PerMinute = 500
 	return simulate.Config{
-		Visitors: 20_000, Arrive: 5 * time.Second, Zone: z, Leave: leave, Dark: 0.05, Seed: 1, PollEvery: every,
+		Visitors: 5_000, Arrive: 5 * time.Second, Zone: z, Leave: leave, Dark: 0.05, Seed: 1, PollEvery: every,
 	}
 }
 

@@ -1,7 +1,6 @@
 package sweeper
 
 import (
-	goruntime "runtime/metrics"
 	"sync"
 	"time"
 )
@@ -9,7 +8,7 @@ import (
 const (
 	// lookEvery is how often this server checks whether it keeps up.
 	lookEvery = time.Second
-	// slow: a server is overloaded if a tenth of its goroutines wait longer than this for a processor. Clients give up
+	// slow is by how much that check is late in an overload: it waits for a processor as the requests do, and clients give up
 	// after a few such waits.
 	slow = 500 * time.Millisecond
 	// mostOverloaded: a server may have been overloaded for one mostOverloaded-th of an idle timeout. In the rest of
@@ -58,51 +57,16 @@ func (o *overloads) within(now time.Time, zone string, of time.Duration) (sum ti
 	return sum
 }
 
-// look notes an overload if the server or the store of a zone was overloaded in the time took before now. A process that
-// did not run, because others did, was overloaded all that time.
+// look notes an overload if the server or the store of a zone was overloaded in the time took before now, since the look before.
 func (s *Sweeper) look(now time.Time, took time.Duration) {
 	var zones []string
 	if s.storeOverloaded != nil {
 		zones = s.storeOverloaded()
 	}
-	if s.overloaded() || took > lookEvery+slow {
+	if took > lookEvery+slow {
 		zones = []string{""}
 	}
 	if len(zones) > 0 {
 		s.overloads.add(now, took, zones...)
 	}
-}
-
-// schedLatencies is how long goroutines have waited to run, since the process began.
-const schedLatencies = "/sched/latencies:seconds"
-
-// load tells whether the process keeps up.
-type load struct {
-	before []uint64 // of the histogram
-}
-
-// overloaded reports whether, since the call before, a tenth of all goroutines waited for longer than slow. The
-// first call returns false.
-func (l *load) overloaded() bool {
-	sample := []goruntime.Sample{{Name: schedLatencies}}
-	goruntime.Read(sample)
-	waits, first := sample[0].Value.Float64Histogram(), l.before == nil
-	late := !first && tooSlow(l.before, waits.Counts, waits.Buckets)
-	l.before = append(l.before[:0], waits.Counts...)
-	return late
-}
-
-// tooSlow reports whether a tenth of what was counted in between took longer than slow.
-// Buckets are the lower bounds, in seconds.
-func tooSlow(before, after []uint64, buckets []float64) bool {
-	const tenth = 10
-	slowest, all := uint64(0), uint64(0)
-	for i, n := range after {
-		n -= before[i]
-		all += n
-		if buckets[i] >= slow.Seconds() {
-			slowest += n
-		}
-	}
-	return slowest > 0 && tenth*slowest > all
 }

@@ -62,9 +62,8 @@ type Sweeper struct {
 	// watches are the zones that were seen in the latest run. Runs do not
 	// overlap, so they need no lock.
 	watches map[string]*watch
-	// overloaded reports whether the server was overloaded since the call before, and storeOverloaded for which zones
-	// the store was. overloads are the times at which one of them was.
-	overloaded      func() bool
+	// storeOverloaded returns the zones whose store was overloaded since the call before. overloads are the times at which this
+	// server or such a store was.
 	storeOverloaded func() []string
 	overloads       overloads
 	background      background.Group
@@ -85,7 +84,7 @@ func New(o Options) (*Sweeper, error) {
 	m.period.Set(o.Every.Seconds())
 	s := &Sweeper{
 		lines: o.Lines, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, metrics: m, every: o.Every,
-		owner: uuid.NewString(), watches: make(map[string]*watch), overloaded: new(load).overloaded,
+		owner: uuid.NewString(), watches: make(map[string]*watch),
 		storeOverloaded: o.StoreOverloaded,
 	}
 	if s.now == nil {

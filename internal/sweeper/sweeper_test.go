@@ -501,24 +501,19 @@ func TestNewRefusesAPeriodThatCronDoesNotKnow(t *testing.T) {
 // idle timeout sweeps nobody, and keeps others from it, until that is long enough ago.
 func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 	h := watched(t, "a")
-	is := false
-	h.overloaded = func() bool { return is }
-	seconds := func(n int) {
+	looks := func(n int, every time.Duration) {
 		for range n {
-			h.clock = h.clock.Add(time.Second)
-			h.look(h.clock, time.Second)
+			h.clock = h.clock.Add(every)
+			h.look(h.clock, every)
 		}
 	}
+	seconds := func(n int) { looks(n, lookEvery) }
 	const idle = zone.DefaultIdleTimeoutSeconds
-	is = true
-	seconds(idle / mostOverloaded)
-	is = false
+	looks(idle/mostOverloaded/3, 3*time.Second)
 	h.runOnce(t.Context())
 	h.wantAsked(t, "a 0") // three quarters of the time everybody got through
 
-	is = true
-	seconds(1)
-	is = false
+	looks(1, lookEvery+slow+1)
 	h.runOnce(t.Context())
 	h.wantAsked(t)
 	if got := testutil.ToFloat64(h.metrics.skipped.WithLabelValues(skipOverload)); got != 1 {
@@ -531,9 +526,13 @@ func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 	h.runOnce(t.Context())
 	h.wantAsked(t, "a 0")
 
-	// A process that did not run for that long was overloaded.
-	h.clock = h.clock.Add(idle * time.Second / 3)
-	h.look(h.clock, idle*time.Second/3)
+	// A look that is late by less is none.
+	looks(idle, lookEvery+slow)
+	h.runOnce(t.Context())
+	h.wantAsked(t, "a 0")
+
+	// A process that did not run at all was overloaded.
+	looks(1, idle*time.Second/3)
 	h.runOnce(t.Context())
 	h.wantAsked(t)
 
@@ -565,23 +564,5 @@ func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 	h.overloads.add(h.clock, time.Second, "a")
 	if n := len(h.overloads.spans); n != 1 {
 		t.Errorf("%d overloads are remembered, want 1", n)
-	}
-}
-
-// TestOverloaded: a tenth that waited too long for a processor is too much.
-func TestOverloaded(t *testing.T) {
-	if new(load).overloaded() {
-		t.Error("overloaded at first")
-	}
-	buckets := []float64{0, slow.Seconds() / 2, slow.Seconds()}
-	for _, tt := range []struct {
-		after []uint64
-		want  bool
-	}{
-		{[]uint64{5, 5, 5}, false}, {[]uint64{94, 6, 15}, false}, {[]uint64{94, 5, 15}, true}, {[]uint64{5, 5, 6}, true},
-	} {
-		if got := tooSlow([]uint64{5, 5, 5}, tt.after, buckets); got != tt.want {
-			t.Errorf("%v: %t", tt.after, got)
-		}
 	}
 }

@@ -36,6 +36,7 @@
 //	"openqueue/waitingroom/v1 visitor id key"   turns a clientId into an id (of the first secret: Keys.UseVisitorKey)
 //	"openqueue/waitingroom/v1 session key"      signs sessions
 //	"openqueue/waitingroom/v1 draw key"         makes the seeds of draws
+//	"openqueue/waitingroom/v1 challenge key"    signs challenges
 //
 // The newest secret signs and all of them verify. The key id saves trying
 // every secret; two secrets that happen to share one are both tried.

@@ -176,8 +176,9 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 		return answer.Answer{}, err
 	}
 	a, err := s.join(ctx, n)
+	settings := s.issuer.Zone(n.ZoneID)
 	if err == nil {
-		err = s.issuer.SoldOut(n.ZoneID, &a)
+		err = answer.SoldOut(settings, &a)
 	}
 	s.meter.Join(n.ZoneID, answer.Outcome(&a, err))
 	if err != nil {
@@ -192,7 +193,7 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 		return answer.Answer{}, answer.InZone(n.ZoneID, ErrFull)
 	default: // nothing more to count
 	}
-	out, err := s.issuer.Answer(n.ZoneID, a)
+	out, err := s.issuer.Answer(n.ZoneID, settings, a)
 	if err != nil {
 		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
 	}

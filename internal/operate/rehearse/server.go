@@ -75,7 +75,7 @@ func prepare(issuer answer.Issuer, s step, zoneID string, place line.Place) sent
 		told.Status, told.AdmittedAtMillis = line.Admitted, place.ArrivedAtMicros/1000
 		told.ExpiresAtMillis = told.AdmittedAtMillis + passTTL.Milliseconds()
 	}
-	a, err := issuer.Answer(zoneID, told)
+	a, err := issuer.Answer(zoneID, nil, told)
 	if err != nil {
 		panic(fmt.Errorf("rehearse: an answer cannot be signed: %w", err))
 	}

@@ -1,0 +1,224 @@
+// What the table of cases does not say: which questions the room is asked, and what becomes of visitors without an answer.
+import assert from 'node:assert/strict';
+import { afterEach, mock, test } from 'node:test';
+
+import { waitingRoom } from '../index.js';
+import { clock, KEY, NOW, pass, room, ROOM } from './room.js';
+
+mock.timers.enable({ apis: ['Date', 'setTimeout'], now: NOW });
+afterEach(() => clock());
+
+const joins = { newcomers: 'join', sessionSeconds: 1800, sessionRenewal: 'use', bypassCommon: 'on' };
+const waits = { ...joins, newcomers: 'wait' };
+const page = { Accept: 'text/html' };
+const other = { ...page, Cookie: '__Host-waitingroom_key-SHOP=0123456789abcdef0123456789abcdef' };
+const inside = (text) => ({ ...page, Cookie: `__Host-waitingroom-SHOP=${text}` });
+const value = (response) => response.headers.get('Set-Cookie')?.split(';')[0].replace(/^[^=]*=/, '');
+
+// shop makes a gate with a shop behind it, which counts its visitors, and a function that visits.
+function shop(state, what, options) {
+  const asks = room(state, what);
+  const gate = waitingRoom({ room: ROOM, zone: 'SHOP', key: KEY, fetch: asks.fetch, ...options });
+  const site = { ...asks, gate, visited: 0, answer: {} };
+  site.visit = (path = '/', headers = page, address = '203.0.113.9') => gate.fetch(
+    new Request(`https://shop.example${path}`, { headers }), address, () => {
+      site.visited++;
+      return new Response('the shop', { headers: site.answer });
+    });
+  return site;
+}
+
+test('who is inside asks the room nothing', async () => {
+  const site = shop(joins);
+  const session = value(await site.visit());
+  assert.deepEqual(site.asked.map(({ path }) => path), ['/traffic/zones/SHOP', '/traffic/wait']);
+  site.is.what = 'silent';
+  for (let i = 0; i < 5; i++) {
+    clock(i * 170);
+    assert.equal((await site.visit('/api', { Cookie: `__Host-waitingroom-SHOP=${session}` })).status, 200);
+  }
+  assert.equal(site.asked.length, 2);
+});
+
+test('a crowd in a line costs one question a second, and no join', async () => {
+  const site = shop(waits);
+  for (let i = 0; i < 300; i++) {
+    clock(i / 100);
+    assert.equal((await site.visit()).status, 302);
+  }
+  assert.deepEqual(site.asked.map(({ path }) => path), Array(3).fill('/traffic/zones/SHOP'));
+  assert.equal(site.visited, 0);
+});
+
+test('after a join that landed in line, the others of that second are led to the page', async () => {
+  const site = shop(joins, 'waits');
+  for (let i = 0; i < 50; i++) await site.visit();
+  assert.deepEqual(site.asked.map(({ path }) => path), ['/traffic/zones/SHOP', '/traffic/wait', '/traffic/leave']);
+  assert.equal(site.asked[2].token, 't');
+});
+
+test('the room is told the visitor\'s address', async () => {
+  const site = shop(joins);
+  await site.visit('/', { ...page, 'X-Forwarded-For': '198.51.100.1' }, '203.0.113.7');
+  assert.equal(site.asked.at(-1).headers['X-Forwarded-For'], '203.0.113.7');
+});
+
+// silent visits while the room says nothing, and lets 300 ms pass.
+async function silent(site, ...visit) {
+  site.is.what = 'silent';
+  const before = site.asked.length;
+  const answer = site.visit(...visit);
+  while (site.asked.length === before) await new Promise((next) => { setImmediate(next); });
+  mock.timers.tick(299);
+  mock.timers.tick(1);
+  return answer;
+}
+
+test('without an answer in 300 ms, hold asks to come again', async () => {
+  for (const state of [undefined, joins]) {
+    const site = shop(state ?? waits);
+    if (state) await site.visit('/', { ...page, 'Accept-Language': 'first' });
+    const answer = await silent(site);
+    assert.deepEqual([answer.status, answer.headers.get('Refresh'), answer.headers.get('Retry-After'), answer.headers.get('Cache-Control')], [503, '3', '3', 'no-store']);
+    assert.equal(answer.headers.get('Set-Cookie'), null);
+    assert.equal(site.visited, state ? 1 : 0);
+  }
+});
+
+test('without an answer in 300 ms, admit lets go on, without a session', async () => {
+  const site = shop(waits, '', { onFailure: 'admit' });
+  const answer = await silent(site);
+  assert.deepEqual([answer.status, answer.headers.get('Set-Cookie'), site.visited], [200, null, 1]);
+  // The others of that second are not held up.
+  const asked = site.asked.length;
+  assert.equal((await site.visit()).status, 200);
+  assert.equal((await site.visit('/api', {})).status, 200);
+  assert.equal(site.asked.length, asked);
+  clock(2);
+  site.is.what = '';
+  assert.equal((await site.visit()).status, 302);
+});
+
+test('a pass without an answer: hold keeps it good, admit takes it', async () => {
+  for (const [onFailure, want] of [['hold', 503], ['admit', 302]]) {
+    const site = shop(waits, '', { onFailure });
+    await site.visit(`/?waiting_room_pass=${await pass()}`, other); // the keys are known from now on
+    const answer = await silent(site, `/cart?waiting_room_pass=${await pass()}`, other);
+    assert.equal(answer.status, want);
+    assert.equal(Boolean(value(answer)), want === 302);
+  }
+});
+
+test('a gate that never had the room\'s keys calls no pass bad', async () => {
+  const site = shop(waits);
+  await site.visit();
+  assert.equal((await silent(site, `/?waiting_room_pass=${await pass()}`, other)).status, 503);
+});
+
+test('an answer of something between is none', async () => {
+  for (const answer of [new Response('<h1>Bad gateway', { status: 502 }), new Response('{"code":"x"}', { status: 404 })]) {
+    const gate = waitingRoom({ room: ROOM, zone: 'SHOP', key: KEY, fetch: async () => answer.clone() });
+    const { response } = await gate.ask(new Request('https://shop.example/', { headers: page }), '');
+    assert.equal(response.status, 503);
+  }
+});
+
+test('a session is renewed for twelve hours', async () => {
+  const site = shop(joins);
+  let session = value(await site.visit());
+  site.is.state = waits;
+  let minutes = 0;
+  for (; minutes < 24 * 60; minutes += 16) {
+    clock(minutes * 60);
+    const answer = await site.visit('/', inside(session));
+    if (answer.status !== 200) break;
+    session = value(answer) ?? session;
+  }
+  assert.equal(minutes, 12 * 60);
+});
+
+test('keys of sessions can be replaced', async () => {
+  const session = value(await shop(joins).visit());
+  const newer = 'f'.repeat(32);
+  assert.equal((await shop(waits, '', { key: [newer, KEY] }).visit('/', inside(session))).status, 200);
+  assert.equal((await shop(waits, '', { key: newer }).visit('/', inside(session))).status, 302);
+  assert.throws(() => waitingRoom({ room: ROOM, zone: 'SHOP', key: 'short' }), /key/);
+});
+
+test('no cache keeps an answer with a session; others stay as the shop says', async () => {
+  const site = shop(joins);
+  site.answer = { 'Cache-Control': 'public, max-age=600', 'CDN-Cache-Control': 'max-age=600', 'Set-Cookie': 'cart=1' };
+  const first = await site.visit();
+  assert.deepEqual([first.headers.get('Cache-Control'), first.headers.get('CDN-Cache-Control'), first.headers.get('Surrogate-Control')],
+    ['private, no-store', 'no-store', 'no-store']);
+  assert.equal(first.headers.getSetCookie().length, 2);
+  const next = await site.visit('/', { Cookie: first.headers.getSetCookie()[1].split(';')[0] });
+  assert.deepEqual([next.headers.get('Cache-Control'), next.headers.getSetCookie()], ['public, max-age=600', ['cart=1']]);
+});
+
+test('passes that are none', async () => {
+  const good = await pass();
+  const [head, claims, signature] = good.split('.');
+  const recode = (part) => Buffer.from(JSON.stringify(part)).toString('base64url');
+  for (const [name, bad] of Object.entries({
+    unsigned: `${head}.${claims}.`, none: `${recode({ alg: 'none', kid: 'k1' })}.${claims}.`, 'another key': await pass('SHOP', {}, { kid: 'k2' }),
+    'another algorithm': await pass('SHOP', {}, { alg: 'ES256' }), critical: await pass('SHOP', {}, { crit: ['x'] }), longer: `${good}.x`,
+    'another issuer': await pass('SHOP', { iss: 'other' }), changed: `${head}.${recode({ iss: 'waitingroom', aud: 'SHOP', zone: 'SHOP', exp: 1e10, jti: 'x' })}.${signature}`,
+    'another audience': await pass('SHOP', { aud: 'OTHER' }), garbage: 'x',
+  })) {
+    const site = shop(waits);
+    const answer = await site.visit(`/?waiting_room_pass=${bad}`, other);
+    assert.match(answer.headers.get('Location'), /refused=/, name);
+    assert.ok(!site.asked.some(({ path }) => path === '/traffic/session'), name);
+  }
+});
+
+test('keys that are not known are asked for once a minute', async () => {
+  const site = shop(waits);
+  const unknown = await pass('SHOP', {}, { kid: 'k2' });
+  for (let i = 0; i < 10; i++) await site.visit(`/?waiting_room_pass=${unknown}`, other);
+  assert.equal(site.asked.filter(({ path }) => path.endsWith('jwks.json')).length, 1);
+  clock(61);
+  await site.visit(`/?waiting_room_pass=${unknown}`, other);
+  assert.equal(site.asked.filter(({ path }) => path.endsWith('jwks.json')).length, 2);
+});
+
+test('all calls of a page are one admission', async () => {
+  const site = shop(joins);
+  const call = { 'User-Agent': 'a', 'Sec-Fetch-Site': 'same-origin' };
+  const gate = (headers, address) => site.gate.ask({ url: 'https://shop.example/api', method: 'GET', headers: new Map(Object.entries(headers)) }, address);
+  const all = await Promise.all(Array.from({ length: 8 }, () => gate(call, '203.0.113.9')));
+  assert.ok(all.every(({ headers }) => headers['Set-Cookie']));
+  const ids = () => site.asked.filter(({ path }) => path === '/traffic/wait').map(({ clientId }) => clientId);
+  assert.equal(new Set(ids()).size, 1);
+  const before = ids().length;
+  await gate(call, '203.0.113.9');
+  assert.equal(ids().length, before);
+  await gate(call, '203.0.113.10');
+  await gate({ ...call, 'User-Agent': 'b' }, '203.0.113.9');
+  assert.equal(new Set(ids()).size, 3);
+});
+
+test('where those inside are counted, the room is told of sessions and of the end', async () => {
+  const counts = { ...joins, counted: true, donePaths: ['/thanks*'] };
+  const site = shop(counts);
+  const told = (from) => site.asked.slice(from).map(({ path, session }) => `${path} ${session ?? ''}`);
+  let session = value(await site.visit());
+  assert.deepEqual(told(2), ['/traffic/session ']);
+  clock(1000); // half of it is over
+  let at = site.asked.length;
+  session = value(await site.visit('/', inside(session)));
+  assert.match(told(at).at(-1), /^\/traffic\/session S/);
+  at = site.asked.length;
+  const last = value(await site.visit('/thanks?order=7', inside(session)));
+  assert.match(told(at).at(-1), /^\/traffic\/session\/end S/);
+  site.is.state = { ...counts, newcomers: 'wait' };
+  clock(1050);
+  assert.equal((await site.visit('/style', inside(last))).status, 200);
+  clock(1061);
+  assert.equal((await site.visit('/', inside(last))).status, 302);
+  // One that was revoked ends when it would be renewed.
+  clock(2500);
+  site.is.what = 'used';
+  assert.equal((await site.visit('/', inside(session))).status, 302);
+});

@@ -1,0 +1,287 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/openqueue/waitingroom/client"
+	"github.com/openqueue/waitingroom/e2e/room"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+func newJar() http.CookieJar {
+	jar, _ := cookiejar.New(nil) // never fails
+	return jar
+}
+
+// session returns the session that a browser has.
+func (b *browser) session() string {
+	for _, c := range b.client.Jar.Cookies(&url.URL{Scheme: "http", Host: "shop.example", Path: "/"}) {
+		if c.Name == "waitingroom_session-SHOP" {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+// TestInNode runs the tests of the module.
+func TestInNode(t *testing.T) {
+	t.Parallel()
+	if out, err := exec.CommandContext(t.Context(), "node", "--test", folder+"test/").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestVisitors: a normal day, a line, an exchange, and those who try to get in by what is not theirs.
+func TestVisitors(t *testing.T) {
+	t.Parallel()
+	f := startShopfront(t, "hold")
+	z := zone.Defaults("SHOP")
+	z.BypassPaths, z.Sites = []string{"/assets/*"}, []string{"http://shop.example"}
+	f.room.Put(t, z)
+
+	// A normal day: no redirect, and a session that no cache keeps.
+	inside := newBrowser(t, f.edge, "203.0.113.1")
+	first := inside.open("/cached/a?item=7")
+	if first.Status != 200 || first.Body != "the shop" || inside.session() == "" || first.Header.Get("Cache-Control") != "private, no-store" {
+		t.Fatalf("a normal day: %+v", first)
+	}
+	if seen := f.room.Admin(t, http.MethodGet, "/metrics", "").Body; !strings.Contains(seen, `queue_joins_unlimited_total{reason="trusted"} 0`) {
+		t.Error("the room was not told the visitor's address")
+	}
+	if again := inside.ask(http.MethodPost, "/api"); again.Status != 200 {
+		t.Errorf("inside: %+v", again)
+	}
+
+	// A line.
+	f.room.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":0}`)
+	waits := newBrowser(t, f.edge, "203.0.113.2")
+	room.Await(t, "the edge knows of the pause", func() bool {
+		return newBrowser(t, f.edge, "203.0.113.3").open("/cached/a").Status == http.StatusFound
+	})
+	to := led(t, waits.open("/cart?item=7"))
+	if to.Host != "queue.shop.example" || to.Path != "/wait/SHOP" || to.Query().Get("to") != "http://shop.example/cart?item=7" {
+		t.Errorf("led to %s", to)
+	}
+	for name, header := range map[string][]string{
+		"forged":   {"Cookie", "waitingroom_session-SHOP=" + inside.session() + "x"},
+		"a call":   {"Sec-Fetch-Site", "same-origin"},
+		"the room": {"Cookie", "waitingroom_session-SHOP=" + strings.Repeat("A", 71)},
+	} {
+		if got := newBrowser(t, f.edge, "203.0.113.4").ask(http.MethodGet, "/api", header...); got.Status != 429 || !strings.Contains(got.Body, "admission_required") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := newBrowser(t, f.edge, "203.0.113.4").ask(http.MethodGet, "/assets/a.js"); got.Status != 200 {
+		t.Errorf("an asset: %+v", got)
+	}
+	if got := inside.open("/cart"); got.Status != 200 {
+		t.Errorf("inside, while others wait: %+v", got)
+	}
+
+	// The line goes on: the pass is good for the browser that waited, and for no other.
+	f.room.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":600}`)
+	admission, err := client.Wait(t.Context(), client.Options{URL: f.room.Public, Zone: "SHOP"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := "/cart?item=7&waiting_room_pass=" + admission.Pass
+	if back := led(t, waits.open(link)); back.String() != "/cart?item=7" || waits.session() == "" {
+		t.Errorf("back to %s", back)
+	}
+	f.room.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":0}`)
+	for _, other := range []*browser{newBrowser(t, f.edge, "203.0.113.2"), newBrowser(t, f.edge, "203.0.113.5")} {
+		to := led(t, other.open(link)) // a new key, and the same again
+		if to = led(t, other.open("http://shop.example"+to.String())); to.Query().Get("refused") == "" || other.session() != "" {
+			t.Errorf("a copied link: led to %s", to)
+		}
+	}
+	for range 3 { // its answer got lost
+		if led(t, waits.open(link)); waits.session() == "" {
+			t.Error("the browser that waited, again")
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, v := range f.visits {
+		if strings.Contains(v.path, "waiting_room_pass") {
+			t.Errorf("the shop saw a pass: %s", v.path)
+		}
+	}
+}
+
+// TestTheRoomIsAway: who is inside goes on; the others are held, or let through, as configured.
+func TestTheRoomIsAway(t *testing.T) {
+	t.Parallel()
+	for onFailure, want := range map[string]int{"hold": 503, "admit": 200} {
+		t.Run(onFailure, func(t *testing.T) {
+			t.Parallel()
+			f := startShopfront(t, onFailure)
+			f.room.Put(t, zone.Defaults("SHOP"))
+			inside := newBrowser(t, f.edge, "203.0.113.1")
+			if got := inside.open("/"); got.Status != 200 || inside.session() == "" {
+				t.Fatalf("before: %+v", got)
+			}
+			f.room.Kill()
+			for i := range 20 {
+				if got := inside.open("/cart"); got.Status != 200 || got.Body != "the shop" {
+					t.Errorf("inside: %+v", got)
+				}
+				newcomer := newBrowser(t, f.edge, fmt.Sprintf("203.0.113.%d", 10+i))
+				got := newcomer.open("/")
+				if got.Status != want || newcomer.session() != "" || want == 503 && got.Header.Get("Refresh") != "3" {
+					t.Errorf("a newcomer: %+v", got)
+				}
+			}
+		})
+	}
+}
+
+// TestTheCap: with maxInside no more are inside than allowed, and a path of donePaths gives the slot back.
+func TestTheCap(t *testing.T) {
+	t.Parallel()
+	f := startShopfront(t, "hold")
+	z := zone.Defaults("SHOP")
+	z.MaxInside, z.DonePaths = 3, []string{"/thanks*"}
+	f.room.Put(t, z)
+	var inside []*browser
+	for i := range 6 {
+		b := newBrowser(t, f.edge, fmt.Sprintf("203.0.113.%d", i))
+		if b.open("/"); b.session() != "" {
+			inside = append(inside, b)
+		}
+	}
+	if len(inside) != 3 {
+		t.Fatalf("%d are inside, want 3", len(inside))
+	}
+	if got := inside[0].open("/thanks?order=7"); got.Status != 200 {
+		t.Errorf("the page that thanks: %+v", got)
+	}
+	next := newBrowser(t, f.edge, "203.0.113.99")
+	room.Await(t, "the slot is offered again", func() bool {
+		next.client.Jar = newJar() // one who was sent to wait would be sent there again
+		return next.open("/").Status == 200
+	})
+	if other := newBrowser(t, f.edge, "203.0.113.98"); other.open("/").Status != http.StatusFound {
+		t.Error("a slot was given twice")
+	}
+}
+
+// TestChallenges: where the room asks newcomers for a challenge, the edge lets no stranger in.
+func TestChallenges(t *testing.T) {
+	t.Parallel()
+	f := startShopfront(t, "hold")
+	z := zone.Defaults("SHOP")
+	z.Challenge, z.ChallengeWhen = zone.ChallengeWork, zone.ChallengeAlways
+	f.room.Put(t, z)
+	room.Await(t, "the room asks for challenges", func() bool {
+		return room.Request(t, http.MethodPost, f.room.Public+"/traffic/wait", `{"zoneId":"SHOP"}`).Status == http.StatusForbidden
+	})
+	for i := range 5 {
+		b := newBrowser(t, f.edge, fmt.Sprintf("203.0.113.%d", i))
+		if to := led(t, b.open("/")); to.Path != "/wait/SHOP" || b.session() != "" {
+			t.Errorf("led to %s", to)
+		}
+	}
+}
+
+// TestCrowd: 300 visitors, some of whom show what is not theirs. As many get in as the room admits, each with a session of its own.
+func TestCrowd(t *testing.T) {
+	t.Parallel()
+	const visitors = 300
+	f := startShopfront(t, "hold")
+	z := zone.Defaults("SHOP")
+	z.PerMinute, z.Sites = 1200, []string{"http://shop.example"}
+	f.room.Put(t, z)
+
+	var mu sync.Mutex
+	sessions, passes, again := map[string]int{}, []string{}, 0
+	var all sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), room.Patience)
+	defer cancel()
+	for i := range visitors {
+		all.Go(func() {
+			b := newBrowser(t, f.edge, fmt.Sprintf("198.51.%d.%d", 100+i/250, i%250))
+			// Where the machine is slow the room does not answer in 300 ms, and the browser comes again.
+			open := func(uri string) room.Reply {
+				got := b.open(uri)
+				for ; got.Status == http.StatusServiceUnavailable && ctx.Err() == nil; got = b.open(uri) {
+					mu.Lock()
+					again++
+					mu.Unlock()
+				}
+				return got
+			}
+			got := open("/cached/" + fmt.Sprint(i%5))
+			if got.Status == http.StatusFound {
+				to := led(t, got)
+				admission, err := client.Wait(ctx, client.Options{URL: f.room.Public, Zone: "SHOP"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				passes = append(passes, admission.Pass)
+				mu.Unlock()
+				got = open(to.Query().Get("to") + "?waiting_room_pass=" + admission.Pass)
+				got = b.open(led(t, got).String())
+			}
+			if got.Status != http.StatusOK || b.session() == "" {
+				t.Errorf("a visitor: %d %v", got.Status, got.Header)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sessions[jti(b.session())]++
+		})
+	}
+	all.Wait()
+	if len(passes) == 0 {
+		t.Error("nobody had to wait")
+	}
+	for session, n := range sessions {
+		if n != 1 || session == "" {
+			t.Errorf("%d visitors have the session %q", n, session)
+		}
+	}
+	stats := f.room.Operate(t, http.MethodGet, "/admin/zones/SHOP/stats", "")
+	// An answer that came too late is an admission without a visitor.
+	admitted, ok := stats.Value(t, "totals", "admitted").(float64)
+	if lost := int(admitted) - len(sessions); !ok || lost < 0 || lost > again {
+		t.Errorf("the room admitted %v, %d got in, and %d answers were late", admitted, len(sessions), again)
+	}
+	// All passes were used: another browser gets in with none of them.
+	for _, pass := range passes[:min(20, len(passes))] {
+		b := newBrowser(t, f.edge, "203.0.113.7")
+		to := led(t, b.open("/?waiting_room_pass="+pass))
+		if led(t, b.open(to.String())); b.session() != "" {
+			t.Error("a pass was good for two browsers")
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	cached := 0
+	for _, v := range f.visits {
+		if strings.HasPrefix(v.path, "/cached") {
+			cached++
+		}
+	}
+	if cached > 5*visitors/10 {
+		t.Errorf("the cache asked the shop %d times", cached)
+	}
+}
+
+// jti is the admission of a session.
+func jti(session string) string {
+	fields := strings.Split(session, ".")
+	if len(fields) != 6 {
+		return ""
+	}
+	return fields[4]
+}
