@@ -3,7 +3,7 @@
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
 # prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss,
-# node, npm, tsc, php, php-fpm, javac, python3-cryptography, python3-jwt, etcd)
+# node, npm, tsc, php, php-fpm, javac, python3-cryptography, python3-jwt, etcd, buildah, podman)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -39,6 +39,8 @@ for program in "$@"; do
 	ss) missing+=(iproute2) ;;
 	php-fpm) missing+=(php-fpm) ;; # for the test of deploy/site/nginx-php.conf
 	etcd) missing+=(etcd-server) ;; # for the test of deploy/helm
+	buildah) missing+=(buildah uidmap ca-certificates) ;; # whose authorities the image has
+	podman) missing+=(podman runc) ;; # for the test of the image; Debian's crun wants one kind of control groups
 	npm | debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;
 	*)
 		echo "install-debian: no package is known for $program" >&2
