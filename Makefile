@@ -140,18 +140,18 @@ loadtest: ## six crowds on both stores, judged (ONLY=burst STORE=redis SIZE=2 SE
 ##@ Ship it
 
 .PHONY: release
-release: ## build dist: binaries, Debian packages, what is in them, checksums; the same bytes each time
-	@scripts/install-debian.sh jq git
+release: ## build dist: binaries, Debian, npm and Maven packages, chart, image, bills of materials, checksums; the same bytes each time
+	@scripts/install-debian.sh jq git npm javac buildah
 	@scripts/release.sh dist
 
 .PHONY: release-twice
 release-twice: ## build the release of this commit in two folders, and compare the bytes (minutes)
-	@scripts/install-debian.sh jq git
+	@scripts/install-debian.sh jq git npm javac buildah
 	@scripts/release-twice.sh dist
 
 .PHONY: package-test
 package-test: ## install, start, stop, upgrade, remove and purge the package in a clean Debian (as root)
-	@scripts/install-debian.sh debootstrap lintian dpkg-deb jq curl ss
+	@scripts/install-debian.sh debootstrap lintian dpkg-deb jq curl ss git npm javac buildah
 	@scripts/release.sh bin/package
 	@scripts/package-test.sh bin/package
 

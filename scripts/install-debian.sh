@@ -34,11 +34,11 @@ for program in "$@"; do
 	systemd-analyze) missing+=(systemd) ;;
 	fonts) missing+=(fonts-droid-fallback fonts-nanum) ;; # for pictures of the waiting page
 	node) missing+=(nodejs) ;; # for the tests of clients/js and docs/pass.md
-	tsc) missing+=(node-typescript) ;; # for the types of clients/js
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
 	php-fpm) missing+=(php-fpm) ;; # for the test of deploy/site/nginx-php.conf
 	etcd) missing+=(etcd-server) ;; # for the test of deploy/helm
+	tsc) missing+=(node-typescript) ;; # for the types of clients/js
 	buildah) missing+=(buildah uidmap ca-certificates) ;; # whose authorities the image has
 	podman) missing+=(podman runc) ;; # for the test of the image; Debian's crun wants one kind of control groups
 	npm | debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;
