@@ -4,6 +4,7 @@
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 K6       := go.k6.io/k6@v1.8.1
+VALE     := github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
 TFLINT   := github.com/terraform-linters/tflint@v0.64.0
 CADDY    := github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.9
 HELM3    := helm.sh/helm/v3/cmd/helm@v3.22.0
@@ -92,9 +93,14 @@ format: ## fail if a file is not formatted
 	"$$(scripts/go-tool.sh $(GOLANGCI))" fmt --diff
 
 .PHONY: lint
-lint: ## run the linters of .golangci.yml; govet is all of go vet
+lint: lint-docs ## run the linters of .golangci.yml; govet is all of go vet; and those of the pages
 	"$$(scripts/go-tool.sh $(GOLANGCI))" run
 	cd e2e && "$$(../scripts/go-tool.sh $(GOLANGCI))" run
+
+.PHONY: lint-docs
+lint-docs: ## check words and spelling of all pages by the rules of .vale
+	@scripts/install-debian.sh gcc
+	git ls-files '*.md' | xargs "$$(scripts/go-tool.sh $(VALE))" --no-global
 
 .PHONY: lint-lua
 lint-lua: ## run luacheck on the scripts, as Redis gets them

@@ -46,7 +46,7 @@ var Table = setting.Table[Settings]{
 		},
 		Label: "Mode", Hint: "Queue lines people up; open lets all in; closed takes no newcomers.",
 		Choose: "`queue`: at the limit, in order; `open` admits everybody, and counts them; `closed` takes no newcomers, and " +
-			"admits those who wait",
+			"admits visitors who wait",
 	},
 	{
 		Name: "windowSeconds", At: func(s *Settings) any { return &s.WindowSeconds },

@@ -18,7 +18,7 @@ func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 			c.listZones(), c.getZone(), c.watch(), c.setZone(), c.resume(),
 			c.setTo("pause ZONE", "Let nobody in: perMinute 0. Everybody keeps the place.", perMinuteKey, 0),
 			c.setTo("open ZONE", "Let everybody in, and count them: mode open.", "mode", zone.ModeOpen),
-			c.setTo("close ZONE", "Take no newcomers: mode closed. Those who wait go on being let in.", "mode", zone.ModeClosed),
+			c.setTo("close ZONE", "Take no newcomers: mode closed. Visitors who wait are admitted as before.", "mode", zone.ModeClosed),
 			c.createZone(), c.deleteZone(), c.applyZones(fileKeys)),
 		group("limits", "Look at what one client may take, and change it.",
 			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.deleteLimit()),

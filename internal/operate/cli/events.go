@@ -43,10 +43,10 @@ func (c *connection) events() *cobra.Command {
 			}
 			return s.printEvents(reply.Value, time.Now())
 		}),
-		act("hold ZONE EVENT STEP", "Have a step wait until it is moved: preQueue, opens, closes or ends.", operator.Hold),
-		act("move ZONE EVENT STEP TIME", "Have a step be made at a time to come; one that was held, too.", operator.Move),
-		act("open ZONE EVENT", "Open it now, or as soon as everybody who gathered has heard of it.", operator.Open),
-		act("cancel ZONE EVENT", "Have it not take place, or end now: the settings of before it hold again. This cannot be undone; the event can be listed anew, for another time or under another name.", operator.Cancel),
+		act("hold ZONE EVENT STEP", "Hold a step until it is moved: preQueue, opens, closes or ends.", operator.Hold),
+		act("move ZONE EVENT STEP TIME", "Move a step to a later time, also one that is held.", operator.Move),
+		act("open ZONE EVENT", "Open the event now, or as soon as everybody who gathered knows.", operator.Open),
+		act("cancel ZONE EVENT", "Cancel the event, or end it now: the settings from before it hold again. This cannot be undone. The event can be listed again, for another time or under another name.", operator.Cancel),
 		verifyEvent(c.Terminal),
 	)
 }

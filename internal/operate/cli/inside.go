@@ -53,7 +53,7 @@ func (c *connection) inside() *cobra.Command {
 	list.Flags().IntVar(&most, "limit", 100, "most sessions to show, up to "+strconv.Itoa(operator.MaxSessions))
 	return group("inside", "Look at those inside a zone with maxInside, and revoke admissions.",
 		list, revoke,
-		do("reset ZONE", "Forget those who may be inside since data was lost: only those whom the store knows count.", operator.Reset,
+		do("reset ZONE", "Forget the visitors who may be inside since data was lost: only visitors whom the store knows count.", operator.Reset,
 			"%s: %d who may be inside would be forgotten. Nothing is changed.", "%s: %d who may have been inside are forgotten."))
 }
 

@@ -119,10 +119,10 @@ func Acts() []Act {
 		{"busy", "429 for the join, twice; 429 and 408 for polls", []step{busy(3), refused(wait.ErrFull, 5), second, busy(2), refused(serve.ErrTooSlow, 2), second, entering}},
 		{"away", "503 for the join; three 503 one after the other in the middle of the wait", []step{away(2), second, away(3), away(2), away(3), second, entering}},
 		{"failing", "six 500 one after the other", []step{second, failed, failed, failed, failed, failed, failed, entering}},
-		{"lost", "no answer to the join, to a poll, and to the poll that is let in", []step{second.but(lost), second.but(lost), second, second.but(lost), second, entering.but(lost), entering}},
+		{"lost", "no answer to the join, to a poll, and to the poll that is admitted", []step{second.but(lost), second.but(lost), second, second.but(lost), second, entering.but(lost), entering}},
 		{"cut", "bodies that are cut short, that with the pass among them", []step{second.but(cut), second, second.but(cut), second, entering.but(cut), entering}},
 		{"slow", "answers that take 5 s, to two polls", []step{second, second.but(slow), second, second.but(slow), second, entering}},
-		{"gateway", "pages in HTML from something in between: 502, 200, 504, 503; its own 403, 429 and 410 in JSON", []step{
+		{"gateway", "pages in HTML from a proxy: 502, 200, 504, 503; its own 403, 429 and 410 in JSON", []step{
 			page(http.StatusBadGateway), second, page(http.StatusOK), page(http.StatusGatewayTimeout), second,
 			page(http.StatusForbidden), second, page(http.StatusServiceUnavailable), page(http.StatusTooManyRequests), second, page(http.StatusGone), entering,
 		}},

@@ -71,10 +71,9 @@ var table = []kind{
 		detail:   "Wait as long as Retry-After says.",
 		retryMin: 5, retryMax: 10,
 		ofStatus: true,
-		page: ", with the `Retry-After` of what was asked too often: for a join, when the limit of its `clientId` or of its " +
-			"address has room again, and up to 3 s more for an address, which many may share; for a poll before its time, " +
-			"what is left of the period; for the dry run of an event while another is made, 5-10 s. Nothing was done, and every place is " +
-			"kept.",
+		page: ", with `Retry-After`. For a join it is when the limit of its `clientId` or address has room again, and up to 3 s more for " +
+			"an address, which many may share. For a poll before its time it is what is left of the period. For the dry run of an " +
+			"event while another is made it is 5-10 s. Nothing was done, and every place is kept.",
 		readers: visitors,
 	},
 	{
@@ -111,7 +110,7 @@ var table = []kind{
 		detail:  "The organiser has ended the line.",
 		ordered: true,
 		page: ", for polls and joins. There is nothing left to wait for, and `detail` says why, in the operator's words and in " +
-			"the language that `Accept-Language` names, where there are several. Stop asking. Who was let in before keeps the " +
+			"the language that `Accept-Language` names, where there are several. Stop asking. An admitted visitor keeps the " +
 			"pass.",
 		readers: visitors,
 	},
@@ -300,7 +299,7 @@ var table = []kind{
 		title:   "The zone takes no newcomers",
 		detail:  "The operator has closed it. Those who wait keep their places.",
 		ordered: true,
-		page:    "The operator closed the zone to newcomers. Those who wait keep their places.",
+		page:    "The operator closed the zone to newcomers. Visitors who wait keep their places.",
 		readers: visitors,
 	},
 	{
@@ -326,7 +325,7 @@ var table = []kind{
 		status: http.StatusServiceUnavailable, code: "store_unavailable", title: "The waiting room's store does not answer",
 		detail:   "A newer version of the server has written the data. Places are kept; newer servers answer.",
 		retryMin: 1, retryMax: 3,
-		page: ", `Retry-After` 1-60 s, seldom above 20: soon for who is next, later for those far back, and the later the more " +
+		page: ", `Retry-After` 1-60 s, rarely above 20: soon for the next visitor, later for visitors far back, and the later the more " +
 			"newcomers there are. The store did not answer in time. Every place is kept: send the same request again, with " +
 			"the same token or `clientId`.",
 		readers: visitors,
