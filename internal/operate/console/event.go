@@ -23,7 +23,7 @@ type Draws interface {
 
 // eventPath is where the pages of a zone's event are.
 func eventPath(zoneID, name string) string {
-	return pathIn(zoneFolder)(zoneID) + "/schedule/" + url.PathEscape(name)
+	return zonePath(zoneID) + "/schedule/" + url.PathEscape(name)
 }
 
 // clock is the time on the clock of the zone's store; this server's until the store has said.
@@ -268,7 +268,7 @@ func (v eventView) Marks() []mark {
 // eventPage is GET /console/zones/{zoneId}/schedule/{event}.
 func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Frame: c.eventFrame(current, e), Dry: newEventDry(current, e)}
-	v.shown, _ = c.zoneEditor.shown(r, current.ZoneID, current)
+	v.shown, _ = c.shown(r, current)
 	switch d, err := c.Draws.Draw(r.Context(), current.ZoneID, e.Name); {
 	case err == nil:
 		v.Drawn = &d

@@ -86,9 +86,9 @@ function show(event) {
   setClock(event.clock);
   tick();
   if ("rows" in head.dataset) {
-    for (const el of document.querySelectorAll(".figures")) if (!el.closest("[data-row]")) fill(el, event.texts, {});
+    for (const el of document.querySelectorAll(".figures")) fill(el, event.texts, {});
     for (const { id, texts, meters, state } of event.rows ?? []) {
-      const row = document.querySelector(`[data-row="${CSS.escape(id)}"]`);
+      const row = document.querySelector(`tr[data-row="${CSS.escape(id)}"]`);
       if (!row) continue;
       fill(row, texts, meters);
       showState(row.querySelector(".state"), state);
