@@ -158,8 +158,6 @@ function drawAll() {
   const first = view.series.columns[0][0] ?? to;
   // At least ten minutes, so that a young zone's line is no noise.
   const span = [Math.max(to - KEPT, Math.min(first, to - 600)), to];
-  const marks = JSON.parse(document.querySelector("[data-marks]")?.dataset.marks ?? "[]");
-  for (const chart of view.drawn) chart.marks = marks;
   for (const chart of view.drawn) chart.draw(view.series.pick(chart.lines.map((line) => line.name)), span);
 }
 
