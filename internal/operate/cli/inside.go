@@ -59,7 +59,7 @@ func (c *connection) inside() *cobra.Command {
 
 // sessionTable is a table of sessions.
 func sessionTable(all operator.Sessions) *table {
-	t := &table{columns: []column{{title: "JTI"}, {title: "ADMITTED"}, {title: "SINCE"}, {title: "LAST ASKED"}, {title: "UNTIL"}, {title: "RENEWED"}}}
+	t := &table{titles: []string{"JTI", "ADMITTED", "SINCE", "LAST ASKED", "UNTIL", "RENEWED"}}
 	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.TimeOnly) }
 	for _, one := range all.Sessions {
 		renewed := "no"

@@ -18,7 +18,7 @@ func (c *connection) networks() *cobra.Command {
 		if err != nil || s.json {
 			return s.printReply(reply.JSON, err)
 		}
-		t := &table{columns: []column{{title: "NETWORK"}, {title: "JOINS", right: true}, {title: "PART", right: true}, {title: "ADMITTED", right: true}, {title: "REFUSED", right: true}, {title: "SHARE", right: true}, {title: "WHOSE"}}}
+		t := &table{titles: []string{"NETWORK", "JOINS", "PART", "ADMITTED", "REFUSED", "SHARE", "WHOSE"}}
 		for _, n := range reply.Value.Networks {
 			share := ""
 			if n.Share != nil {
