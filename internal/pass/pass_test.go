@@ -433,9 +433,9 @@ func TestRevokedIsSignedOnce(t *testing.T) {
 		flood(1)
 		z.InsideState = z.InsideState.Revoke("a")
 		flood(2)
-		time.Sleep(pass.RevokedCached - time.Millisecond)
+		<-time.After(pass.RevokedCached - time.Millisecond)
 		flood(2)
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 		flood(3)
 		z.ZoneID = "OTHER"
 		flood(4)
