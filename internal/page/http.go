@@ -347,6 +347,7 @@ func (h *HTTP) show(c echo.Context, v *view) error {
 // are sources of scripts beside the page's own, may is the rest of the Content-Security-Policy.
 func (v *view) prepare(header http.Header, scripts, may string) {
 	v.Nonce = randomHex()
+	v.Look.paint(v.settings)
 	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
 	v.Data.Zone, v.Data.Lang, v.Data.Texts = v.settings.ZoneID, v.tag.String(), v.texts.Said
 	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)

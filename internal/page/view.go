@@ -157,7 +157,7 @@ func gone(a *answer.Answer, g event.Gate) int64 {
 
 // finish fills in what follows from the state, and the texts that all pages have.
 func (v *view) finish(accept string) {
-	v.Texts, v.Look = v.texts.Said, lookOf(v.settings, accept)
+	v.Texts, v.Look = v.texts.Said, Look{Title: v.settings.PageTitle, Message: serve.TextFor(v.settings.Message, accept)}
 	if v.Heading = v.text(string(v.State)); v.Text == "" {
 		v.Text = v.text(string(v.State) + "Text")
 	}
