@@ -37,7 +37,6 @@ func TestScalper(t *testing.T) {
 	z := busy("SALE")
 	z.PerMinute = 0
 	s.Put(t, z)
-	room.Await(t, "the server knows the zone", func() bool { return s.Knows(t.Context(), "SALE") })
 	free := scalp(t, s, scalperFree)
 
 	s.Operate(t, http.MethodPatch, "/admin/zones/SALE", `{"challenge":"work","challengeMillis":1000}`)

@@ -153,8 +153,9 @@ func lead(c echo.Context, to string) error {
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
-// without returns what a browser sees that keeps no cookies. It has no place: each time that it loads the page it would have
-// another. Its script takes one, and gives it up with the page. If enter is not "", it has been let in already, and needs nothing but cookies.
+// without returns the page for a browser that keeps no cookies. The browser has no place: each time that it loads the page it would
+// take another. Its script takes one, and gives it up with the page. If enter is not "", the visitor was admitted already, and
+// needs nothing but cookies.
 func (h *HTTP) without(c echo.Context, settings zone.Settings, enter string) *view {
 	accept := accepted(c.Request())
 	v := &view{
@@ -355,6 +356,7 @@ func (h *HTTP) show(c echo.Context, v *view) error {
 // are sources of scripts beside the page's own, may is the rest of the Content-Security-Policy.
 func (v *view) prepare(header http.Header, scripts, may string) {
 	v.Nonce = randomHex()
+	v.Look.paint(v.settings)
 	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
 	v.Data.Zone, v.Data.Lang, v.Data.Texts = v.settings.ZoneID, v.tag.String(), v.texts.Said
 	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
