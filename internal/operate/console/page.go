@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -94,7 +94,7 @@ type zoneView struct {
 	// Events are those of the list, the next one first.
 	Events []occasion
 	// Networks are those that joined lately; set in their tab alone.
-	Networks operator.ZoneNetworks
+	Networks network.List
 }
 
 // shownNetworks is how many networks a zone's page shows.
