@@ -62,7 +62,7 @@ test: ## run the tests of the server and its packages, in random order, with a r
 
 .PHONY: e2e
 e2e: alerts ## test the product from outside: processes, browsers, gateways, faults, alerts, clients, packages
-	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node npm tsc php php-fpm javac python3-cryptography python3-jwt etcd
+	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node npm tsc php php-fpm javac python3-cryptography python3-jwt etcd buildah podman
 	@scripts/go-tool.sh $(CADDY) >/dev/null
 	@scripts/go-tool.sh $(K6) >/dev/null
 	@scripts/go-tool.sh $(HELM3) >/dev/null
@@ -143,25 +143,25 @@ loadtest: ## six crowds on both stores, judged (ONLY=burst STORE=redis SIZE=2 SE
 ##@ Ship it
 
 .PHONY: release
-release: ## build dist: binaries, Debian packages, what is in them, checksums; the same bytes each time
-	@scripts/install-debian.sh jq git
+release: ## build dist: binaries, Debian, npm and Maven packages, chart, image, bills of materials, checksums; the same bytes each time
+	@scripts/install-debian.sh jq git npm javac buildah
 	@scripts/release.sh dist
 
 .PHONY: release-twice
 release-twice: ## build the release of this commit in two folders, and compare the bytes (minutes)
-	@scripts/install-debian.sh jq git
+	@scripts/install-debian.sh jq git npm javac buildah
 	@scripts/release-twice.sh dist
 
 .PHONY: package-test
 package-test: ## install, start, stop, upgrade, remove and purge the package in a clean Debian (as root)
-	@scripts/install-debian.sh debootstrap lintian dpkg-deb jq curl ss
+	@scripts/install-debian.sh debootstrap lintian dpkg-deb jq curl ss git npm javac buildah
 	@scripts/release.sh bin/package
 	@scripts/package-test.sh bin/package
 
 .PHONY: image
-image: ## build the container image, queue-server (needs Docker)
-	docker buildx build -f deploy/docker/Dockerfile -t queue-server --load \
-		--build-arg VERSION="$$(scripts/version.sh version)" --build-arg REVISION="$$(scripts/version.sh revision)" .
+image: ## build the container image for amd64 and arm64, bin/queue-server.oci.tar
+	@scripts/install-debian.sh buildah git
+	@scripts/image.sh bin/queue-server.oci.tar
 
 ##@ Upkeep
 

@@ -3,7 +3,7 @@
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
 # prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss,
-# node, npm, tsc, php, php-fpm, javac, python3-cryptography, python3-jwt, etcd)
+# node, npm, tsc, php, php-fpm, javac, python3-cryptography, python3-jwt, etcd, buildah, podman)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
 # second run and no apt is asked for. Uses sudo only when not root.
@@ -34,11 +34,13 @@ for program in "$@"; do
 	systemd-analyze) missing+=(systemd) ;;
 	fonts) missing+=(fonts-droid-fallback fonts-nanum) ;; # for pictures of the waiting page
 	node) missing+=(nodejs) ;; # for the tests of clients/js and docs/integrate/pass.md
-	tsc) missing+=(node-typescript) ;; # for the types of clients/js
 	dpkg-deb) missing+=(dpkg) ;;
 	ss) missing+=(iproute2) ;;
 	php-fpm) missing+=(php-fpm) ;; # for the test of deploy/site/nginx-php.conf
 	etcd) missing+=(etcd-server) ;; # for the test of deploy/helm
+	tsc) missing+=(node-typescript) ;; # for the types of clients/js
+	buildah) missing+=(buildah uidmap ca-certificates) ;; # whose authorities the image has
+	podman) missing+=(podman runc) ;; # for the test of the image; Debian's crun wants one kind of control groups
 	npm | debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;
 	*)
 		echo "install-debian: no package is known for $program" >&2

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# release: builds what a release consists of, the same bytes wherever and whenever
-# it is built from the same commit with the same Go: .goreleaser.yaml says what.
+# release: builds what a release consists of, the same bytes wherever and whenever it is built from the same commit
+# with the same Go, JDK, npm and buildah: binaries and Debian packages (.goreleaser.yaml), packages for npm, Maven and
+# Helm (packages.sh), the image (image.sh), and the checksums of all.
 #
 # Usage: release.sh [folder]               dist by default, made anew
 #
-# Needs Linux, git and jq. VERSION is another version than that of the tree.
+# Needs Linux and what packages.sh and image.sh need. VERSION is another version than that of the tree.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -39,5 +40,11 @@ rm -rf bin/goreleaser
 "$goreleaser" release --snapshot --clean --config .goreleaser.yaml >&2
 rm -rf "$to"
 mkdir -p "$to"
-mv bin/goreleaser/{*.tar.gz,*.deb,*.cdx.json,SHA256SUMS} "$to"
-cat "$to/SHA256SUMS"
+mv bin/goreleaser/{*.tar.gz,*.deb,*.cdx.json} "$to"
+scripts/packages.sh "$to"
+for arch in amd64 arm64; do
+	install -D -t "bin/release/$arch" bin/goreleaser/queue-server_linux_"${arch}"_*/queue-server
+done
+scripts/image.sh "$to/queue-server_${VERSION}_image.oci.tar" bin/release
+sums=$(cd "$to" && sha256sum -- *)
+echo "$sums" | tee "$to/SHA256SUMS"

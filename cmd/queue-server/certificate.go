@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// certificateAge is how old what is known of the files may be. Whoever renews a certificate writes its two files within
-// moments: a pair that does not match is read again as soon.
+// certificateAge is how often the files are looked at. A program that renews a certificate writes its two files within
+// moments: a pair that does not match is read again after that time.
 const certificateAge = time.Second
 
-// certificate is what a listener with TLS shows. It is read anew when one of its files changes.
+// certificate is the certificate that a listener with TLS shows. It is read again when one of its files changes.
 type certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
@@ -65,7 +65,7 @@ func (c *certificate) config() *tls.Config {
 		if time.Since(c.looked) >= certificateAge {
 			c.looked = time.Now()
 			if err := c.read(); err != nil {
-				c.log.Error("the certificate cannot be read anew: the one from before is shown", "file", c.certFile, "error", err)
+				c.log.Error("the certificate cannot be read again: the listener goes on with the one that it has", "file", c.certFile, "error", err)
 			}
 		}
 		return c.pair, nil
@@ -88,7 +88,8 @@ func checkCertificate(certFile, keyFile string) error {
 	return nil
 }
 
-// showing wants a server of this machine to show the certificate of the files, whatever name and authority that has.
+// showing is for a client that asks a server of this machine: it trusts the certificate of the files alone, whatever its names and
+// its authority.
 func showing(certFile, keyFile string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {

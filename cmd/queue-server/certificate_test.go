@@ -78,7 +78,7 @@ func TestTLS(t *testing.T) {
 	must(t, os.WriteFile(keyFile, []byte("half"), 0o600))
 	if !process.Soon(t.Context(), patience, process.LookEvery, func() bool {
 		name, err := shown(0)
-		return err == nil && name == "first.example" && strings.Contains(s.log.text(), "the one from before is shown")
+		return err == nil && name == "first.example" && strings.Contains(s.log.text(), "the listener goes on with the one that it has")
 	}) {
 		t.Error("half of a renewal is shown, or not said to be none")
 	}

@@ -36,8 +36,7 @@ func newChain(s checked, opened store.Store, seeds []zone.Settings, draws regist
 	return c
 }
 
-// first returns the link that the rooms ask, and who keeps out those who ask too much:
-// nil where the guard is off, which lets everybody in.
+// first returns the link that the rooms ask, and the guard of joins: nil where the guard is off. Then nobody is refused.
 func (c *chain) first() (wait.Lines, wait.Guard) {
 	if c.guard == nil {
 		return c.registry, nil

@@ -81,7 +81,7 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators, l
 type counted struct {
 	net.Listener
 	perAddress int
-	// exempt are addresses behind which are many clients: trusted proxies'. This machine's are so without being named.
+	// exempt are the networks of trusted proxies, behind which are many clients. Loopback addresses are always exempt.
 	exempt []netip.Prefix
 
 	mu   sync.Mutex
@@ -137,7 +137,7 @@ func (l *counted) Accept() (net.Conn, error) {
 			return &connection{frugal: frugal{TCPConn: tcp}, forget: sync.OnceFunc(func() { l.forget(key) })}, nil
 		}
 		l.refused.Inc()
-		_ = tcp.SetLinger(0) // nothing of it is to stay, in the kernel neither
+		_ = tcp.SetLinger(0) // the kernel keeps nothing of it either
 		_ = tcp.Close()
 	}
 }

@@ -28,7 +28,7 @@ func listenToGateways(ctx context.Context, name, addr string) (*listener, error)
 	return l, nil
 }
 
-// listenLimits opens the limits' listener, if there is to be one, and warns of what an operator may not have meant.
+// listenLimits opens the limits' listener, if the settings have one, and warns of settings that an operator may not have meant.
 func listenLimits(ctx context.Context, s checked, log *slog.Logger) (*listener, error) {
 	l, err := listenToGateways(ctx, "limits'", s.LimitsAddr)
 	if l == nil {
@@ -48,7 +48,7 @@ func listenLimits(ctx context.Context, s checked, log *slog.Logger) (*listener, 
 	return l, nil
 }
 
-// listenSite opens the site's listener, if there is to be one, and warns likewise.
+// listenSite opens the site's listener, if the settings have one, and warns likewise.
 func listenSite(ctx context.Context, s checked, log *slog.Logger) (*listener, error) {
 	l, err := listenToGateways(ctx, "site's", s.SiteAddr)
 	if l == nil {

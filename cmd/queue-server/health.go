@@ -54,7 +54,7 @@ func (h *health) drain() { h.draining.Store(true) }
 // ready returns nil as err if this server should get traffic: its own part works, and its secrets are those of the others.
 // away is then the error of a store that does not answer: visitors keep their places and are told when to come again,
 // which every server says as well as another. Else err is errDraining, or why it must not serve what is in the store.
-// Those who ask together share one ping.
+// Callers at the same time share one ping.
 func (h *health) ready(ctx context.Context) (away, err error) {
 	if h.draining.Load() {
 		return nil, errDraining

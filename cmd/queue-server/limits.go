@@ -20,14 +20,13 @@ import (
 	"github.com/openqueue/waitingroom/internal/ticket"
 )
 
-// limits are what every guard asks, and the policies that it goes by.
+// limits are the limiter, and the policies that it enforces.
 type limits struct {
 	*limiter.Limiter
 	book *policyset.Set
 }
 
-// seedPolicies are those of the configuration, and those of what is on in this server that
-// it does not have.
+// seedPolicies returns the policies of the configuration, and those of the guard that the configuration does not have.
 func seedPolicies(s checked, configured []limit.Policy) []limit.Policy {
 	var own []limit.Policy
 	if s.DoorLimits != guardOff {
@@ -38,9 +37,8 @@ func seedPolicies(s checked, configured []limit.Policy) []limit.Policy {
 	})...)
 }
 
-// newLimits makes the limits. opened keeps the policies; where it counts, too, it
-// counts for all servers, else this one counts for itself. seeds are the policies
-// to make when absent.
+// newLimits makes the limits. opened stores the policies. If opened is a limiter.Counters, it counts for all servers; else this
+// server counts by itself. seeds are the policies to make when absent.
 func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
 	// Names of keys for the store, from the secret that signs; not the secret itself, which signs tokens.
 	names := hmac.New(sha256.New, secret)

@@ -50,8 +50,8 @@ scope           shared: by the store
 On this server, in the last 0 s:
 
 TIER     ALLOWED  REFUSED  OF THESE, FROM MEMORY  WITHOUT THE STORE
-default        0        0                      0                  0
-pro            0        0                      0                  0
+default  0        0        0                      0
+pro      0        0        0                      0
 `[1:], "")
 	says(t, "an unknown one", c.types(t, "limits", "show", "serch"), cli.ExitNotFound, "there is no policy serch; all are listed by: queue-server limits list")
 	for _, tt := range []struct{ path, command string }{

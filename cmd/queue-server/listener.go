@@ -14,7 +14,7 @@ import (
 
 // Limits of all listeners.
 const (
-	// readHeaderTimeout and readTimeout end those who send a byte a second.
+	// readHeaderTimeout and readTimeout end connections whose clients send a byte a second.
 	// A poll is 300 bytes; 10 s carry it over the worst of mobile networks.
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 10 * time.Second
@@ -23,8 +23,8 @@ const (
 	// profileTimeout is writeTimeout for operators, whose profiles and traces
 	// last as long as they ask.
 	profileTimeout = 5 * time.Minute
-	// idleTimeout is above the 60 s after which load balancers close: the one
-	// who closes first must not be the one who gets the next request.
+	// idleTimeout is above the 60 s after which load balancers close. If the server closed first, a balancer could send the next
+	// request into a connection that is closing.
 	idleTimeout = 75 * time.Second
 	// maxHeaderBytes is twice what a browser with many cookies sends. net/http takes
 	// 4 KiB more. Until a header ends it is kept as it comes, twice over.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/network"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 // TestPlacesByNetwork: a network gets its share of a line by the API, the page and the gate alike; operators see it, and change it.
@@ -57,10 +56,10 @@ func TestPlacesByNetwork(t *testing.T) {
 		}
 	}
 
-	var listed operator.ZoneNetworks
+	var listed network.List
 	got := s.admin(t, http.MethodGet, "/admin/zones/SALE/networks?limit=1", "")
 	if err := json.Unmarshal([]byte(got.body), &listed); err != nil || listed.Joins != network.Floor+2 || listed.Refused != 3 || len(listed.Networks) != 1 ||
-		listed.Networks[0].Row != (network.Row{Network: "2001:db8::/64", Counts: network.Counts{Joins: network.Floor, Refused: 3}}) {
+		listed.Networks[0].Network != "2001:db8::/64" || listed.Networks[0].Counts != (network.Counts{Joins: network.Floor, Refused: 3}) {
 		t.Errorf("%+v", got)
 	}
 	s.admin(t, http.MethodPatch, "/admin/zones/SALE", `{"networkShares":["2001:db8::/64=100"]}`)

@@ -31,8 +31,7 @@ func longestStop(drainDelay time.Duration) time.Duration {
 	return drainDelay + shutdownTimeout + closingTimeout
 }
 
-// tell sends a message. A server that cannot serves all the same: the manager
-// decides what becomes of it.
+// tell sends a message. If that fails, the server goes on serving, and the manager decides what becomes of it.
 func tell(log *slog.Logger, lines ...string) {
 	if _, err := daemon.SdNotify(false, strings.Join(lines, "\n")); err != nil {
 		log.Warn("the service manager could not be told", "error", err)

@@ -92,8 +92,8 @@ func (r rooms) public() http.Handler {
 	return e
 }
 
-// packed compresses an answer for who takes it so. An error becomes its answer here: after
-// this, what is written has ended.
+// packed compresses an answer for clients that accept gzip. It turns an error into its answer itself: when it returns, the
+// compressed answer has ended.
 func packed(next echo.HandlerFunc) echo.HandlerFunc {
 	return echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) })(func(c echo.Context) error {
 		if err := next(c); err != nil {
@@ -124,7 +124,7 @@ func (r rooms) requireSharedSecret(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// requireSharedSecretPage is requireSharedSecret for people.
+// requireSharedSecretPage is requireSharedSecret for the waiting page: it shows the refusal as a page.
 func (r rooms) requireSharedSecretPage(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := r.secretsDiffer(); err != nil {
@@ -215,9 +215,8 @@ func (e *entrance) toMetrics() []echo.MiddlewareFunc {
 	return []echo.MiddlewareFunc{e.scrapers.Guard}
 }
 
-// below puts a guard before all routes that begin with prefix, and before what
-// is refused there: a path that is none, a method that the path does not take.
-// A group's own guard would turn the latter into the former.
+// below puts a guard before all routes that begin with prefix, and before the refusals there: 404 for an unknown path, and 405
+// for a method that the path does not take. A guard of echo's group would turn each 405 into a 404.
 func below(prefix string, guard echo.MiddlewareFunc) echo.MiddlewareFunc {
 	within := func(path string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
 	return func(next echo.HandlerFunc) echo.HandlerFunc {

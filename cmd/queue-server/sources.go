@@ -32,7 +32,7 @@ const (
 	credentialTag = "credential"
 )
 
-// everybodyReads says why.
+// everybodyReads says why a secret is refused on the command line.
 const everybodyReads = "what is on a command line, everybody on the machine can read"
 
 // prefix is that of all our variables.
@@ -59,9 +59,8 @@ func settingNames() []string {
 	return names
 }
 
-// misspelt are the variables of an environment, each as NAME=value, that no setting has and one of which a
-// setting's name is nearly that, with the variable that may be meant. Others with our prefix are not ours: Kubernetes
-// makes QUEUE_PORT for a service that is named queue.
+// misspelt returns the variables of an environment, each as NAME=value, that are no setting but have nearly the name of one, with
+// the variable that may be meant. It leaves out others with the prefix: Kubernetes makes QUEUE_PORT for a service named queue.
 func misspelt(environment []string) map[string]string {
 	known := append(settingNames(), configFlag)
 	meant := make(map[string]string)

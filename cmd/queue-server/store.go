@@ -25,8 +25,8 @@ type eitherStore interface {
 	Close() error
 }
 
-// notKept says of all parts that can tell why what is in force would be lost with
-// this server: the embedded store, whose disk is full; what goes on without Redis.
+// notKept returns a function that asks each part that has a method NotKept why its state would be lost with this server: the
+// embedded store, whose disk is full; the registry and the policies, while Redis is away.
 func notKept(parts ...any) func() error {
 	return func() error {
 		var errs []error

@@ -86,16 +86,16 @@ func says(t *testing.T, name string, got outcome, status int, texts ...string) {
 func TestZonesListAndGet(t *testing.T) {
 	c := newClerk(t)
 	wants(t, "list", c.types(t, "zones", "list"), cli.ExitOK, `
-ZONE       STATE   PER MINUTE  WINDOW  BURST   IDLE   PASS  MAX WAITING  OUTAGE
-TEST_ZONE  closed          10     6 s      0  1 min  5 min      200,000  admit
-TICKETS    queue          600     6 s      5  1 min  5 min            -  hold
+ZONE       STATE   PER MINUTE  WINDOW  BURST  IDLE   PASS   MAX WAITING  OUTAGE
+TEST_ZONE  closed  10          6 s     0      1 min  5 min  200,000      admit
+TICKETS    queue   600         6 s     5      1 min  5 min  -            hold
 `[1:], "")
 	says(t, "get", c.types(t, "zones", "get", "TICKETS"), cli.ExitOK, `
-SETTING                   VALUE  MEANS
-perMinute                   600  most admissions in any 60 s
-mode                      queue  let in at the limit, line up the rest
-windowSeconds                 6  most in any 6 s: 60
-`[1:], "\npageTitle                        Stands above the waiting page", "\nevents                     none  Sales that have a time")
+SETTING                 VALUE    MEANS
+perMinute               600      most admissions in any 60 s
+mode                    queue    let in at the limit, line up the rest
+windowSeconds           6        most in any 6 s: 60
+`[1:], "\npageTitle                        Stands above the waiting page", "\nevents                  none     Sales that have a time")
 	for _, tt := range []struct{ path, command string }{
 		{"/admin/zones", "zones list"}, {"/admin/zones/TICKETS", "zones get TICKETS"}, {"/admin/audit", "audit --limit 100"},
 	} {

@@ -52,8 +52,7 @@ func TestTheBrakeWithABrokenRedis(t *testing.T) {
 			one, two := startServer(t, e.URL(), nil), startServer(t, e.URL(), nil)
 			z := zone.Defaults("SHOP")
 			z.Mode, z.OnStoreFailure = zone.ModeOpen, zone.FailureAdmit // so that a server admits alone soon
-			one.Put(t, z)
-			room.Await(t, "both servers know the zone", func() bool { return two.Knows(t.Context(), "SHOP") })
+			one.Put(t, z, two)
 			if !letsIn(t, one) || !letsIn(t, two) {
 				t.Fatal("nobody is let in before")
 			}

@@ -132,12 +132,9 @@ func setUpOn(t *testing.T, fault string, zones []zone.Settings, servers ...*room
 	s := &experiment{fault: fault, servers: servers, zones: zones, web: newBalancer(servers...)}
 	s.crowd = newCrowd(t, s.web)
 	for _, z := range zones {
-		servers[0].Put(t, z)
+		servers[0].Put(t, z, servers[1:]...)
 	}
 	for _, server := range servers {
-		room.Await(t, "every server knows every zone", func() bool {
-			return !slices.ContainsFunc(zones, func(z zone.Settings) bool { return !server.Knows(t.Context(), z.ZoneID) })
-		})
 		s.goroutines = append(s.goroutines, server.Goroutines(t))
 	}
 	return s

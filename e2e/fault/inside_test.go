@@ -169,10 +169,7 @@ func TestInside(t *testing.T) {
 			z := zone.Defaults("SHOP")
 			z.MaxInside, z.PerMinute, z.DonePaths = int64(s.most), 1200, []string{"/thanks"}
 			z.SessionSeconds, z.PassTTLSeconds, z.IdleTimeoutSeconds = zone.MinSessionSeconds, max(zone.MinPassTTLSeconds, int64(30*s.scale)), 20
-			servers[0].Put(t, z)
-			for _, server := range servers {
-				room.Await(t, "every server knows the zone", func() bool { return server.Knows(t.Context(), z.ZoneID) })
-			}
+			servers[0].Put(t, z, servers[1:]...)
 			s.web = newBalancer(&room.Server{Public: "http://" + addr})
 			t.Cleanup(s.web.close)
 			s.crowd, s.began = newCrowd(t, s.web), time.Now()

@@ -93,10 +93,7 @@ func newSale(t *testing.T, z zone.Settings, servers []*room.Server) *sale {
 	t.Helper()
 	s := &sale{web: newBalancer(servers...), passes: map[string]bool{}}
 	t.Cleanup(s.web.close)
-	servers[0].Put(t, z)
-	for _, server := range servers {
-		room.Await(t, "every server knows the zone", func() bool { return server.Knows(t.Context(), z.ZoneID) })
-	}
+	servers[0].Put(t, z, servers[1:]...)
 	return s
 }
 

@@ -86,8 +86,7 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 	z.PerMinute, z.WindowSeconds = 1200, 2
 	z.IdleTimeoutSeconds = 60 // nobody is swept who is late on a busy machine
 	servers := []*room.Server{startServer(t, e.URL(), nil), startServer(t, e.URL(), nil)}
-	servers[0].Put(t, z)
-	room.Await(t, "both servers know the zone", func() bool { return servers[1].Knows(t.Context(), "BUSY") })
+	servers[0].Put(t, z, servers[1])
 	web := newBalancer(servers...)
 	t.Cleanup(web.close)
 	c := newCrowd(t, web)

@@ -84,8 +84,7 @@ func TestRotationKeepsPlaces(t *testing.T) {
 	servers := []*room.Server{startServer(t, e.URL(), nil), startServer(t, e.URL(), nil)}
 	z := busy("BUSY")
 	z.PerMinute = 0
-	servers[0].Put(t, z)
-	room.Await(t, "both know the zone", func() bool { return servers[1].Knows(t.Context(), "BUSY") })
+	servers[0].Put(t, z, servers[1])
 	web := newBalancer(servers...)
 	t.Cleanup(web.close)
 	var all []room.Told

@@ -112,3 +112,29 @@ func TestVersionOfATreeInAnother(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestOneVersion: what is installed by other ways than the binary has the version of the tree, and the changelog has it, too.
+func TestOneVersion(t *testing.T) {
+	version := strings.TrimSpace(read(t, "../../VERSION"))
+	heading := "\n## [" + version + "] - "
+	if strings.HasSuffix(version, "-dev") {
+		heading = "\n## [Unreleased]\n"
+	}
+	wants := map[string]string{
+		"clients/java/pom.xml":                "<artifactId>waitingroom</artifactId>\n  <version>" + version + "</version>",
+		"deploy/helm/queue-server/Chart.yaml": "\nversion: " + version + "\nappVersion: " + version + "\n",
+		"CHANGELOG.md":                        heading,
+	}
+	packages, err := filepath.Glob("../../clients/*/package.json")
+	if err != nil || len(packages) == 0 {
+		t.Fatal(packages, err)
+	}
+	for _, file := range packages {
+		wants[strings.TrimPrefix(file, "../../")] = `"version": "` + version + `"`
+	}
+	for file, want := range wants {
+		if !strings.Contains(read(t, filepath.Join("../..", file)), want) {
+			t.Errorf("%s has no %q", file, want)
+		}
+	}
+}

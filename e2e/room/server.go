@@ -164,18 +164,20 @@ func (s *Server) AwaitReady(t testing.TB) {
 	Await(t, "the server is ready", s.Ready)
 }
 
-// Put makes a zone.
-func (s *Server) Put(t testing.TB, z zone.Settings) {
+// Put makes a zone, and waits until the others of the store know it.
+func (s *Server) Put(t testing.TB, z zone.Settings, others ...*Server) {
 	t.Helper()
 	body, err := z.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Operate(t, http.MethodPut, "/admin/zones/"+z.ZoneID, string(body))
+	for _, other := range others {
+		Await(t, "every server knows the zone", func() bool { return other.knows(t.Context(), z.ZoneID) })
+	}
 }
 
-// Knows reports whether this server knows the zone.
-func (s *Server) Knows(ctx context.Context, zoneID string) bool {
+func (s *Server) knows(ctx context.Context, zoneID string) bool {
 	r, err := Ask(ctx, nil, http.MethodGet, s.Operators+"/admin/zones/"+zoneID, "", "Authorization", "Bearer "+OperatorToken)
 	return err == nil && r.Status == http.StatusOK
 }

@@ -286,8 +286,8 @@ func (d *Desk) Used(ctx context.Context, j Join, p Proof) (bool, error) {
 	return !unused, nil
 }
 
-// Spend notes that a place was taken with the proof. If the store does not answer, this server alone knows: another would take the
-// proof for one more place of the same visitor, once the first is gone. That is no reason to take the first away.
+// Spend notes that a place was taken with the proof. If the store does not answer, only this server knows that: another server would
+// take the proof for one more place of the same visitor, once the first is gone. The visitor keeps the first all the same.
 func (d *Desk) Spend(ctx context.Context, j Join, p Proof) {
 	d.seen.set(p.key, spent, d.Now())
 	_, _ = d.Spends.Spend(ctx, spendKey(j, p), "", Life+time.Minute)

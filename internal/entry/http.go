@@ -46,11 +46,10 @@ func (h *HTTP) Poll(c echo.Context) error {
 	); err != nil {
 		return err
 	}
-	a, err := h.service.Poll(c.Request().Context(), zoneID, tok)
+	a, err := h.service.Poll(c.Request().Context(), zoneID, tok, c)
 	if err != nil {
 		return err
 	}
-	h.service.Count(zoneID, &a, c)
 	return answer.Send(c, &a)
 }
 

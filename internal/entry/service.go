@@ -51,19 +51,14 @@ func (s *Service) WithTickets(d *ticket.Desk) *Service {
 	return s
 }
 
-// WithNetworks has Count tell who was let in from which address. It is to be called before the first poll.
+// WithNetworks has the room tell who was let in from which address. It is to be called before the first poll.
 func (s *Service) WithNetworks(admitted func(zoneID, address string)) *Service {
 	s.admitted = admitted
 	return s
 }
 
-// Count counts the visitor of a poll for its network, if the poll let it in. It is to be called once with each answer of Poll that a
-// visitor gets.
-func (s *Service) Count(zoneID string, a *answer.Answer, from interface{ RealIP() string }) {
-	if s.admitted != nil && a.Line.Status == line.Admitted {
-		s.admitted(zoneID, from.RealIP())
-	}
-}
+// Origin finds the address that a poll comes from. Only that of one who is let in is looked for.
+type Origin interface{ RealIP() string }
 
 // Poll says that the visitor is still here, and asks whether it is the
 // visitor's turn. It can be repeated: after an admission it returns the same
@@ -71,7 +66,7 @@ func (s *Service) Count(zoneID string, a *answer.Answer, from interface{ RealIP(
 //
 // It returns a *serve.FieldError or token.ErrInvalid before the store is
 // asked, guard.ErrRefused, answer.ErrSoldOut, ErrGone, or an error of the store.
-func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, error) {
+func (s *Service) Poll(ctx context.Context, zoneID, tok string, from Origin) (answer.Answer, error) {
 	p, err := s.issuer.Place(zoneID, tok)
 	if err != nil {
 		return answer.Answer{}, err
@@ -91,6 +86,9 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string) (answer.Answer, 
 	switch a.Status {
 	case line.Admitted:
 		s.meter.Admit(zoneID, answer.Waited(a))
+		if s.admitted != nil {
+			s.admitted(zoneID, from.RealIP())
+		}
 	case line.Gone:
 		return answer.Answer{}, answer.InZone(zoneID, ErrGone)
 	default: // nothing more to count

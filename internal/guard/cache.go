@@ -321,7 +321,7 @@ func nearer(a, b uint32) uint32 {
 	return min(a, b)
 }
 
-// another reports whether the visitor is known to be gone from another place than this.
+// another reports whether the guard knows that the visitor is gone, from another place than p.
 func (e *entry) another(p line.Place) bool { return e.kind == gone && e.arrived() != p.ArrivedAtMicros }
 
 func (e *entry) setArrived(v int64) { e.a, e.b = uint32(v>>32), uint32(v) }

@@ -1,7 +1,7 @@
 // Package network counts by network who takes places in a zone, and refuses joins of a network that has its share of the line.
 //
-//	join ──> Shares.Join ──> over its share? ErrShare, before the store is asked
-//	              └──> Pending ──> the store ──> Pending.Settle: a new place counts
+//	join ──> Shares.Begin ──> over its share? ErrShare, before the store is asked
+//	              └──> Join ──> the store ──> Join.End: a new place counts
 //
 // # Networks
 //

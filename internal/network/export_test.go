@@ -4,8 +4,8 @@ package network
 func (s *Shares) Kept() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, in := range s.zones {
-		n += len(in.networks)
+	for _, kept := range s.zones {
+		n += len(kept) - 1
 	}
 	return n
 }

@@ -1,12 +1,10 @@
 package network
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"os"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -24,11 +22,9 @@ type as struct {
 
 // File knows the AS of addresses from a file in the MMDB format. A nil *File knows none. It is safe for concurrent use.
 type File struct {
-	name   string
-	reader atomic.Pointer[maxminddb.Reader]
-	// written is when the file was written that was read last, failed why it could not be read anew. refresh alone uses both.
-	written time.Time
-	failed  string
+	name    string
+	reader  atomic.Pointer[maxminddb.Reader]
+	written time.Time // when the file was written that was read last; refresh alone uses it
 }
 
 // OpenFile reads a file.
@@ -53,45 +49,38 @@ func (f *File) read() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	looked := 0
+	looked, found := 0, as{}
 	for record := range reader.Networks() {
-		var found as
 		if err := record.Decode(&found); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		if looked++; found.Number > 0 {
-			f.reader.Store(reader)
-			return nil
-		} else if looked == looksAt {
+		if looked++; found.Number > 0 || looked == looksAt {
 			break
 		}
 	}
-	return fmt.Errorf("%s: %w", f.name, errors.New("has no autonomous_system_number: it must be a database of AS numbers"))
+	if found.Number == 0 {
+		return fmt.Errorf("%s has no autonomous_system_number: it must be a database of AS numbers", f.name)
+	}
+	f.reader.Store(reader)
+	return nil
 }
 
-// refresh reads the file again if it has changed. If it cannot be read, the one before stays in use.
+// refresh reads the file again if it was written since. While it is gone or cannot be read, the one before stays in use.
 func (f *File) refresh(log *slog.Logger) {
 	if f == nil {
 		return
 	}
-	why := ""
-	if err := f.read(); err != nil {
-		why = err.Error()
+	if err := f.read(); err != nil && !os.IsNotExist(err) {
+		log.Error("the file of AS numbers cannot be read anew: the one from before is used", "error", err)
 	}
-	if why != "" && why != f.failed {
-		log.Error("the file of AS numbers cannot be read anew: the one from before is used", "error", why)
-	}
-	f.failed = why
 }
 
-// find returns the AS of an address, such as AS64500, and whose it is. Both are "" if the AS is not known.
-func (f *File) find(a netip.Addr) (network, name string) {
-	if f == nil {
-		return "", ""
+// find returns the AS of an address; the zero value if it is not known.
+func (f *File) find(a netip.Addr) (found as) {
+	if f != nil {
+		if err := f.reader.Load().Lookup(a).Decode(&found); err != nil {
+			return as{}
+		}
 	}
-	var found as
-	if err := f.reader.Load().Lookup(a).Decode(&found); err != nil || found.Number == 0 {
-		return "", ""
-	}
-	return "AS" + strconv.FormatUint(uint64(found.Number), 10), found.Name
+	return found
 }

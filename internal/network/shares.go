@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -27,49 +28,6 @@ const (
 // ErrShare: the newcomer's network has its share of the line. Nobody took a place. Compare with errors.Is.
 var ErrShare = errors.New("network: it has its share")
 
-// Counts are what became of joins in the last ten minutes.
-type Counts struct {
-	// Joins counts places that were taken, Admissions visitors who were let in, Refused joins that ErrShare refused.
-	Joins      int64 `json:"joins"`
-	Admissions int64 `json:"admissions"`
-	Refused    int64 `json:"refused"`
-}
-
-// tally counts one network, or all joins of a zone.
-type tally struct {
-	name string
-	// pending counts joins under way.
-	pending int64
-	// minute is that of the newest bucket; the bucket of minute m is buckets[m % Minutes].
-	minute  int64
-	buckets [Minutes]Counts
-}
-
-// at empties the buckets that are too old, and returns that of the minute.
-func (t *tally) at(minute int64) *Counts {
-	for t.minute = max(t.minute, minute-Minutes); t.minute < minute; {
-		t.minute++
-		t.buckets[t.minute%Minutes] = Counts{}
-	}
-	return &t.buckets[minute%Minutes]
-}
-
-func (t *tally) sum(minute int64) (all Counts) {
-	t.at(minute)
-	for _, b := range t.buckets {
-		all.Joins += b.Joins
-		all.Admissions += b.Admissions
-		all.Refused += b.Refused
-	}
-	return all
-}
-
-// counts are those of a zone.
-type counts struct {
-	all      tally
-	networks map[string]*tally
-}
-
 // Shares counts joins by network. It is safe for concurrent use.
 type Shares struct {
 	file       *File
@@ -79,23 +37,18 @@ type Shares struct {
 	background background.Group
 
 	mu    sync.Mutex
-	zones map[string]*counts
-	// forgot is the minute in which forget last ran.
-	forgot int64
+	zones map[string]map[string]*tally // by zone and network; "" is all of a zone
 }
 
 // New returns Shares that know the AS numbers of a file, which may be nil. The log hears of later versions of the file that cannot be
 // read. Minutes are those of now.
 func New(file *File, log *slog.Logger, now func() time.Time) *Shares {
-	return &Shares{file: file, log: log, now: now, began: now(), zones: map[string]*counts{}}
+	return &Shares{file: file, log: log, now: now, began: now(), zones: map[string]map[string]*tally{}}
 }
 
 // Start forgets what is too old, and reads the file when it changes, until Stop.
 func (s *Shares) Start(ctx context.Context) {
-	s.background.Start(ctx, background.Every(time.Second, func(context.Context) {
-		s.file.refresh(s.log)
-		s.forget()
-	}))
+	s.background.Start(ctx, background.Every(time.Minute, s.forget), background.Every(time.Second, func(context.Context) { s.file.refresh(s.log) }))
 }
 
 // Stop ends what Start began.
@@ -103,203 +56,172 @@ func (s *Shares) Stop() { s.background.Stop() }
 
 func (s *Shares) minute() int64 { return int64(s.now().Sub(s.began) / time.Minute) }
 
-// of is a network that an address is in.
+// of is a network that an address is in. If bounded, it has a share, in per cent.
 type of struct {
 	network, name string
-	// bounded: maxShareByNetwork is for networks like it.
-	bounded bool
+	bounded       bool
+	share         float64
 }
 
 // networks returns those that an address is in; none for a text that is no address.
-func (s *Shares) networks(from string) (all []of) {
+func (s *Shares) networks(z *zone.Settings, from string) (all []of) {
 	a, err := netip.ParseAddr(from)
 	if err != nil {
 		return nil
 	}
 	a = address.Subscriber(a)
-	bits := zone.NetworkBitsIPv6
-	if a.Is4() {
-		bits = zone.NetworkBitsIPv4
+	by := s.file.find(a)
+	if by.Number > 0 {
+		all = append(all, of{network: fmt.Sprint("AS", by.Number), name: by.Name, bounded: true})
 	}
-	number, name := s.file.find(a)
-	if number != "" {
-		all = append(all, of{number, name, true})
+	all = append(all, of{network: zone.NetworkOf(a).String(), bounded: a.Is6() || by.Number == 0})
+	for i := range all {
+		one := &all[i]
+		if share, own := z.OwnShare(one.network); own {
+			one.bounded, one.share = true, share
+		} else {
+			one.bounded, one.share = one.bounded && z.MaxShareByNetwork > 0, float64(z.MaxShareByNetwork)
+		}
 	}
-	return append(all, of{network: netip.PrefixFrom(a, bits).Masked().String(), bounded: a.Is6() || number == ""})
+	return all
 }
 
-// Newcomer is one who joins.
-type Newcomer struct {
-	// From is the address, "" if it is not known.
-	From string
-	// Spared is never refused. Lined says that newcomers have to line up.
-	Spared, Lined bool
-}
-
-// Pending is a join under way. A nil *Pending counts nothing.
-type Pending struct {
+// Join is a join under way, or one that ErrShare has refused. A nil *Join counts nothing.
+type Join struct {
 	shares *Shares
-	of     []*tally // of the zone, and of its networks
+	of     []*tally
+	// weight is 1 under way, and 0 when refused.
+	weight int64
 }
 
-// Join begins a join, which Settle ends. It returns ErrShare if a network of the newcomer has its share of the zone: then Refuse ends
-// the join, unless it finds a place that an earlier one took. While nobody has to line up, ErrShare is returned only if the share is 0, or
-// if as many joins of the network as Floor are under way.
-func (s *Shares) Join(z *zone.Settings, n Newcomer) (*Pending, error) {
-	networks := s.networks(n.From)
+// Begin begins a join from an address, which is "" if it is not known. It returns ErrShare if a network of that has its share of the
+// zone, and then a Join for the count of refusals. lined says that newcomers have to line up. While they need not, ErrShare is returned
+// only if the share is 0, or if as many joins of the network as Floor are under way. Who is spared gets no ErrShare.
+func (s *Shares) Begin(z *zone.Settings, from string, spared, lined bool) (*Join, error) {
+	networks := s.networks(z, from)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	minute := s.minute()
-	in := s.zone(z.ZoneID)
-	p := &Pending{s, []*tally{&in.all}}
-	for _, one := range networks {
-		t := in.network(one, minute)
-		p.of = append(p.of, t)
-		share, own := z.OwnShare(one.network)
-		if !own && one.bounded && z.MaxShareByNetwork > 0 {
-			share, own = float64(z.MaxShareByNetwork), true
-		}
-		if own && !n.Spared && t.over(share, in.all.sum(minute).Joins, minute, n.Lined) {
-			return &Pending{s, []*tally{&in.all, t}}, ErrShare
+	j := &Join{s, s.tallies(z.ZoneID, networks, minute), 1}
+	for i, one := range networks {
+		if t := j.of[i+1]; one.bounded && !spared && t.over(one.share, j.of[0].sum(minute).Joins, minute, lined) {
+			return &Join{s, []*tally{j.of[0], t}, 0}, ErrShare
 		}
 	}
-	for _, t := range p.of {
+	for _, t := range j.of {
 		t.pending++
 	}
-	return p, nil
+	return j, nil
 }
 
-// over reports whether another join would be more than the share, in per cent of all joins. Joins under way count as if they took
-// places, and those of others as if they did not.
-func (t *tally) over(share float64, all, minute int64, lined bool) bool {
-	joins := t.sum(minute).Joins + t.pending + 1
-	switch {
-	case share == 0:
-		return true
-	case joins <= Floor, !lined && t.pending < Floor:
-		return false
-	}
-	return float64(100*joins) > share*float64(all+1)
-}
-
-// Settle ends the join: it took a new place or not, and was let in or not.
-func (p *Pending) Settle(joined, admitted bool) {
-	if p == nil {
+// End ends the join, and counts what became of it.
+func (j *Join) End(c Counts) {
+	if j == nil {
 		return
 	}
-	p.shares.mu.Lock()
-	defer p.shares.mu.Unlock()
-	for _, t := range p.of {
-		t.pending--
-		t.count(p.shares.minute(), joined, admitted)
-	}
-}
-
-// Refuse counts a join that ErrShare ended.
-func (p *Pending) Refuse() {
-	p.shares.mu.Lock()
-	defer p.shares.mu.Unlock()
-	for _, t := range p.of {
-		t.at(p.shares.minute()).Refused++
-	}
-}
-
-func (t *tally) count(minute int64, joined, admitted bool) {
-	b := t.at(minute)
-	if joined {
-		b.Joins++
-	}
-	if admitted {
-		b.Admissions++
+	j.shares.mu.Lock()
+	defer j.shares.mu.Unlock()
+	for _, t := range j.of {
+		t.pending -= j.weight
+		t.at(j.shares.minute()).add(c)
 	}
 }
 
 // Admit counts a visitor who was let in after a wait.
 func (s *Shares) Admit(zoneID, from string) {
-	networks := s.networks(from)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	minute, in := s.minute(), s.zone(zoneID)
-	in.all.count(minute, false, true)
+	if j, err := s.Begin(&zone.Settings{ZoneID: zoneID}, from, true, false); err == nil { // always, who is spared
+		j.End(Counts{Admissions: 1})
+	}
+}
+
+// tallies returns those of all of a zone, and then of the networks. If the zone has too many, the half with the fewest joins is
+// forgotten first. It is to be called with the lock held.
+func (s *Shares) tallies(zoneID string, networks []of, minute int64) []*tally {
+	kept := s.zones[zoneID]
+	if kept == nil {
+		kept = map[string]*tally{"": {}}
+		s.zones[zoneID] = kept
+	}
+	all := []*tally{kept[""]}
 	for _, one := range networks {
-		in.network(one, minute).count(minute, false, true)
-	}
-}
-
-// Row is a network of a zone.
-type Row struct {
-	// Network is an AS such as AS64500, a /24 of IPv4 or a /64 of IPv6. Name is whose AS it is.
-	Network string `json:"network"`
-	Name    string `json:"name,omitempty"`
-	Counts
-}
-
-// List returns the networks of a zone with the most joins, at most so many, and the counts of all. A visitor may be in two of them.
-func (s *Shares) List(zoneID string, most int) (all Counts, rows []Row) {
-	s.mu.Lock()
-	minute := s.minute()
-	if in := s.zones[zoneID]; in != nil {
-		all = in.all.sum(minute)
-		for network, t := range in.networks {
-			if sum := t.sum(minute); sum != (Counts{}) {
-				rows = append(rows, Row{network, t.name, sum})
+		if kept[one.network] == nil && len(kept) > maxNetworks {
+			var joins []int64
+			for _, t := range kept {
+				joins = append(joins, t.joins(minute))
+			}
+			slices.Sort(joins)
+			for network, t := range kept {
+				if network != "" && t.joins(minute) <= joins[maxNetworks/2] && len(kept) > maxNetworks/2 {
+					delete(kept, network)
+				}
 			}
 		}
-	}
-	s.mu.Unlock()
-	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.Joins, a.Joins), cmp.Compare(b.Refused, a.Refused), cmp.Compare(b.Admissions, a.Admissions), cmp.Compare(a.Network, b.Network))
-	})
-	return all, rows[:min(most, len(rows))]
-}
-
-// zone returns the counts of a zone, to be called with the lock held.
-func (s *Shares) zone(zoneID string) *counts {
-	if s.zones[zoneID] == nil {
-		s.zones[zoneID] = &counts{networks: map[string]*tally{}}
-	}
-	return s.zones[zoneID]
-}
-
-// network returns the counts of a network. If there are too many, it forgets the half of them with the fewest joins first.
-func (c *counts) network(n of, minute int64) *tally {
-	if t := c.networks[n.network]; t != nil {
-		return t
-	}
-	if len(c.networks) >= maxNetworks {
-		joins := make([]int64, 0, len(c.networks))
-		for _, t := range c.networks {
-			joins = append(joins, t.sum(minute).Joins+t.pending)
+		if kept[one.network] == nil {
+			kept[one.network] = &tally{name: one.name}
 		}
-		slices.Sort(joins)
-		for network, t := range c.networks {
-			if t.sum(minute).Joins+t.pending <= joins[len(joins)/2] && len(c.networks) > maxNetworks/2 {
-				delete(c.networks, network)
-			}
-		}
+		all = append(all, kept[one.network])
 	}
-	t := &tally{name: n.name}
-	c.networks[n.network] = t
-	return t
+	return all
 }
 
-// forget drops what is too old, once a minute.
-func (s *Shares) forget() {
+// forget drops what is too old.
+func (s *Shares) forget(context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	minute := s.minute()
-	if s.forgot == minute {
-		return
-	}
-	s.forgot = minute
-	for zoneID, in := range s.zones {
-		for network, t := range in.networks {
-			if t.sum(minute) == (Counts{}) && t.pending == 0 {
-				delete(in.networks, network)
+	for zoneID, kept := range s.zones {
+		for network, t := range kept {
+			if t.sum(minute) == (Counts{}) && t.pending == 0 && (network != "" || len(kept) == 1) {
+				delete(kept, network)
 			}
 		}
-		if in.all.sum(minute) == (Counts{}) && in.all.pending == 0 {
+		if len(kept) == 0 {
 			delete(s.zones, zoneID)
 		}
 	}
+}
+
+// List is what operators see of a zone: the counts of all, and the networks with the most joins. A visitor may be in two of them.
+type List struct {
+	ZoneID  string `json:"zoneId"`
+	Minutes int64  `json:"minutes"`
+	Counts
+	Networks []Row `json:"networks"`
+}
+
+// Row is a network of a zone: an AS, whose Name it has, or one of zone.NetworkOf. Part is its part of all joins, and Share the share
+// that the settings give it, both in per cent.
+type Row struct {
+	Network string `json:"network"`
+	Name    string `json:"name,omitempty"`
+	Counts
+	Part  float64  `json:"part"`
+	Share *float64 `json:"share,omitempty"`
+}
+
+// List returns the networks of a zone with the most joins, at most so many.
+func (s *Shares) List(z zone.Settings, most int) List {
+	l := List{ZoneID: z.ZoneID, Minutes: Minutes, Networks: []Row{}}
+	s.mu.Lock()
+	for network, t := range s.zones[z.ZoneID] {
+		switch sum := t.sum(s.minute()); {
+		case network == "":
+			l.Counts = sum
+		case sum != Counts{}:
+			l.Networks = append(l.Networks, Row{Network: network, Name: t.name, Counts: sum})
+		}
+	}
+	s.mu.Unlock()
+	slices.SortFunc(l.Networks, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Joins, a.Joins), cmp.Compare(b.Refused, a.Refused), cmp.Compare(a.Network, b.Network))
+	})
+	l.Networks = l.Networks[:min(most, len(l.Networks))]
+	for i := range l.Networks {
+		row := &l.Networks[i]
+		row.Part = 100 * float64(row.Joins) / float64(max(1, l.Joins))
+		if share, own := z.OwnShare(row.Network); own {
+			row.Share = &share
+		}
+	}
+	return l
 }

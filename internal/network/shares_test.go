@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,19 +41,23 @@ func atMost(percent int64, own ...string) func(*zone.Settings) {
 	return func(z *zone.Settings) { z.MaxShareByNetwork, z.NetworkShares = percent, own }
 }
 
-// join takes a place, and reports whether it could.
-func (s *server) join(from string) bool {
-	return s.joins(network.Newcomer{From: from, Lined: true})
-}
+// join takes a place while there is a line, and reports whether it could.
+func (s *server) join(from string) bool { return s.joins(from, false, true) }
 
-func (s *server) joins(n network.Newcomer) bool {
-	p, err := s.Join(&s.zone, n)
+func (s *server) joins(from string, spared, lined bool) bool {
+	j, err := s.Begin(&s.zone, from, spared, lined)
 	if err != nil {
-		p.Refuse()
+		j.End(network.Counts{Refused: 1})
 		return false
 	}
-	p.Settle(true, false)
+	j.End(network.Counts{Joins: 1})
 	return true
+}
+
+// all are the counts of the zone, and of the largest networks.
+func (s *server) all() (network.Counts, []network.Row) {
+	l := s.List(s.zone, 10)
+	return l.Counts, l.Networks
 }
 
 // others has so many join, each from a network of its own.
@@ -68,7 +73,7 @@ func (s *server) others(t testing.TB, n int) {
 
 // of is the row of a network.
 func (s *server) of(name string) network.Row {
-	_, rows := s.List(sale, 100_000)
+	rows := s.List(s.zone, 100_000).Networks
 	i := slices.IndexFunc(rows, func(r network.Row) bool { return r.Network == name })
 	if i < 0 {
 		return network.Row{}
@@ -106,7 +111,7 @@ func TestShare(t *testing.T) {
 				got++
 			}
 		}
-		all, _ := s.List(sale, 0)
+		all, _ := s.all()
 		if got != tt.want || all.Joins != int64(got+tt.others) || all.Refused != int64(3_000-got) {
 			t.Errorf("%s: %d places, want %d; counted %+v", name, got, tt.want, all)
 		}
@@ -118,19 +123,19 @@ func TestQuietDay(t *testing.T) {
 	t.Parallel()
 	s := newServer(nil, atMost(5))
 	for i := range 500 {
-		if !s.joins(network.Newcomer{From: "203.0.113.1"}) {
+		if !s.joins("203.0.113.1", false, false) {
 			t.Fatalf("refused as number %d, with room", i)
 		}
 	}
 	if s.join("203.0.113.1") {
 		t.Error("admitted above the share, with a line")
 	}
-	if !s.joins(network.Newcomer{From: "203.0.113.1", Lined: true, Spared: true}) {
+	if !s.joins("203.0.113.1", true, true) {
 		t.Error("refused one whom the shop names")
 	}
 	under := 0
 	for {
-		if _, err := s.Join(&s.zone, network.Newcomer{From: "203.0.113.1"}); err != nil {
+		if _, err := s.Begin(&s.zone, "203.0.113.1", false, false); err != nil {
 			break
 		}
 		under++
@@ -146,12 +151,12 @@ func TestJoinsUnderWay(t *testing.T) {
 	t.Parallel()
 	s := newServer(nil, atMost(5))
 	s.others(t, 1_900)
-	var under []*network.Pending
+	var under []*network.Join
 	for range 3_000 {
-		p, err := s.Join(&s.zone, network.Newcomer{From: "203.0.113.1", Lined: true})
+		p, err := s.Begin(&s.zone, "203.0.113.1", false, true)
 		if err == nil {
 			under = append(under, p)
-		} else if p.Refuse(); !errors.Is(err, network.ErrShare) {
+		} else if p.End(network.Counts{Refused: 1}); !errors.Is(err, network.ErrShare) {
 			t.Fatal(err)
 		}
 	}
@@ -159,7 +164,7 @@ func TestJoinsUnderWay(t *testing.T) {
 		t.Errorf("%d under way at once", len(under))
 	}
 	for _, p := range under {
-		p.Settle(false, false)
+		p.End(network.Counts{})
 	}
 	if r := s.of("203.0.113.0/24"); r.Joins != 0 || r.Refused != 3_000-95 {
 		t.Errorf("%+v", r)
@@ -178,24 +183,26 @@ func TestCounts(t *testing.T) {
 	}
 	s.join("192.0.2.1")
 	s.join("203.0.113.1")
-	p, err := s.Join(&s.zone, network.Newcomer{From: "2001:db8::1"})
+	j, err := s.Begin(&s.zone, "2001:db8::1", false, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Settle(true, true)
+	j.End(network.Counts{Joins: 1, Admissions: 1})
 	s.Admit(sale, "198.51.100.8")
 	s.Admit(sale, "")
-	all, rows := s.List(sale, 3)
-	want := []network.Row{
-		{Network: "198.51.100.0/24", Counts: network.Counts{Joins: 3, Admissions: 1}},
-		{Network: "2001:db8::/64", Counts: network.Counts{Joins: 1, Admissions: 1}},
-		{Network: "192.0.2.0/24", Counts: network.Counts{Joins: 1}},
+	got, err := json.Marshal(s.List(s.zone, 3))
+	want := `{"zoneId":"SALE","minutes":10,"joins":5,"admissions":3,"refused":1,"networks":[` +
+		`{"network":"198.51.100.0/24","joins":3,"admissions":1,"refused":0,"part":60},` +
+		`{"network":"192.0.2.0/24","joins":1,"admissions":0,"refused":0,"part":20},` +
+		`{"network":"2001:db8::/64","joins":1,"admissions":1,"refused":0,"part":20}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
 	}
-	if !slices.Equal(rows, want) || all != (network.Counts{Joins: 5, Admissions: 3, Refused: 1}) {
-		t.Errorf("%+v\n%+v", all, rows)
+	if own := s.of("203.0.113.0/24").Share; own == nil || *own != 0 {
+		t.Errorf("the network with a share of its own has %v", own)
 	}
-	if all, rows := s.List("OTHER", 3); all != (network.Counts{}) || len(rows) != 0 {
-		t.Errorf("another zone has %+v %+v", all, rows)
+	if other := s.List(zone.Defaults("OTHER"), 3); other.Counts != (network.Counts{}) || len(other.Networks) != 0 {
+		t.Errorf("another zone has %+v", other)
 	}
 }
 
@@ -241,7 +248,7 @@ func TestKeepsFewNetworks(t *testing.T) {
 			t.Fatalf("%d networks are kept", kept)
 		}
 	}
-	if all, _ := s.List(sale, 0); int64(got)*100 > 5*all.Joins || s.of("2001:db8:ffff:ffff::/64").Joins != int64(got) {
+	if all, _ := s.all(); int64(got)*100 > 5*all.Joins || s.of("2001:db8:ffff:ffff::/64").Joins != int64(got) {
 		t.Errorf("%d of %+v", got, all)
 	}
 }
@@ -267,11 +274,11 @@ func TestShareOfAllServers(t *testing.T) {
 			}
 			from := rapid.SampledFrom([]string{"203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1", "2001:db8::2", ""}).Draw(t, "from")
 			for range rapid.IntRange(1, 30).Draw(t, "times") {
-				was, _ := s.List(sale, 0)
+				was, _ := s.all()
 				if !s.join(from) {
 					break
 				}
-				all, rows := s.List(sale, 10)
+				all, rows := s.all()
 				if all.Joins != was.Joins+1 {
 					t.Fatalf("%+v, then %+v", was, all)
 				}
@@ -286,7 +293,7 @@ func TestShareOfAllServers(t *testing.T) {
 		}
 		sum, of := int64(0), map[string]int64{}
 		for _, s := range servers {
-			all, rows := s.List(sale, 10)
+			all, rows := s.all()
 			sum += all.Joins
 			for _, r := range rows {
 				of[r.Network] += r.Joins

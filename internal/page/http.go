@@ -153,8 +153,9 @@ func lead(c echo.Context, to string) error {
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
-// without returns what a browser sees that keeps no cookies. It has no place: each time that it loads the page it would have
-// another. Its script takes one, and gives it up with the page. If enter is not "", it has been let in already, and needs nothing but cookies.
+// without returns the page for a browser that keeps no cookies. The browser has no place: each time that it loads the page it would
+// take another. Its script takes one, and gives it up with the page. If enter is not "", the visitor was admitted already, and
+// needs nothing but cookies.
 func (h *HTTP) without(c echo.Context, settings zone.Settings, enter string) *view {
 	accept := accepted(c.Request())
 	v := &view{
@@ -208,7 +209,7 @@ func (h *HTTP) Post(c echo.Context) error {
 	case err != nil:
 		settings.ZoneID = n.ZoneID
 	case token != "":
-		a, err = h.poll(ctx, c, n.ZoneID, token)
+		a, err = h.entry.Poll(ctx, n.ZoneID, token, c)
 	default:
 		a, err = h.join(ctx, c, settings, n)
 	}
@@ -292,19 +293,10 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 	return h.show(c, v)
 }
 
-// poll polls a place, and counts an admission for the visitor's network.
-func (h *HTTP) poll(ctx context.Context, c echo.Context, zoneID, token string) (answer.Answer, error) {
-	a, err := h.entry.Poll(ctx, zoneID, token)
-	if err == nil {
-		h.entry.Count(zoneID, &a, c)
-	}
-	return a, err
-}
-
 // ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more.
 func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, s *seat) (answer.Answer, error) {
 	if s.token != "" {
-		a, err := h.poll(ctx, c, settings.ZoneID, s.token)
+		a, err := h.entry.Poll(ctx, settings.ZoneID, s.token, c)
 		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
 			return a, err
 		}
@@ -355,6 +347,7 @@ func (h *HTTP) show(c echo.Context, v *view) error {
 // are sources of scripts beside the page's own, may is the rest of the Content-Security-Policy.
 func (v *view) prepare(header http.Header, scripts, may string) {
 	v.Nonce = randomHex()
+	v.Look.paint(v.settings)
 	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
 	v.Data.Zone, v.Data.Lang, v.Data.Texts = v.settings.ZoneID, v.tag.String(), v.texts.Said
 	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
@@ -454,7 +447,7 @@ func randomHex() string {
 // place that waits or a pass that is good.
 func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	s := readCookie(c.Request(), zoneID)
-	if s.token != "" && q.Has(AgainParameter) && !h.keeps(c.Request().Context(), zoneID, s, q.Get(RefusedParameter)) {
+	if s.token != "" && q.Has(AgainParameter) && !h.keeps(c.Request().Context(), zoneID, s, q.Get(RefusedParameter), c) {
 		s = s.next()
 		s.write(c, zoneID)
 	}
@@ -470,8 +463,8 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 
 // keeps reports whether the seat may still be of use: in the line, or for a pass that is not the refused one. It says so, too, if the
 // store cannot be asked.
-func (h *HTTP) keeps(ctx context.Context, zoneID string, s seat, refused string) bool {
-	a, err := h.entry.Poll(ctx, zoneID, s.token)
+func (h *HTTP) keeps(ctx context.Context, zoneID string, s seat, refused string, from entry.Origin) bool {
+	a, err := h.entry.Poll(ctx, zoneID, s.token, from)
 	if err == nil {
 		return !a.CanEnter() || Refused(a.Pass) != refused
 	}

@@ -864,6 +864,23 @@ func BenchmarkPoll(b *testing.B) {
 	}
 }
 
+// BenchmarkCrawls measures what each request without a session costs at the gate, and each page: of a phone, and of the longest
+// User-Agent that the listeners take.
+func BenchmarkCrawls(b *testing.B) {
+	for name, agent := range map[string]string{
+		"phone":   "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1",
+		"longest": strings.Repeat("cubot", 6<<10),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if page.Crawls(agent) {
+					b.Fatal("it is none")
+				}
+			}
+		})
+	}
+}
+
 func ExampleHTTP() {
 	fmt.Println(page.PassParameter)
 	// Output: waiting_room_pass

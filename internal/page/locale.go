@@ -13,6 +13,8 @@ import (
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
 	"gopkg.in/yaml.v3"
+
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 //go:embed locales/*.yaml
@@ -104,11 +106,7 @@ func readLocale(files fs.FS, name string) (*locale, error) {
 
 // choose returns the language that best fits what a browser says in Accept-Language.
 func (l *locales) choose(accept string) *locale {
-	tags, _, err := language.ParseAcceptLanguage(accept)
-	if err != nil {
-		return l.all[0]
-	}
-	_, i, _ := l.matcher.Match(tags...)
+	_, i, _ := l.matcher.Match(serve.Accepted(accept)...)
 	return l.all[i]
 }
 

@@ -3,7 +3,6 @@ package page
 import (
 	"html/template"
 
-	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -22,11 +21,10 @@ type Look struct {
 // leastContrast is the contrast that WCAG 2.2 asks for where there is no text (1.4.11), as of a button's edge.
 const leastContrast = 3
 
-// lookOf returns how a zone's page looks. Logo and colour are checked once more, because
+// paint adds the logo and the colour, which a poll of the script does not need. They are checked once more, because
 // html/template does not escape them, and what is in a store may not come from an operator.
-// accept is the browser's Accept-Language.
-func lookOf(s zone.Settings, accept string) Look {
-	look := Look{Title: s.PageTitle, Logo: template.URL(zone.LogoOf(s)), Message: serve.TextFor(s.Message, accept)}
+func (look *Look) paint(s zone.Settings) {
+	look.Logo = template.URL(zone.LogoOf(s))
 	if accent := zone.ColorOf(s); accent != "" {
 		edge := accent
 		for _, ground := range zone.Grounds {
@@ -36,5 +34,4 @@ func lookOf(s zone.Settings, accept string) Look {
 		}
 		look.Accent = template.CSS(":root { --accent: " + accent + "; --on-accent: " + zone.TextOn(accent) + "; --edge: " + edge + "; }")
 	}
-	return look
 }

@@ -122,7 +122,7 @@ type data struct {
 	Texts  map[string]string `json:"texts"`
 }
 
-// waiting fills in what a visitor is told who waits. shown is the Range that the visitor sees, "" for none.
+// waiting fills in what a waiting visitor is told. shown is the Range that the visitor sees, "" for none.
 func (v *view) waiting(a *answer.Answer, shown, accept string) {
 	v.State, v.Seated = inLine, true
 	v.Why = v.texts.Reasons[a.Line.Reason.String()]
@@ -145,8 +145,8 @@ func (v *view) waiting(a *answer.Answer, shown, accept string) {
 	v.Data.PollAfter, v.Data.Position, v.Data.Estimate, v.Data.High = a.Line.PeriodMillis, a.Line.Position, a.Line.EstimateMillis, a.Line.HighMillis
 }
 
-// gone is how much of a visitor's wait is over, in percent, as view.Gone: the time that has passed since the arrival, or since the
-// opening of the event, of that and the expected wait.
+// gone returns how much of a visitor's wait is over, in percent, as view.Gone: the time since the arrival, or since the opening of
+// the event, as a share of that time and the expected wait together.
 func gone(a *answer.Answer, g event.Gate) int64 {
 	now := a.Line.State.NowMillis
 	if a.Line.Position == 0 || now == 0 {
@@ -158,7 +158,7 @@ func gone(a *answer.Answer, g event.Gate) int64 {
 
 // finish fills in what follows from the state, and the texts that all pages have.
 func (v *view) finish(accept string) {
-	v.Texts, v.Look = v.texts.Said, lookOf(v.settings, accept)
+	v.Texts, v.Look = v.texts.Said, Look{Title: v.settings.PageTitle, Message: serve.TextFor(v.settings.Message, accept)}
 	if v.Heading = v.text(string(v.State)); v.Text == "" {
 		v.Text = v.text(string(v.State) + "Text")
 	}

@@ -12,12 +12,31 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// common matches the paths of what browsers and machines fetch without cookies, and which stands at no other path. A name
-// below the root has no folder with a dot before it: PHP reads /index.php/favicon.ico as /index.php.
-var common = regexp.MustCompile(`^/\.well-known/.|` +
-	`^/(robots|ads|app-ads|humans|security|llms)\.txt$|^/(browserconfig|crossdomain|opensearch)\.xml$|^/apple-app-site-association$|` +
-	`^/([^./]+/)*(favicon[^/]*\.(ico|png|svg)|apple-touch-icon[^/]*\.png|android-chrome-[^/]*\.png|mstile-[^/]*\.png|` +
-	`[^/]+\.webmanifest|manifest\.json)$`)
+// rootName and anyName match the names of files that browsers and machines fetch without cookies, and of no others: those at the
+// root, and those in any folder. A name has at most maxName bytes: for the longest paths, a regular expression takes milliseconds.
+var (
+	rootName = regexp.MustCompile(`^(robots|ads|app-ads|humans|security|llms)\.txt$|^(browserconfig|crossdomain|opensearch)\.xml$|^apple-app-site-association$`)
+	anyName  = regexp.MustCompile(`^(favicon.*\.(ico|png|svg)|apple-touch-icon.*\.png|android-chrome-.*\.png|mstile-.*\.png|.+\.webmanifest|manifest\.json)$`)
+)
+
+const (
+	wellKnown = "/.well-known/"
+	maxName   = 200
+)
+
+// common reports whether browsers and machines fetch what is at the path without cookies. No folder of it has a dot: PHP reads
+// /index.php/favicon.ico as /index.php.
+func common(path string) bool {
+	i := strings.LastIndexByte(path, '/')
+	folder, name := path[:i+1], path[i+1:]
+	switch {
+	case strings.HasPrefix(path, wellKnown):
+		return path != wellKnown
+	case len(name) > maxName || strings.Contains(folder, "."):
+		return false
+	}
+	return folder == "/" && rootName.MatchString(name) || anyName.MatchString(name)
+}
 
 // bypasses reports whether the zone's settings say that the request is never queued, by what it asks for.
 func bypasses(s zone.Settings, q *request) bool {
@@ -35,7 +54,7 @@ func bypasses(s zone.Settings, q *request) bool {
 	if !ok {
 		return false
 	}
-	return isCommon && common.MatchString(path) || slices.ContainsFunc(s.BypassPaths, func(pattern string) bool {
+	return isCommon && common(path) || slices.ContainsFunc(s.BypassPaths, func(pattern string) bool {
 		pattern, query, has := strings.Cut(pattern, "?")
 		return matches(pattern, path) && (!has || matchesQuery(query, q.uri))
 	})

@@ -9,36 +9,36 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// share begins to count a join for the newcomer's network, or returns network.ErrShare. A server that does not know the zone yet
-// counts nothing. Whoever need not show a proof counts, but is never refused.
-func (s *Service) share(who guard.Newcomer) (*network.Pending, error) {
+// share begins a join for the newcomer's network, or returns network.ErrShare. A server that does not know the zone yet counts
+// nothing. Whoever need not show a proof counts, but is never refused.
+func (s *Service) share(who guard.Newcomer) (*network.Join, error) {
 	z := s.issuer.Zone(who.ZoneID)
 	if s.shares == nil || s.guard == nil || z == nil {
 		return nil, nil
 	}
 	spared := z.InForce().Mode != zone.ModeQueue || s.spares(z, who)
-	return s.shares.Join(z, network.Newcomer{From: s.guard.Source(who), Spared: spared, Lined: s.lined(who.ZoneID)})
+	return s.shares.Begin(z, s.guard.Source(who), spared, s.lined(who.ZoneID))
 }
 
 // again finds the place that an earlier join of the same clientId took, since any join can be repeated. It returns network.ErrShare
 // if there is none. The limits of addresses hold before, so that nobody can ask the store as often as it likes.
-func (s *Service) again(ctx context.Context, n Newcomer, who guard.Newcomer, over *network.Pending) (line.Told, error) {
-	if n.ClientID == "" {
-		over.Refuse()
+func (s *Service) again(ctx context.Context, n Newcomer, who guard.Newcomer, refused *network.Join) (line.Told, error) {
+	a := line.Told{Answer: line.Answer{Status: line.Gone}}
+	if n.ClientID != "" {
+		err := s.guard.Admits(ctx, who)
+		if err == nil {
+			a, err = s.store.Poll(ctx, n.ZoneID, line.Place{ID: s.tokens.VisitorID(n.ZoneID, n.ClientID), ArrivedAtMicros: line.AnyArrival})
+		}
+		if err != nil {
+			return line.Told{}, err
+		}
+	}
+	if a.Status == line.Gone {
+		refused.End(network.Counts{Refused: 1})
 		return line.Told{}, network.ErrShare
 	}
-	if err := s.guard.Admits(ctx, who); err != nil {
-		return line.Told{}, err
-	}
-	a, err := s.store.Poll(ctx, n.ZoneID, line.Place{ID: s.tokens.VisitorID(n.ZoneID, n.ClientID), ArrivedAtMicros: line.AnyArrival})
-	switch {
-	case err == nil && a.Status == line.Gone:
-		over.Refuse()
-		err = network.ErrShare
-	case err == nil && a.Status == line.Admitted:
-		s.shares.Admit(n.ZoneID, s.guard.Source(who))
-	}
-	return a, err
+	refused.End(counts(&a, nil))
+	return a, nil
 }
 
 // Admitted counts a visitor whom a poll from that address let in.
@@ -48,7 +48,13 @@ func (s *Service) Admitted(zoneID, address string) {
 	}
 }
 
-// taken reports whether a join took a new place: it arrived in the call, and not before.
-func taken(a *line.Told) bool {
-	return a.Status == line.Admitted && a.Local || (a.Status == line.Admitted || a.Status == line.Waiting) && a.Place.ArrivedAtMicros >= 1000*a.State.NowMillis
+// counts are what the answer to a join counts for. A join took a new place if the visitor arrived in the call, and not before.
+func counts(a *line.Told, err error) (c network.Counts) {
+	if err == nil && a.Status == line.Admitted {
+		c.Admissions = 1
+	}
+	if err == nil && (c.Admissions == 1 || a.Status == line.Waiting) && (a.Local || a.Place.ArrivedAtMicros >= 1000*a.State.NowMillis) {
+		c.Joins = 1
+	}
+	return c
 }

@@ -83,7 +83,7 @@ func TestShareOfANetwork(t *testing.T) {
 	if w := r.joinFrom("2001:db8::1", "later"); w.Code != http.StatusOK {
 		t.Errorf("ten minutes later: %d %s", w.Code, w.Body)
 	}
-	if all, _ := shares.List(zoneID, 1); all.Joins != 1 || all.Refused != 0 {
+	if all := shares.List(zone.Defaults(zoneID), 1); all.Joins != 1 || all.Refused != 0 {
 		t.Errorf("ten minutes later: %+v", all)
 	}
 }
@@ -97,7 +97,7 @@ func TestJoinsThatCount(t *testing.T) {
 	*lined = false
 	counted := func(joins, admissions int64) {
 		t.Helper()
-		if all, _ := shares.List(zoneID, 1); all.Joins != joins || all.Admissions != admissions {
+		if all := shares.List(zone.Defaults(zoneID), 1); all.Joins != joins || all.Admissions != admissions {
 			t.Errorf("%+v, want %d joins and %d admissions", all, joins, admissions)
 		}
 	}
@@ -123,7 +123,7 @@ func TestJoinsThatCount(t *testing.T) {
 	counted(2, 2)
 	r.store.status = line.Waiting
 	r.send("POST", "/traffic/wait", `{"zoneId":"OTHER","clientIp":"2001:db8::1"}`)
-	if all, _ := shares.List("OTHER", 1); all != (network.Counts{}) {
+	if all := shares.List(zone.Defaults("OTHER"), 1); all.Counts != (network.Counts{}) {
 		t.Errorf("a zone that does not exist is counted: %+v", all)
 	}
 }

@@ -203,11 +203,11 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 // join takes a place for the newcomer, if its network has less than its share.
 func (s *Service) join(ctx context.Context, n Newcomer) (a line.Told, err error) {
 	who := guard.Newcomer{ZoneID: n.ZoneID, ClientID: n.ClientID, Address: n.Address, ClientIP: n.ClientIP, Forwarded: n.Forwarded}
-	pending, err := s.share(who)
+	joining, err := s.share(who)
 	if err != nil {
-		return s.again(ctx, n, who, pending)
+		return s.again(ctx, n, who, joining)
 	}
-	defer func() { pending.Settle(err == nil && taken(&a), err == nil && a.Status == line.Admitted) }()
+	defer func() { joining.End(counts(&a, err)) }()
 	return s.take(ctx, n, who)
 }
 

@@ -60,6 +60,8 @@ func TestLook(t *testing.T) {
 		{"pageLogo", func(s *zone.Settings) { s.PageLogo = dataURL("text/html", "<svg onload=alert(1)>") }},
 		{"pageLogo", func(s *zone.Settings) { s.PageLogo = "data:image/svg+xml,<svg/>" }},
 		{"pageLogo", func(s *zone.Settings) { s.PageLogo = "https://evil.example/logo.png" }},
+		{"pageLogo", func(s *zone.Settings) { s.PageLogo = dataURL("image/png", png) + "\n" }}, // which base64 skips
+		{"pageLogo", func(s *zone.Settings) { s.PageLogo = dataURL("image/png", "") }},
 		{"pageLogo", func(s *zone.Settings) { s.PageLogo = dataURL("image/png", png) + "\" onerror=\"alert(1)" }},
 		{"pageLogo", func(s *zone.Settings) { s.PageLogo = dataURL("image/png", png+strings.Repeat("x", zone.MaxLogoLength)) }},
 		{"", func(s *zone.Settings) {
@@ -76,6 +78,16 @@ func TestLook(t *testing.T) {
 		}
 		if tt.fault == "pageLogo" && len(s.PageLogo) <= zone.MaxLogoLength && zone.LogoOf(s) != "" || tt.fault == "pageColor" && zone.ColorOf(s) != "" {
 			t.Errorf("%+v: shown all the same", s)
+		}
+	}
+}
+
+// BenchmarkLogoOf measures the check of the largest logo, which each page makes.
+func BenchmarkLogoOf(b *testing.B) {
+	s := zone.Settings{PageLogo: dataURL("image/png", png+strings.Repeat("x", zone.MaxLogoLength*3/4-100))}
+	for b.Loop() {
+		if zone.LogoOf(s) == "" {
+			b.Fatal("it is none")
 		}
 	}
 }

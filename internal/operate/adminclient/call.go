@@ -8,6 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -64,8 +65,8 @@ func (c *Client) ActInside(ctx context.Context, zoneID string, act operator.Insi
 }
 
 // Networks returns the networks of a zone with the most joins that the server counted, at most so many.
-func (c *Client) Networks(ctx context.Context, zoneID string, most int) (Reply[operator.ZoneNetworks], error) {
-	return call[operator.ZoneNetworks](ctx, c, http.MethodGet, zonePath(zoneID)+"/networks?limit="+strconv.Itoa(most), serve.Condition{}, nil)
+func (c *Client) Networks(ctx context.Context, zoneID string, most int) (Reply[network.List], error) {
+	return call[network.List](ctx, c, http.MethodGet, zonePath(zoneID)+"/networks?limit="+strconv.Itoa(most), serve.Condition{}, nil)
 }
 
 // Delete removes a zone and everybody's place in it; with a version, only if its

@@ -30,7 +30,7 @@ var Policies = setting.Table[limit.Policy]{
 	},
 	{
 		Name: "onStoreFailure", At: func(p *limit.Policy) any { return (*string)(&p.OnStoreFailure) }, Default: string(limit.FailureLocal),
-		Label: "When the store is away", Hint: "Local has each server allow its share of the limit; open lets all through; closed refuses all.",
+		Label: "When the store is away",
 		Choices: []setting.Choice{
 			{Value: string(limit.FailureLocal), Label: "local: each server its share"}, {Value: string(limit.FailureOpen), Label: "open: let all through"},
 			{Value: string(limit.FailureClosed), Label: "closed: refuse all"},
@@ -38,35 +38,11 @@ var Policies = setting.Table[limit.Policy]{
 	},
 	{
 		Name: "scope", At: func(p *limit.Policy) any { return (*string)(&p.Scope) }, Default: string(limit.ScopeShared),
-		Label: "Counted", Hint: "Shared counts for all servers together; server has each count for itself, without the store.",
+		Label: "Counted",
 		Choices: []setting.Choice{
 			{Value: string(limit.ScopeShared), Label: "shared: by the store"}, {Value: string(limit.ScopeServer), Label: "server: each for itself"},
 		},
 	},
-}
-
-// RuleFields are the figures of a rule of that algorithm.
-func RuleFields(a limit.Algorithm) setting.Table[limit.Rule] {
-	t := setting.Table[limit.Rule]{
-		{
-			Name: "limit", At: func(r *limit.Rule) any { return &r.Limit }, Least: 1, Most: a.MaxLimit(),
-			Label: "Limit", Hint: fmt.Sprintf("How many in a window, 1 to %s.", count(a.MaxLimit())),
-		},
-		{
-			Name: "windowSeconds", At: func(r *limit.Rule) any { return &r.WindowSeconds }, Least: 1, Most: limit.MaxWindowSeconds,
-			Label: "Window", Hint: "Seconds, 1 to 86,400. Another one begins all counts anew.",
-		},
-	}
-	if !a.HasBurst() {
-		return t
-	}
-	hint := "How many at once after a quiet while. 0: as many as the limit."
-	if a == limit.LeakyBucket {
-		hint = "How many may wait for their turn. 0: nobody."
-	}
-	return append(t, setting.Setting[limit.Rule]{
-		Name: "burst", At: func(r *limit.Rule) any { return &r.Burst }, Most: limit.MaxLimit, Label: "Burst", Hint: hint,
-	})
 }
 
 // Tiers are the names of a policy's tiers, the default one first.
@@ -80,71 +56,6 @@ func RulesOf(p limit.Policy, tier string) []limit.Rule {
 		return p.Rules
 	}
 	return p.Tiers[tier]
-}
-
-// Asked is what a server knows of who asked for a policy in the last minute. The zero value is that
-// nobody did.
-type Asked struct {
-	Total, Refused uint64
-	// Failing is for how many of the store's partitions the failure policy answers now.
-	Failing int
-}
-
-// Policy says what a change of a policy does.
-func Policy(was, now limit.Policy, asked Asked) Says {
-	var all Says
-	for _, tier := range Tiers(now) {
-		before, rules := RulesOf(was, tier), RulesOf(now, tier)
-		for i := range min(len(before), len(rules)) {
-			if before[i] != rules[i] {
-				all.rule(tier, before[i], rules[i])
-			}
-		}
-	}
-	if text := Fitted(now); text != "" && len(all) > 0 {
-		all.Add("%s", text)
-	}
-	if now.Scope != was.Scope {
-		all.Warn("All counts begin anew: who has used up the limit may take all of it once more.")
-	}
-	if now.Scope != was.Scope && now.Scope == limit.ScopeServer {
-		all.Warn("Each server counts for itself: n servers together allow n times the limit.")
-	}
-	if now.OnStoreFailure != was.OnStoreFailure {
-		_, away := Away(now)
-		sentence := "While the store is away: " + strings.ToLower(away[:1]) + away[1:]
-		if asked.Failing > 0 {
-			all.Warn("%s It is away just now, for %d of its %d partitions. If it keeps this change, it holds there at once; "+
-				"if not, the page says so, and all stays as it is.", sentence, asked.Failing, limit.Partitions)
-		} else {
-			all.Add("%s", sentence)
-		}
-	}
-	if asked.Total > 0 {
-		all.Add("As it is now, %s of %s were refused in the last minute on this server, %.0f %%.",
-			count(int64(asked.Refused)), count(int64(asked.Total)), 100*float64(asked.Refused)/float64(asked.Total))
-	}
-	all.Add("All servers go by it within a second. What they remember to be refused is asked anew.")
-	return all
-}
-
-// rule says what other figures of a rule do.
-func (s *Says) rule(tier string, was, now limit.Rule) {
-	who := "A client"
-	if tier != limit.DefaultTier {
-		who = "A client of " + tier
-	}
-	s.Add("%s may take %s.", who, RuleWords([]limit.Rule{now}))
-	if now.WindowSeconds != was.WindowSeconds {
-		s.Warn("Another window begins the counts anew: who has used up the limit may take all of it once more.")
-	}
-	rate := func(r limit.Rule) float64 { return float64(r.Limit) / float64(r.WindowSeconds) }
-	switch times := rate(now) / rate(was); {
-	case times >= 2:
-		s.Warn("That is %.1f times as many as now. Be sure that what is behind can take it.", times)
-	case times < 1 && now.WindowSeconds == was.WindowSeconds:
-		s.Add("What was taken counts: who has taken more than that is refused until enough of it is past.")
-	}
 }
 
 // PolicyLoss says what is lost with a policy that is deleted.

@@ -53,7 +53,7 @@ func zonesOf(s *session) resource[zone.Settings] {
 
 // labelZone lists each setting that differs, and what comes of another list of events.
 func labelZone(s *step[zone.Settings]) {
-	t := &table{columns: []column{{}, {}}}
+	t := &table{}
 	was := zone.Defaults(s.name)
 	if s.was != nil {
 		was = *s.was
@@ -70,7 +70,7 @@ func labelZone(s *step[zone.Settings]) {
 			}
 		}
 	}
-	s.lines = slices.Concat(t.lines()[1:], s.left)
+	s.lines = slices.Concat(t.lines(), s.left)
 	now := time.Now()
 	if fault := cmp.Or(was.EventState.Refuses(s.name, s.now.Events), was.EventState.ListFault(was.Events, s.now.Events, now)); fault != "" {
 		s.lines = append(s.lines, "the server will refuse it: "+fault)

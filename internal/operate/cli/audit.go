@@ -48,7 +48,7 @@ func (c *connection) audit() *cobra.Command {
 				s.say("The record has no such changes.")
 				return nil
 			}
-			t := &table{columns: []column{{title: "NAME"}, {title: "WHEN"}, {title: "WHO"}, {title: "CHANGE"}}}
+			t := &table{titles: []string{"NAME", "WHEN", "WHO", "CHANGE"}}
 			for _, e := range all[:min(len(all), most)] {
 				for _, one := range e.changes { // each whole by itself, so that grep finds all of it
 					t.add(e.name, time.UnixMilli(e.atMillis).UTC().Format(time.RFC3339), cmp.Or(e.by, "-"), one)

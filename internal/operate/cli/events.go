@@ -64,7 +64,7 @@ func (s *session) printEvents(z zone.Settings, now time.Time) error {
 
 // eventTable is the events of a zone, a step a line.
 func eventTable(z zone.Settings, now time.Time) *table {
-	t := &table{columns: []column{{title: "EVENT"}, {title: "STEP"}, {title: "WHEN"}, {title: "WHAT"}}}
+	t := &table{titles: []string{"EVENT", "STEP", "WHEN", "WHAT"}}
 	for _, one := range z.Plan(now) {
 		state := one.What
 		if one.Made {

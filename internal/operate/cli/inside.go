@@ -50,7 +50,7 @@ func (c *connection) inside() *cobra.Command {
 		s.say("This server knows %d sessions. %d of them have asked for nothing for 3 minutes.", reply.Value.Known, reply.Value.Idle)
 		return nil
 	})
-	list.Flags().IntVar(&most, "limit", 100, "most sessions to show, up to "+strconv.Itoa(operator.MaxSessions))
+	list.Flags().IntVar(&most, "limit", 100, "most sessions to show, up to "+strconv.Itoa(operator.MaxListed))
 	return group("inside", "Look at those inside a zone with maxInside, and revoke admissions.",
 		list, revoke,
 		do("reset ZONE", "Forget the visitors who may be inside since data was lost: only visitors whom the store knows count.", operator.Reset,
@@ -59,7 +59,7 @@ func (c *connection) inside() *cobra.Command {
 
 // sessionTable is a table of sessions.
 func sessionTable(all operator.Sessions) *table {
-	t := &table{columns: []column{{title: "JTI"}, {title: "ADMITTED"}, {title: "SINCE"}, {title: "LAST ASKED"}, {title: "UNTIL"}, {title: "RENEWED"}}}
+	t := &table{titles: []string{"JTI", "ADMITTED", "SINCE", "LAST ASKED", "UNTIL", "RENEWED"}}
 	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.TimeOnly) }
 	for _, one := range all.Sessions {
 		renewed := "no"

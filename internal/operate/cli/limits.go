@@ -26,10 +26,7 @@ func (c *connection) listLimits() *cobra.Command {
 			s.say("There are no policies yet. To make some from a file: queue-server limits apply -f FILE")
 			return nil
 		}
-		t := &table{columns: []column{
-			{title: "POLICY"}, {title: "RULES"}, {title: "TIERS"}, {title: "KEY"},
-			{title: "SCOPE"}, {title: "OUTAGE"},
-		}}
+		t := &table{titles: []string{"POLICY", "RULES", "TIERS", "KEY", "SCOPE", "OUTAGE"}}
 		for _, p := range reply.Value {
 			tiers := cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.Tiers)), ","), "-")
 			t.add(p.Name, change.RuleWords(p.Rules), tiers, change.KeyWords(p.Key), string(p.Scope), string(p.OnStoreFailure))
@@ -65,7 +62,7 @@ func (c *connection) deleteLimit() *cobra.Command {
 
 // policyTable is all of a policy.
 func policyTable(p limit.Policy) *table {
-	t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE"}}}
+	t := &table{titles: []string{"SETTING", "VALUE"}}
 	for i := range change.Policies {
 		t.add(change.Policies[i].Name, change.Policies[i].Words(p))
 	}
@@ -74,10 +71,7 @@ func policyTable(p limit.Policy) *table {
 
 func (s *session) printLimitStats(stats policyset.Stats) error {
 	s.say("\nOn this server, in the last %s:\n", seconds(int64(stats.RecentSeconds)))
-	t := &table{columns: []column{
-		{title: "TIER"}, {title: "ALLOWED", right: true}, {title: "REFUSED", right: true},
-		{title: "OF THESE, FROM MEMORY", right: true}, {title: "WITHOUT THE STORE", right: true},
-	}}
+	t := &table{titles: []string{"TIER", "ALLOWED", "REFUSED", "OF THESE, FROM MEMORY", "WITHOUT THE STORE"}}
 	for _, tier := range stats.Tiers {
 		c := tier.Recent
 		t.add(tier.Tier, grouped(int64(c.Allowed())), grouped(int64(c.Refused())), grouped(int64(c[limiter.RefusedFromMemory])),

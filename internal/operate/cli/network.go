@@ -18,13 +18,13 @@ func (c *connection) networks() *cobra.Command {
 		if err != nil || s.json {
 			return s.printReply(reply.JSON, err)
 		}
-		t := &table{columns: []column{{title: "NETWORK"}, {title: "JOINS", right: true}, {title: "PART", right: true}, {title: "ADMITTED", right: true}, {title: "REFUSED", right: true}, {title: "SHARE", right: true}, {title: "WHOSE"}}}
+		t := &table{titles: []string{"NETWORK", "JOINS", "PART", "ADMITTED", "REFUSED", "SHARE", "WHOSE"}}
 		for _, n := range reply.Value.Networks {
 			share := ""
 			if n.Share != nil {
-				share = strconv.FormatFloat(*n.Share, 'f', -1, 64) + " %"
+				share = fmt.Sprint(*n.Share, " %")
 			}
-			t.add(n.Network, grouped(n.Joins), fmt.Sprintf("%.1f %%", reply.Value.Part(n)), grouped(n.Admissions), grouped(n.Refused), share, n.Name)
+			t.add(n.Network, grouped(n.Joins), fmt.Sprintf("%.1f %%", n.Part), grouped(n.Admissions), grouped(n.Refused), share, n.Name)
 		}
 		if err := s.print(t); err != nil {
 			return err
@@ -33,6 +33,6 @@ func (c *connection) networks() *cobra.Command {
 			grouped(reply.Value.Joins), reply.Value.Minutes, grouped(reply.Value.Refused))
 		return nil
 	})
-	list.Flags().IntVar(&most, "limit", 20, "most networks to show, up to "+strconv.Itoa(operator.MaxNetworks))
+	list.Flags().IntVar(&most, "limit", 20, "most networks to show, up to "+strconv.Itoa(operator.MaxListed))
 	return group("networks", "Look at the networks that visitors of a zone come from.", list)
 }

@@ -34,10 +34,10 @@ func mean(perMinute int64) string { return strconv.FormatFloat(float64(perMinute
 
 // statsText is a zone for people: a figure a line, aligned.
 func statsText(s *adminclient.Stats) string {
-	t := &table{columns: []column{{}, {right: true}, {}}}
-	section := func(title string) { t.add("", "", ""); t.add(title, "", "") }
+	t := &table{}
+	section := func(title string) { t.add(""); t.add(title) }
 	figure := func(name, value, more string) { t.add("  "+name, value, more) }
-	t.add(s.ZoneID+": "+stateOf(s), "", "")
+	t.add(s.ZoneID + ": " + stateOf(s))
 	section("In the line")
 	figure("waiting", grouped(s.Waiting), "")
 	figure("released", grouped(s.Released), "may be let in when they poll")
@@ -98,5 +98,5 @@ func statsText(s *adminclient.Stats) string {
 	for _, x := range line.TotalTable {
 		figure(x.Words, grouped(*x.At(&s.Totals)), x.Note)
 	}
-	return strings.Join(t.lines()[1:], "\n") + "\n"
+	return strings.Join(t.lines(), "\n") + "\n"
 }

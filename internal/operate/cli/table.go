@@ -1,25 +1,17 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
+	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
 )
 
-// gap is between two columns of a table.
-const gap = "  "
-
-// column is one column of a table.
-type column struct {
-	title string
-	// right aligns figures.
-	right bool
-}
-
 // table is rows of text under titles, each column as wide as what is in it.
 type table struct {
-	columns []column
-	rows    [][]string
+	titles []string
+	rows   [][]string
 }
 
 // add adds a row: a cell for each column.
@@ -47,39 +39,20 @@ func harmless(s, kept string) string {
 	}, s)
 }
 
-// heads reports whether a row has but its first cell: it is a heading, and makes no
-// column wider.
-func heads(row []string) bool { return strings.Join(row[1:], "") == "" }
-
-// lines returns the titles and the rows.
+// lines returns the titles, if there are any, and the rows. A row of one cell is a heading, and makes no column wider.
 func (t *table) lines() []string {
-	rows, widths := [][]string{make([]string, len(t.columns))}, make([]int, len(t.columns))
-	for i, c := range t.columns {
-		rows[0][i] = c.title
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if t.titles != nil {
+		_, _ = fmt.Fprintln(w, strings.Join(t.titles, "\t")) // a Builder takes all
 	}
-	rows = append(rows, t.rows...)
-	for i, row := range rows {
-		for c := range widths {
-			if i == 0 || !heads(row) {
-				widths[c] = max(widths[c], utf8.RuneCountInString(row[c]))
-			}
-		}
+	for _, row := range t.rows {
+		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	out := make([]string, len(rows))
-	for i, row := range rows {
-		if heads(row) {
-			out[i] = row[0]
-			continue
-		}
-		var b strings.Builder
-		for c, text := range row {
-			pad := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(text))
-			if t.columns[c].right {
-				text, pad = pad+text, ""
-			}
-			b.WriteString(text + pad + gap)
-		}
-		out[i] = strings.TrimRight(b.String(), " ")
+	_ = w.Flush()
+	out := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for i := range out {
+		out[i] = strings.TrimRight(out[i], " ")
 	}
 	return out
 }

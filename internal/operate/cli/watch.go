@@ -174,11 +174,7 @@ func (w *watcher) draw(at time.Time, columns, rows int) {
 
 // watchTable is what is looked at while an event goes on.
 func watchTable(zones []zoneView) *table {
-	t := &table{columns: []column{
-		{title: "ZONE"}, {title: "STATE"}, {title: "WAITING", right: true}, {title: "WINDOW", right: true}, {title: "IN 60 S", right: true},
-		{title: "USE", right: true}, {title: "ESTIMATE", right: true}, {title: "JOINS/M", right: true}, {title: "POLLS/S", right: true},
-		{title: "OVERDUE", right: true}, {title: "INSIDE", right: true},
-	}}
+	t := &table{titles: []string{"ZONE", "STATE", "WAITING", "WINDOW", "IN 60 S", "USE", "ESTIMATE", "JOINS/M", "POLLS/S", "OVERDUE", "INSIDE"}}
 	for _, z := range zones {
 		if z.err != nil {
 			t.add(z.zoneID, troubleWord(z.err), "-", "-", "-", "-", "-", "-", "-", "-", "-")

@@ -31,11 +31,10 @@ func (c *connection) listZones() *cobra.Command {
 
 // zoneTable is the zones with those settings that have a column.
 func zoneTable(zones []zone.Settings) *table {
-	t := &table{columns: []column{{title: "ZONE"}, {title: "STATE"}}}
+	t := &table{titles: []string{"ZONE", "STATE"}}
 	for _, x := range zone.Table {
 		if x.Column != "" {
-			_, number := x.Default.(int64)
-			t.columns = append(t.columns, column{title: x.Column, right: number})
+			t.titles = append(t.titles, x.Column)
 		}
 	}
 	for _, z := range zones {
@@ -60,7 +59,7 @@ func (c *connection) getZone() *cobra.Command {
 		if err != nil || s.json {
 			return s.printReply(reply.JSON, err)
 		}
-		t := &table{columns: []column{{title: "SETTING"}, {title: "VALUE", right: true}, {title: "MEANS"}}}
+		t := &table{titles: []string{"SETTING", "VALUE", "MEANS"}}
 		for i := range zone.Table {
 			x := &zone.Table[i]
 			if x.Own {

@@ -53,17 +53,13 @@ func (c *Console) actDo(w http.ResponseWriter, r *http.Request, s session) error
 	}
 	path := eventPath(current.ZoneID, e.Name)
 	if seenOf(current, act) != r.PostForm.Get("seen") {
-		v := conflictView{Path: path, Name: e.Name, By: "Somebody"}
-		if changes, err := c.zoneEditor.changes(r.Context(), current.ZoneID, zone.MaxChanges); err == nil {
-			v.By, v.At = c.zoneEditor.whoChanged(changes, []change.Difference{{Name: "eventState"}})
-		}
-		return c.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
+		return c.conflict(w, r, s, path, e.Name, []change.Difference{{Name: "eventState"}})
 	}
 	next, err := c.Zones.ActFrom(r.Context(), current, e.Name, act, s.who)
 	if err != nil {
 		return err
 	}
-	return c.zoneEditor.done(w, r, path, current.ZoneID, next)
+	return c.done(w, r, path, next)
 }
 
 // actOf reads what is to be done to the event that is next or under way, which is p or nil. To move a step the form has

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve/problem"
@@ -74,9 +73,6 @@ type Console struct {
 	assets   *assets
 	pages    map[string]*template.Template
 
-	zoneEditor  *editor[zone.Settings]
-	limitEditor *editor[limit.Policy]
-
 	streams chan struct{} // holds one for each open stream
 }
 
@@ -93,12 +89,10 @@ func New(p Parts) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Console{
+	return &Console{
 		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Spends, p.Now), assets: a, pages: loadPages(a),
 		streams: make(chan struct{}, maxStreams),
-	}
-	c.zoneEditor, c.limitEditor = newZoneEditor(c), newLimitEditor(c)
-	return c, nil
+	}, nil
 }
 
 // Handler serves the console: all below /console/, and / that leads there.
@@ -113,7 +107,6 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /console/assets/{hash}/{name...}", c.assets.serve)
 	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
 	mux.HandleFunc("POST /console/login", c.open(c.login))
-	zones, limits := c.zoneEditor, c.limitEditor
 	for pattern, h := range map[string]handler{
 		"POST /console/logout":                                   c.logout,
 		"GET /console/{$}":                                       c.zonesPage,
@@ -121,18 +114,18 @@ func (c *Console) Handler() http.Handler {
 		"GET /console/changes":                                   c.changesPage,
 		"GET /console/new":                                       c.newPage,
 		"POST /console/new":                                      c.create,
-		"GET /console/zones/{zoneId}":                            zones.of(c.zonePage),
-		"GET /console/zones/{zoneId}/events":                     zones.of(c.zoneEvents),
-		"GET /console/zones/{zoneId}/history":                    zones.of(c.history),
-		"GET /console/zones/{zoneId}/change":                     zones.of(zones.changePage),
-		"POST /console/zones/{zoneId}/change":                    zones.of(zones.change),
-		"POST /console/zones/{zoneId}/ask":                       zones.of(zones.changePage),
-		"POST /console/zones/{zoneId}/preview":                   zones.of(c.preview),
-		"POST /console/zones/{zoneId}/undo":                      zones.of(zones.undo),
-		"GET /console/zones/{zoneId}/inside":                     zones.of(c.insideAsk),
+		"GET /console/zones/{zoneId}":                            c.ofZone(c.zonePage),
+		"GET /console/zones/{zoneId}/events":                     c.ofZone(c.zoneEvents),
+		"GET /console/zones/{zoneId}/history":                    c.ofZone(c.history),
+		"GET /console/zones/{zoneId}/change":                     c.ofZone(c.changePage),
+		"POST /console/zones/{zoneId}/change":                    c.ofZone(c.change),
+		"POST /console/zones/{zoneId}/ask":                       c.ofZone(c.changePage),
+		"POST /console/zones/{zoneId}/preview":                   c.ofZone(c.preview),
+		"POST /console/zones/{zoneId}/undo":                      c.ofZone(c.undo),
+		"GET /console/zones/{zoneId}/inside":                     c.ofZone(c.insideAsk),
 		"POST /console/zones/{zoneId}/inside":                    c.insideDo,
-		"GET /console/zones/{zoneId}/delete":                     zones.of(zones.deletePage),
-		"POST /console/zones/{zoneId}/delete":                    zones.of(zones.deleteIt),
+		"GET /console/zones/{zoneId}/delete":                     c.ofZone(c.deletePage),
+		"POST /console/zones/{zoneId}/delete":                    c.ofZone(c.deleteIt),
 		"GET /console/zones/{zoneId}/new-event":                  c.ofEvent(c.eventForm),
 		"POST /console/zones/{zoneId}/new-event":                 c.ofEvent(c.eventAsk),
 		"GET /console/zones/{zoneId}/schedule/{event}":           c.ofEvent(c.eventPage),
@@ -146,13 +139,7 @@ func (c *Console) Handler() http.Handler {
 		"GET /console/zones/{zoneId}/schedule/{event}/draw":      c.drawJSON,
 		"GET /console/zones/{zoneId}/schedule/{event}/draw/list": c.drawList,
 		"GET /console/limits":                                    c.limitsPage,
-		"GET /console/limits-events":                             c.limitsEvents,
-		"GET /console/limits/{name}":                             limits.of(c.limitPage),
-		"GET /console/limits/{name}/change":                      limits.of(limits.changePage),
-		"POST /console/limits/{name}/change":                     limits.of(limits.change),
-		"POST /console/limits/{name}/undo":                       limits.of(limits.undo),
-		"GET /console/limits/{name}/delete":                      limits.of(limits.deletePage),
-		"POST /console/limits/{name}/delete":                     limits.of(limits.deleteIt),
+		"GET /console/limits/events":                             c.limitsEvents,
 		// Every other path.
 		"/console/": func(http.ResponseWriter, *http.Request, session) error { return errNothing },
 	} {

@@ -9,7 +9,7 @@
 // in one place (texts), for the page as for each second after it: the page's
 // script puts text into elements and knows nothing of limits. An event is made
 // once a second for each console that is open, and asks the store for nothing but
-// whether the session was logged out. Measured (BenchmarkSecond, 50 zones, 100 policies): a console of one zone
+// whether the session was logged out. Measured (50 zones, 100 policies): a console of one zone
 // costs 0.007 % of a core, the page of all zones 0.1 %, that of all policies 0.1 %.
 //
 // Limits come from package limiter in the same way, and are of the server that
@@ -17,13 +17,12 @@
 //
 // # What is changed
 //
-// A change is a GET that says what it will do and a POST that does it. The form
+// Zones are. A change is a GET that says what it will do and a POST that does it. The form
 // between them holds what the operator saw; if that is no longer so, nothing is
 // changed and the page says who was faster. An undo is such a change, from the
 // new value of an entry of the record to the old one. So nobody undoes the work
-// of somebody else unseen. Zones and policies are changed in this way by the same
-// code (editor): they differ in their tables of settings, and in what package change says of
-// them. A form has a field for each setting of such a table, whatever the setting is.
+// of somebody else unseen. A form has a field for each setting of zone.Table, whatever the setting is. Policies of limits are
+// changed by the command line and the API.
 //
 // # Events
 //

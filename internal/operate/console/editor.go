@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,60 +9,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/setting"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// editor shows and changes one kind of thing, zones or policies: what they differ in.
-// The way of a change is the same for both.
-type editor[T any] struct {
-	*Console
-	// noun is "zone", parameter its name's in the routes.
-	noun, parameter string
-	// folder is where its pages are, below root; home where one goes when it is
-	// deleted.
-	folder, home string
-	// table is what can be set.
-	table setting.Table[T]
-	// blank is what a new one is compared with.
-	blank func(name string) T
-
-	get     func(ctx context.Context, name string) (T, error)
-	replace func(ctx context.Context, was, now T, by string) error
-	remove  func(ctx context.Context, name, by string, only serve.Condition) error
-	// version names what one of them is set to.
-	version func(T) string
-	changes func(ctx context.Context, name string, most int) ([]entryOf[T], error)
-	// overtaken is replace's error when somebody was faster, mostChanges how many
-	// are kept.
-	overtaken   error
-	mostChanges int
-
-	// propose reads what is wanted, effects says what it will do, and loss what a deletion will; the first of
-	// that is a warning.
-	propose func(r *http.Request, current T) (next T, faults []string)
-	effects func(was, now T) change.Says
-	loss    func(current T) change.Says
-	// expand puts what differs within a setting in place of it, for who reads; nil for none.
-	expand func(was, now T, all []change.Difference) []change.Difference
-}
-
-// entryOf is an entry of a record.
-type entryOf[T any] struct {
-	AtMillis int64  `json:"at"`
-	Name     string `json:"name"`
-	By       string `json:"by"`
-	// Was is nil if this made it, Now if it deleted it.
-	Was *T `json:"was"`
-	Now *T `json:"now"`
-}
-
-// of has h answer for the one that the route names, as the store has it.
-func (e *editor[T]) of(h func(w http.ResponseWriter, r *http.Request, s session, current T) error) handler {
+// ofZone has h answer for the zone that the route names, as the store has it.
+func (c *Console) ofZone(h func(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error) handler {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
-		current, err := e.get(r.Context(), r.PathValue(e.parameter))
+		current, err := c.Zones.Get(r.Context(), r.PathValue("zoneId"))
 		if err != nil {
 			return err
 		}
@@ -71,10 +28,7 @@ func (e *editor[T]) of(h func(w http.ResponseWriter, r *http.Request, s session,
 	}
 }
 
-// path is where the pages of one of them are.
-func (e *editor[T]) path(name string) string { return pathIn(e.folder)(name) }
-
-// shown is what the pages of one zone and of one policy have in common.
+// shown is what the pages of a zone and of an event have in common.
 type shown struct {
 	Entries []entry
 	// Done is the change that was made just now, nil if none was.
@@ -83,14 +37,14 @@ type shown struct {
 
 // shown also returns the record. Without it the page has its figures and controls all
 // the same.
-func (e *editor[T]) shown(r *http.Request, name string, current T) (shown, []entryOf[T]) {
-	changes, err := e.changes(r.Context(), name, e.mostChanges)
+func (c *Console) shown(r *http.Request, current zone.Settings) (shown, []zone.Change) {
+	changes, err := c.Zones.Changes(r.Context(), current.ZoneID, zone.MaxChanges)
 	if err != nil {
-		e.Logger.WarnContext(r.Context(), "record of changes not read", e.noun, name, "error", err)
+		c.Logger.WarnContext(r.Context(), "record of changes not read", "zone", current.ZoneID, "error", err)
 	}
-	v := shown{Entries: e.entries(changes[:min(len(changes), shownChanges)], &current)}
+	v := shown{Entries: entries(changes[:min(len(changes), shownChanges)], &current)}
 	if done, found := findChange(changes, r.URL.Query().Get("done")); found {
-		v.Done = &e.entries([]entryOf[T]{done}, &current)[0]
+		v.Done = &entries([]zone.Change{done}, &current)[0]
 	}
 	return v, changes
 }
@@ -116,31 +70,31 @@ type pair struct{ Name, Value string }
 
 // changePage is GET .../change, and POST .../ask for what is too long for a query: what
 // the settings would do, and a form that does it. It changes nothing.
-func (e *editor[T]) changePage(w http.ResponseWriter, r *http.Request, s session, current T) error {
-	next, faults := e.propose(r, current)
-	return e.confirm(w, r, s, current, next, faults)
+func (c *Console) changePage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
+	next, faults := c.proposal(r, current)
+	return c.confirm(w, s, current, next, faults)
 }
 
 // confirm is the page that says what a change will do, and asks; or what is wrong with it.
-func (e *editor[T]) confirm(w http.ResponseWriter, r *http.Request, s session, current, next T, faults []string) error {
-	name := r.PathValue(e.parameter)
-	v := confirmView{Path: e.path(name), Action: e.path(name) + "/change", Faults: faults}
+func (c *Console) confirm(w http.ResponseWriter, s session, current, next zone.Settings, faults []string) error {
+	path := zonePath(current.ZoneID)
+	v := confirmView{Path: path, Action: path + "/change", Faults: faults}
 	status := http.StatusOK
-	switch all := change.Differences(e.table, current, next); {
+	switch all := change.Differences(zone.Table, current, next); {
 	case len(faults) > 0:
 		v.Title, status = "This cannot be set", http.StatusUnprocessableEntity
 	case len(all) == 0:
 		v.Title = "Nothing to change"
 		v.Effects = change.Says{{Text: "All of this is set already."}}
 	default:
-		v.Title, v.Button = titleOf(name, all), "Change it"
-		v.Effects = e.effects(current, next)
-		v.Shown = e.shownOf(current, next, all)
+		v.Title, v.Button = titleOf(current.ZoneID, all), "Change it"
+		v.Effects = change.Zone(current, next, c.lineOf(current.ZoneID), c.clock(current.ZoneID))
+		v.Shown = change.Events(current, next, all)
 		for _, d := range all {
 			v.Hidden = append(v.Hidden, pair{wasPrefix + d.Name, d.WasText}, pair{d.Name, d.NowText})
 		}
 	}
-	return e.render(w, status, "confirm", s, v.Title, v)
+	return c.render(w, status, "confirm", s, v.Title, v)
 }
 
 // shortText is how long a value may be, in bytes, to stand in a title.
@@ -169,13 +123,13 @@ type conflictView struct {
 
 // change is POST .../change: sets what was confirmed, if it still is what it was
 // when it was confirmed.
-func (e *editor[T]) change(w http.ResponseWriter, r *http.Request, s session, current T) error {
-	was, faults := readSettings(e.table, r.PostForm, wasPrefix, current)
-	now, more := readSettings(e.table, r.PostForm, "", was)
+func (c *Console) change(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
+	was, faults := readSettings(zone.Table, r.PostForm, wasPrefix, current)
+	now, more := readSettings(zone.Table, r.PostForm, "", was)
 	if faults = append(faults, more...); len(faults) > 0 {
-		return e.confirm(w, r, s, current, current, faults)
+		return c.confirm(w, s, current, current, faults)
 	}
-	return e.apply(w, r, s, current, was, now)
+	return c.apply(w, r, s, current, was, now)
 }
 
 // wasPrefix marks the fields of a confirmed change that say what it was shown
@@ -184,8 +138,8 @@ const wasPrefix = "was."
 
 // undo is POST .../undo: puts back what a change of the record took away, unless
 // others have changed the same since.
-func (e *editor[T]) undo(w http.ResponseWriter, r *http.Request, s session, current T) error {
-	changes, err := e.changes(r.Context(), r.PathValue(e.parameter), e.mostChanges)
+func (c *Console) undo(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
+	changes, err := c.Zones.Changes(r.Context(), current.ZoneID, zone.MaxChanges)
 	if err != nil {
 		return err
 	}
@@ -193,65 +147,69 @@ func (e *editor[T]) undo(w http.ResponseWriter, r *http.Request, s session, curr
 	if !found {
 		return errNothing
 	}
-	return e.apply(w, r, s, current, *ch.Now, *ch.Was)
+	return c.apply(w, r, s, current, *ch.Now, *ch.Was)
 }
 
 // apply makes the change from was to now on top of current and shows the page
 // with what was done; or shows who was faster.
-func (e *editor[T]) apply(w http.ResponseWriter, r *http.Request, s session, current, was, now T) error {
-	next, others := merge(e.settable(), current, was, now)
+func (c *Console) apply(w http.ResponseWriter, r *http.Request, s session, current, was, now zone.Settings) error {
+	next, others := merge(current, was, now)
 	if len(others) > 0 {
-		return e.conflict(w, r, s, others)
+		return c.conflict(w, r, s, zonePath(current.ZoneID), current.ZoneID, others)
 	}
-	name := r.PathValue(e.parameter)
-	switch err := e.replace(r.Context(), current, next, s.who); {
-	case errors.Is(err, e.overtaken):
-		return e.conflict(w, r, s, nil)
+	switch err := c.Zones.Replace(r.Context(), current, next, s.who); {
+	case errors.Is(err, line.ErrZoneChanged):
+		return c.conflict(w, r, s, zonePath(current.ZoneID), current.ZoneID, nil)
 	case err != nil:
 		return err
 	}
-	return e.done(w, r, e.path(name), name, next)
+	return c.done(w, r, zonePath(current.ZoneID), next)
 }
 
-// conflict shows who was faster with these settings; nil for one that is not known.
-func (e *editor[T]) conflict(w http.ResponseWriter, r *http.Request, s session, others []change.Difference) error {
-	name := r.PathValue(e.parameter)
-	v := conflictView{Path: e.path(name), Name: name, Others: others, By: "Somebody"}
-	if changes, err := e.changes(r.Context(), name, e.mostChanges); err == nil {
-		v.By, v.At = e.whoChanged(changes, others)
+// settable are the settings that are not the servers' own.
+var settable = slices.DeleteFunc(slices.Clone(zone.Table), func(x zone.Setting) bool { return x.Own })
+
+// merge sets in current what the change from was to now set, if all of that is still as it
+// was. If not, it returns what somebody else has set meanwhile.
+func merge(current, was, now zone.Settings) (next zone.Settings, others []change.Difference) {
+	next, theirs := settable.Merge(current, was, now)
+	if len(theirs) > 0 {
+		mine := make(setting.Table[zone.Settings], len(theirs))
+		for i, x := range theirs {
+			mine[i] = *x
+		}
+		others = change.Differences(mine, was, current)
 	}
-	return e.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
+	return next, others
 }
 
-// done leads to a page after a change. The address names the change, for the page to say what was
+// conflict shows who was faster with these settings of a zone; nil for one that is not known. The page leads to path, which is
+// that of name.
+func (c *Console) conflict(w http.ResponseWriter, r *http.Request, s session, path, name string, others []change.Difference) error {
+	v := conflictView{Path: path, Name: name, Others: others, By: "Somebody"}
+	if changes, err := c.Zones.Changes(r.Context(), r.PathValue("zoneId"), zone.MaxChanges); err == nil {
+		v.By, v.At = whoChanged(changes, others)
+	}
+	if len(others) > 0 && others[0].Label == "" { // a name alone
+		v.Others = nil
+	}
+	return c.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
+}
+
+// done leads to a page after a change of a zone. The address names the change, for the page to say what was
 // done and to offer its undoing. Without the record the page says nothing.
-func (e *editor[T]) done(w http.ResponseWriter, r *http.Request, path, name string, now T) error {
-	changes, err := e.changes(r.Context(), name, recentChanges)
-	if err == nil && len(changes) > 0 && changes[0].Now != nil && e.same(*changes[0].Now, now) {
+func (c *Console) done(w http.ResponseWriter, r *http.Request, path string, now zone.Settings) error {
+	changes, err := c.Zones.Changes(r.Context(), now.ZoneID, recentChanges)
+	if err == nil && len(changes) > 0 && changes[0].Now != nil && changes[0].Now.Equal(now) {
 		path += "?done=" + changeID(changes[0])
 	}
 	http.Redirect(w, r, path, http.StatusSeeOther)
 	return nil
 }
 
-// settable are the settings that are not the servers' own.
-func (e *editor[T]) settable() setting.Table[T] {
-	return slices.DeleteFunc(slices.Clone(e.table), func(x setting.Setting[T]) bool { return x.Own })
-}
-
-// shownOf are differences as who reads them sees them.
-func (e *editor[T]) shownOf(was, now T, all []change.Difference) []change.Difference {
-	if e.expand == nil {
-		return all
-	}
-	return e.expand(was, now, all)
-}
-
-func (e *editor[T]) same(a, b T) bool { return len(e.table.Differences(a, b)) == 0 }
-
 // deleteView is the page that asks for the name.
 type deleteView struct {
-	Path, Name, Noun string
+	Path, Name string
 	// Seen is the version that is to be deleted.
 	Seen  string
 	Loss  change.Says
@@ -259,47 +217,46 @@ type deleteView struct {
 }
 
 // deletePage is GET .../delete.
-func (e *editor[T]) deletePage(w http.ResponseWriter, r *http.Request, s session, current T) error {
-	return e.askForDelete(w, r, s, current, http.StatusOK, "")
+func (c *Console) deletePage(w http.ResponseWriter, _ *http.Request, s session, current zone.Settings) error {
+	return c.askForDelete(w, s, current, http.StatusOK, "")
 }
 
-func (e *editor[T]) askForDelete(w http.ResponseWriter, r *http.Request, s session, current T, status int, fault string) error {
-	name := r.PathValue(e.parameter)
-	v := deleteView{Path: e.path(name), Name: name, Noun: e.noun, Seen: e.version(current), Loss: e.loss(current), Fault: fault}
-	return e.render(w, status, "delete", s, "Delete "+name+"?", v)
+func (c *Console) askForDelete(w http.ResponseWriter, s session, current zone.Settings, status int, fault string) error {
+	name := current.ZoneID
+	v := deleteView{Path: zonePath(name), Name: name, Seen: operator.Version(current), Loss: change.ZoneLoss(c.lineOf(name)), Fault: fault}
+	return c.render(w, status, "delete", s, "Delete "+name+"?", v)
 }
 
 // deleteIt is POST .../delete: deletes it if its name was typed, and it still is what it was
 // when the name was asked for.
-func (e *editor[T]) deleteIt(w http.ResponseWriter, r *http.Request, s session, current T) error {
-	name := r.PathValue(e.parameter)
+func (c *Console) deleteIt(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
+	name := current.ZoneID
 	if strings.TrimSpace(r.PostForm.Get("confirm")) != name {
-		fault := fmt.Sprintf("That is not the %s's name. Nothing was deleted.", e.noun)
-		return e.askForDelete(w, r, s, current, http.StatusUnprocessableEntity, fault)
+		return c.askForDelete(w, s, current, http.StatusUnprocessableEntity, "That is not the zone's name. Nothing was deleted.")
 	}
-	err := e.remove(r.Context(), name, s.who, serve.Condition{IfMatch: r.PostForm.Get("seen")})
-	if errors.Is(err, operator.ErrPrecondition) || errors.Is(err, e.overtaken) {
-		if _, err = e.get(r.Context(), name); err == nil {
-			return e.conflict(w, r, s, nil)
+	err := c.Zones.Delete(r.Context(), name, s.who, serve.Condition{IfMatch: r.PostForm.Get("seen")})
+	if errors.Is(err, operator.ErrPrecondition) {
+		if _, err = c.Zones.Get(r.Context(), name); err == nil {
+			return c.conflict(w, r, s, zonePath(name), name, nil)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, e.home+"?deleted="+url.QueryEscape(name), http.StatusSeeOther)
+	http.Redirect(w, r, root+"?deleted="+url.QueryEscape(name), http.StatusSeeOther)
 	return nil
 }
 
-// deleted is the entry of the one that was deleted just now, if the query says so
+// deleted is the entry of the zone that was deleted just now, if the query says so
 // and the record, too.
-func (e *editor[T]) deleted(r *http.Request) *entry {
+func (c *Console) deleted(r *http.Request) *entry {
 	name := r.URL.Query().Get("deleted")
 	if name == "" {
 		return nil
 	}
-	changes, err := e.changes(r.Context(), name, recentChanges)
+	changes, err := c.Zones.Changes(r.Context(), name, recentChanges)
 	if err != nil || len(changes) == 0 || changes[0].Now != nil {
 		return nil
 	}
-	return &e.entries(changes[:1], nil)[0]
+	return &entries(changes[:1], nil)[0]
 }

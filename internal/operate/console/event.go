@@ -23,7 +23,7 @@ type Draws interface {
 
 // eventPath is where the pages of a zone's event are.
 func eventPath(zoneID, name string) string {
-	return pathIn(zoneFolder)(zoneID) + "/schedule/" + url.PathEscape(name)
+	return zonePath(zoneID) + "/schedule/" + url.PathEscape(name)
 }
 
 // clock is the time on the clock of the zone's store; this server's until the store has said.
@@ -245,30 +245,10 @@ func (v eventView) Opens() bool {
 	return slices.ContainsFunc(v.Steps, func(s stepView) bool { return s.Step == event.StepOpens && s.Open })
 }
 
-// mark is a moment of an event, for the charts: seconds, and what happens.
-type mark struct {
-	At    float64 `json:"at"`
-	Label string  `json:"label"`
-}
-
-// Marks are those of the steps. There is no room for the label of the moment at which places are fixed.
-func (v eventView) Marks() []mark {
-	all := []mark{} // an empty list, not null
-	for _, s := range v.Steps {
-		if m := (mark{At: float64(s.At.UnixMilli()) / 1000}); !s.At.IsZero() {
-			if s.Step != "" {
-				m.Label = s.Label
-			}
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
 // eventPage is GET /console/zones/{zoneId}/schedule/{event}.
 func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Frame: c.eventFrame(current, e), Dry: newEventDry(current, e)}
-	v.shown, _ = c.zoneEditor.shown(r, current.ZoneID, current)
+	v.shown, _ = c.shown(r, current)
 	switch d, err := c.Draws.Draw(r.Context(), current.ZoneID, e.Name); {
 	case err == nil:
 		v.Drawn = &d

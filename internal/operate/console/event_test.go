@@ -395,7 +395,7 @@ func TestEventIsPlayed(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	capped := noon()
-	capped.Settings = event.Values{"maxInside": "50"}
+	capped.Settings = event.Values{"maxInside": "50", "sessionSeconds": "60"}
 	r.list("Z", capped)
 	r.goTo(time.Minute)
 	was := r.zone("Z")

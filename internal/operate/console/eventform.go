@@ -24,8 +24,8 @@ const eventTexts = 3
 
 // eventForm is GET .../new-event and GET .../schedule/{event}/edit.
 func (c *Console) eventForm(w http.ResponseWriter, _ *http.Request, s session, current zone.Settings, e event.Event) error {
-	path := pathIn(zoneFolder)(current.ZoneID)
-	fields := fieldsOf(change.EventFields, "", e)
+	path := zonePath(current.ZoneID)
+	fields := fieldsOf(change.EventFields, e)
 	n := len(fields) - eventTexts
 	v := eventFormView{
 		ZoneID: current.ZoneID, Name: e.Name, Title: "New event at " + current.ZoneID, Action: path + "/new-event", Back: path,
@@ -53,12 +53,12 @@ func (c *Console) eventAsk(w http.ResponseWriter, r *http.Request, s session, cu
 	if len(faults) == 0 {
 		faults = c.Zones.Faults(r.Context(), current, next)
 	}
-	return c.zoneEditor.confirm(w, r, s, current, next, faults)
+	return c.confirm(w, s, current, next, faults)
 }
 
 // eventRemove is GET .../schedule/{event}/remove: what it would do to take it off the list.
 func (c *Console) eventRemove(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	next := current
 	next.Events = slices.DeleteFunc(slices.Clone(current.Events), func(one event.Event) bool { return one.Name == e.Name })
-	return c.zoneEditor.confirm(w, r, s, current, next, c.Zones.Faults(r.Context(), current, next))
+	return c.confirm(w, s, current, next, c.Zones.Faults(r.Context(), current, next))
 }

@@ -98,7 +98,7 @@ const tooFew = "too few let in yet to tell"
 // figureKeys are the figures that may be unknown.
 var figureKeys = []string{
 	"waiting", "released", "overdue", "window", "minute", "use", "estimate", "joins", "departures", "swept",
-	"inside", "second", "p50", "p95", "error", "coverage", "polls", "restored", "admitted", "refused",
+	"inside", "second", "p50", "p95", "error", "coverage", "polls", "restored", "refused",
 }
 
 // What is said instead of a wait while nobody is let in, and beside it while an opening is held.
@@ -152,7 +152,6 @@ func rated(t map[string]string, now watch.Sample) {
 		t["joins"], t["departures"], t["swept"] = rate(now.JoinsPerMinute), rate(now.DeparturesPerMinute), rate(now.SweptPerMinute)
 		t["polls"], t["restored"] = rate(now.PollsPerSecond), count(now.Restored)
 		t["refused"] = rate(now.RefusedPerMinute)
-		t["admitted"] = rate(now.AdmittedPerMinute)
 	}
 	if now.WaitCount > 0 {
 		t["p50"], t["p95"] = span(now.WaitP50Millis), span(now.WaitP95Millis)
@@ -182,7 +181,7 @@ func meters(s zone.Settings, now watch.Sample, seen bool) map[string]float64 {
 
 // columns are what the charts draw, in the order of a point.
 var columns = []string{
-	"at", "waiting", "inWindow", "windowLimit", "waitP50", "waitP95", "estimate", "polls", "joins", "admitted", "inside", "maxInside",
+	"at", "waiting", "inWindow", "windowLimit", "waitP50", "waitP95", "estimate", "polls", "inside", "maxInside",
 }
 
 // point is one second of the charts; nil is a gap. Times are in seconds.
@@ -202,7 +201,7 @@ func point(now watch.Sample) []*float64 {
 		known(true, float64(now.Waiting)), known(true, float64(now.InWindow)), known(limited, float64(now.WindowLimit)),
 		known(waited, float64(now.WaitP50Millis)/1000), known(waited, float64(now.WaitP95Millis)/1000),
 		known(limited && now.EstimateMillis < window.MaxEstimateMillis, float64(now.EstimateMillis)/1000),
-		known(rated, now.PollsPerSecond), known(rated, now.JoinsPerMinute), known(rated, now.AdmittedPerMinute),
+		known(rated, now.PollsPerSecond),
 		known(now.MaxInside > 0, float64(now.Inside)), known(now.MaxInside > 0, float64(now.MaxInside)),
 	}
 }

@@ -17,7 +17,7 @@ func (c *Console) insideAsk(w http.ResponseWriter, r *http.Request, s session, c
 	if err != nil {
 		return err
 	}
-	path := c.zoneEditor.path(current.ZoneID)
+	path := zonePath(current.ZoneID)
 	v := confirmView{
 		Path: path, Action: path + "/inside", Title: "Reset the count of " + current.ZoneID + "?", Button: "Reset the count",
 		Hidden: []pair{{"do", string(act.Do)}}, Effects: change.Reset(would.Count),
@@ -41,7 +41,7 @@ func (c *Console) insideDo(w http.ResponseWriter, r *http.Request, s session) er
 	if err != nil {
 		return err
 	}
-	return c.zoneEditor.done(w, r, c.zoneEditor.path(zoneID), zoneID, now)
+	return c.done(w, r, zonePath(zoneID), now)
 }
 
 // insideActOf is the act that a form names: all admissions are revoked, or the count is reset.

@@ -11,71 +11,18 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-const (
-	// limitFolder is where policies' pages are, below root.
-	limitFolder = "limits/"
-	// refusingShare is from which share of refusals in the last minute a policy is
-	// called refusing: the alert's.
-	refusingShare = 0.3
-)
-
-// limitView is one policy's page.
-type limitView struct {
-	shown
-	// Row is kept fresh by the stream of all policies, whose stamp Stamp is.
-	Row    row
-	Stamp  string
-	Policy limit.Policy
-	Key    string
-	Tiers  []tierView
-	// Fitted says of which zones the tiers' figures are, if not of all.
-	Fitted string
-	// Groups are the figures that can be set, tier by tier.
-	Groups []group
-}
-
-// tierView is a tier's row.
-type tierView struct{ Name, Allows string }
-
-func tiersOf(p limit.Policy) (all []tierView) {
-	for _, name := range change.Tiers(p) {
-		all = append(all, tierView{name, change.RuleWords(change.RulesOf(p, name))})
-	}
-	return all
-}
-
-// limitPage is GET /console/limits/{name}.
-func (c *Console) limitPage(w http.ResponseWriter, r *http.Request, s session, current limit.Policy) error {
-	v := limitView{
-		Stamp: c.limitsRoll().Stamp, Policy: current, Key: change.KeyWords(current.Key), Tiers: tiersOf(current), Fitted: change.Fitted(current), Groups: groupsOf(current),
-	}
-	v.Row, _, _ = c.limitRow(current)
-	v.shown, _ = c.limitEditor.shown(r, current.Name, current)
-	return c.render(w, http.StatusOK, "limit", s, current.Name, v)
-}
+// refusingShare is from which share of refusals in the last minute a policy is
+// called refusing: the alert's.
+const refusingShare = 0.3
 
 // limitsPage is GET /console/limits.
-func (c *Console) limitsPage(w http.ResponseWriter, r *http.Request, s session) error {
-	v := rollView{Roll: c.limitsRoll(), Deleted: c.limitEditor.deleted(r)}
-	return c.render(w, http.StatusOK, "limits", s, "Limits", v)
+func (c *Console) limitsPage(w http.ResponseWriter, _ *http.Request, s session) error {
+	return c.render(w, http.StatusOK, "limits", s, "Limits", rollView{Roll: c.limitsRoll()})
 }
 
-// limitsEvents is GET /console/limits-events; the dash is in the place of a slash,
-// behind which policies' names are.
+// limitsEvents is GET /console/limits/events.
 func (c *Console) limitsEvents(w http.ResponseWriter, r *http.Request, s session) error {
 	return c.stream(w, r, s, func(context.Context) (any, error) { return c.limitsRoll(), nil })
-}
-
-// limitRow is the row of one policy, what became in the last minute of those who asked, and for how many partitions the store
-// does not answer.
-func (c *Console) limitRow(p limit.Policy) (out row, now limiter.Counts, failing int) {
-	seen, err := c.Decisions.Stats(p.Name, 0)
-	now = recent(seen)
-	away, _ := change.Away(p)
-	return row{
-		ID: p.Name, Allows: allows(p), Away: away, State: limitState(p, seen, err == nil),
-		Texts: rowTexts(now, err == nil), Shown: map[string]float64{"share": share(now)},
-	}, now, seen.Failing
 }
 
 // limitsRoll is the event of all policies.
@@ -84,10 +31,15 @@ func (c *Console) limitsRoll() roll {
 	var all limiter.Counts
 	failing, names := 0, ""
 	for _, p := range c.Policies.InForce() {
-		one, now, away := c.limitRow(p)
-		r.Rows = append(r.Rows, one)
+		seen, err := c.Decisions.Stats(p.Name, 0)
+		now := recent(seen)
+		away, _ := change.Away(p)
+		r.Rows = append(r.Rows, row{
+			ID: p.Name, Allows: allows(p), Away: away, State: limitState(p, seen, err == nil),
+			Texts: rowTexts(now, err == nil), Shown: map[string]float64{"share": share(now)},
+		})
 		all = all.Plus(now)
-		failing = max(failing, away)
+		failing = max(failing, seen.Failing)
 		names += stampOf(p)
 	}
 	r.Stamp = stampOf(names)
@@ -157,18 +109,14 @@ func limitState(p limit.Policy, s limiter.Stats, seen bool) state {
 	}
 }
 
-// allows is what a policy allows, in a line.
+// allows is what a policy allows a client, tier by tier.
 func allows(p limit.Policy) string {
 	text := change.RuleWords(p.Rules)
 	if change.Fitted(p) != "" {
 		text += fmt.Sprintf(", of a zone with %s a minute", count(zone.DefaultPerMinute))
 	}
-	switch n := len(p.Tiers); n {
-	case 0:
-	case 1:
-		text += "; 1 more tier"
-	default:
-		text += fmt.Sprintf("; %d more tiers", n)
+	for _, tier := range change.Tiers(p)[1:] {
+		text += "; " + tier + ": " + change.RuleWords(change.RulesOf(p, tier))
 	}
 	return text
 }

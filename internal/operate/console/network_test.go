@@ -22,13 +22,13 @@ func TestNetworks(t *testing.T) {
 	r.desk.WithNetworks(shares)
 	for from, times := range map[string]int{"203.0.113.1": 3, "2001:db8::1": 1} {
 		for range times {
-			join, err := shares.Join(&settings, network.Newcomer{From: from})
+			j, err := shares.Begin(&settings, from, false, true)
 			must(t, err)
-			join.Settle(true, false)
+			j.End(network.Counts{Joins: 1})
 		}
 	}
 	shares.Admit("Z", "203.0.113.7")
-	shows(t, p.get("zones/Z?tab=networks"), "last 10 minutes at this server: 4, refused 0.", "203.0.113.0/24 3 75.0 % 1 0 1 % Refuse 2001:db8::/64 1 25.0 % 0 0 1 % Refuse")
+	shows(t, p.get("zones/Z?tab=networks"), "last 10 minutes at this server: 4, refused 0.", "203.0.113.0/24 3 75.0 % 1 0 Set 1 % Refuse 2001:db8::/64 1 25.0 % 0 0 Set 1 % Refuse")
 
 	asked := p.get("zones/Z/change?network=203.0.113.0/24&share=1")
 	shows(t, asked, "Set shares of networks of Z to 203.0.113.0/24=1?", "newcomers from a network that has its share are turned away", "Change it")
@@ -36,7 +36,7 @@ func TestNetworks(t *testing.T) {
 		t.Fatalf("asking has set %q", got.NetworkShares)
 	}
 	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "by Anna. Shares of networks none → to 203.0.113.0/24=1 Undo")
-	shows(t, p.get("zones/Z?tab=networks"), "203.0.113.0/24 3 75.0 % 1 0 1 % Lift 1 % Refuse")
+	shows(t, p.get("zones/Z?tab=networks"), "203.0.113.0/24 3 75.0 % 1 0 1 % Lift Set 1 % Refuse")
 	p.confirm(t, "network=2001:db8::/64&share=0")
 	if got := r.zone("Z").NetworkShares; !slices.Equal(got, []string{"203.0.113.0/24=1", "2001:db8::/64=0"}) {
 		t.Errorf("%q", got)

@@ -7,14 +7,13 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -23,7 +22,7 @@ import (
 // are part of the program: one that is wrong ends it at once.
 func loadPages(a *assets) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
-		"asset": a.url, "zonePath": pathIn(zoneFolder), "limitPath": pathIn(limitFolder),
+		"asset": a.url, "zonePath": zonePath,
 		"count": count, "count64": func(n int) string { return count(int64(n)) }, "figure": newFigure, "lower": strings.ToLower,
 		"machine": func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") },
 		"json": func(v any) (string, error) {
@@ -38,11 +37,6 @@ func loadPages(a *assets) map[string]*template.Template {
 		all[short] = template.Must(template.Must(layout.Clone()).ParseFS(files, name))
 	}
 	return all
-}
-
-// pathIn makes paths of pages out of names.
-func pathIn(folder string) func(name string) string {
-	return func(name string) string { return root + folder + url.PathEscape(name) }
 }
 
 // page is what the layout shows.
@@ -100,7 +94,7 @@ type zoneView struct {
 	// Events are those of the list, the next one first.
 	Events []occasion
 	// Networks are those that joined lately; set in their tab alone.
-	Networks operator.ZoneNetworks
+	Networks network.List
 }
 
 // shownNetworks is how many networks a zone's page shows.
@@ -152,7 +146,7 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 	v := zoneView{
 		Frame: c.zoneFrame(current), Zone: current, Tab: tab, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
 	}
-	for _, f := range fieldsOf(zone.Table, "", current)[firstFields:] {
+	for _, f := range fieldsOf(zone.Table, current)[firstFields:] {
 		if i := slices.Index(pageSettings, f.Name); i >= 0 {
 			v.Page[i] = f
 		} else {
@@ -165,8 +159,8 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 			return err
 		}
 	}
-	var changes []entryOf[zone.Settings]
-	if v.shown, changes = c.zoneEditor.shown(r, current.ZoneID, current); v.Paused() {
+	var changes []zone.Change
+	if v.shown, changes = c.shown(r, current); v.Paused() {
 		v.Resume = resumeTo(current, changes)
 	}
 	return c.render(w, http.StatusOK, "zone", s, current.ZoneID, v)
@@ -214,24 +208,6 @@ func (c *Console) zonesPage(w http.ResponseWriter, r *http.Request, s session) e
 	if err != nil {
 		return err
 	}
-	v := rollView{Roll: all, Deleted: c.zoneEditor.deleted(r)}
+	v := rollView{Roll: all, Deleted: c.deleted(r)}
 	return c.render(w, http.StatusOK, "zones", s, "All zones", v)
-}
-
-// allChanges is how many changes the record of all shows.
-const allChanges = 200
-
-// changesPage is GET /console/changes: of zones and of policies.
-func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session) error {
-	zones, err := c.zoneEditor.changes(r.Context(), "", allChanges)
-	if err != nil {
-		return err
-	}
-	policies, err := c.limitEditor.changes(r.Context(), "", allChanges)
-	if err != nil {
-		return err
-	}
-	all := append(c.zoneEditor.entries(zones, nil), c.limitEditor.entries(policies, nil)...)
-	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At) })
-	return c.render(w, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])
 }

@@ -5,15 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/operate/change"
+	"github.com/openqueue/waitingroom/internal/setting"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// shownChanges is how many changes a page shows.
-const shownChanges = 50
+const (
+	// shownChanges is how many changes the page of a zone shows, allChanges the record of all.
+	shownChanges = 50
+	allChanges   = 200
+)
 
 // entry is one change of the record, as a page shows it.
 type entry struct {
@@ -29,40 +36,63 @@ type entry struct {
 	Undo string
 }
 
-// entries shows the record, newest first. current is what it is set to now, nil for
+// entries shows the record of zones, newest first. current is what the zone is set to now, nil for
 // the record of all, which undoes nothing.
-func (e *editor[T]) entries(changes []entryOf[T], current *T) []entry {
+func entries(changes []zone.Change, current *zone.Settings) []entry {
 	all := make([]entry, 0, len(changes))
 	lately := len(sinceMade(changes))
 	for i, c := range changes {
-		one := entry{
-			ID: changeID(c), Noun: e.noun, Name: c.Name, Path: e.path(c.Name), At: time.UnixMilli(c.AtMillis),
-			By: cmp.Or(c.By, "somebody without a name"),
+		one := entry{ID: changeID(c), Noun: "zone", Name: c.ZoneID, Path: zonePath(c.ZoneID), At: time.UnixMilli(c.AtMillis), By: c.By}
+		blank := zone.Defaults(c.ZoneID)
+		says(&one, zone.Table, c.Was, c.Now, blank)
+		if c.Now != nil {
+			one.Differences = change.Events(*cmp.Or(c.Was, &blank), *c.Now, one.Differences)
 		}
-		switch {
-		case c.Was == nil:
-			one.What = "made"
-			if c.Now != nil {
-				blank := e.blank(c.Name)
-				one.Differences = e.shownOf(blank, *c.Now, change.Differences(e.table, blank, *c.Now))
-			}
-		case c.Now == nil:
-			one.What = "deleted"
-		default:
-			one.Differences = e.shownOf(*c.Was, *c.Now, change.Differences(e.table, *c.Was, *c.Now))
-			if current != nil && i < lately {
-				one.Undo = e.undoOf(*current, *c.Was, *c.Now)
-			}
+		if current != nil && i < lately {
+			one.Undo = undoOf(*current, *c.Was, *c.Now)
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
-// sinceMade are the changes since it was made, newest first. What is older was
+// says sets what a change did. blank is what a new one is compared with.
+func says[T any](e *entry, t setting.Table[T], was, now *T, blank T) {
+	e.By = cmp.Or(e.By, "somebody without a name")
+	switch {
+	case now == nil:
+		e.What = "deleted"
+		return
+	case was == nil:
+		e.What, was = "made", &blank
+	}
+	e.Differences = change.Differences(t, *was, *now)
+}
+
+// changesPage is GET /console/changes: of zones and of policies.
+func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session) error {
+	zones, err := c.Zones.Changes(r.Context(), "", allChanges)
+	if err != nil {
+		return err
+	}
+	policies, err := c.Policies.Changes(r.Context(), "", allChanges)
+	if err != nil {
+		return err
+	}
+	all := entries(zones, nil)
+	for _, p := range policies {
+		one := entry{Noun: "policy", Name: p.Policy, Path: root + "limits", At: time.UnixMilli(p.AtMillis), By: p.By}
+		says(&one, change.Policies, p.Was, p.Now, limit.Policy{Name: p.Policy}.WithDefaults())
+		all = append(all, one)
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At) })
+	return c.render(w, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])
+}
+
+// sinceMade are the changes since the zone was made, newest first. What is older was
 // another one of this name, and is not put back into this one.
-func sinceMade[T any](changes []entryOf[T]) []entryOf[T] {
-	if i := slices.IndexFunc(changes, func(c entryOf[T]) bool { return c.Was == nil || c.Now == nil }); i >= 0 {
+func sinceMade(changes []zone.Change) []zone.Change {
+	if i := slices.IndexFunc(changes, func(c zone.Change) bool { return c.Was == nil || c.Now == nil }); i >= 0 {
 		return changes[:i]
 	}
 	return changes
@@ -70,12 +100,12 @@ func sinceMade[T any](changes []entryOf[T]) []entryOf[T] {
 
 // undoOf says what undoing a change would set, "" if others have changed the
 // same setting since.
-func (e *editor[T]) undoOf(current, was, now T) string {
-	next, others := merge(e.settable(), current, now, was)
-	if len(others) > 0 || e.same(next, current) {
+func undoOf(current, was, now zone.Settings) string {
+	next, others := merge(current, now, was)
+	if len(others) > 0 || next.Equal(current) {
 		return ""
 	}
-	back := change.Differences(e.settable(), now, was)
+	back := change.Differences(settable, now, was)
 	if len(back) > 1 {
 		return fmt.Sprintf("put back %d settings", len(back))
 	}
@@ -85,9 +115,9 @@ func (e *editor[T]) undoOf(current, was, now T) string {
 	return back[0].Label + " back to " + back[0].Now
 }
 
-// changeID names a change of a zone or policy: its time, and a hash of what it set,
+// changeID names a change of a zone: its time, and a hash of what it set,
 // for two may be made in one millisecond.
-func changeID[T any](c entryOf[T]) string {
+func changeID(c zone.Change) string {
 	text, err := json.Marshal(c)
 	if err != nil { // strings and whole numbers: it cannot happen
 		return ""
@@ -97,7 +127,7 @@ func changeID[T any](c entryOf[T]) string {
 	return strconv.FormatInt(c.AtMillis, 36) + "-" + strconv.FormatUint(uint64(h.Sum32()), 36)
 }
 
-func findChange[T any](changes []entryOf[T], id string) (found entryOf[T], ok bool) {
+func findChange(changes []zone.Change, id string) (found zone.Change, ok bool) {
 	for _, c := range changes {
 		if id != "" && changeID(c) == id {
 			return c, true
@@ -108,7 +138,7 @@ func findChange[T any](changes []entryOf[T], id string) (found entryOf[T], ok bo
 
 // whoChanged is who set one of these settings last, as a page names it: "Anna". For
 // settings that are not known it is who set any.
-func (e *editor[T]) whoChanged(changes []entryOf[T], what []change.Difference) (by string, at time.Time) {
+func whoChanged(changes []zone.Change, what []change.Difference) (by string, at time.Time) {
 	for _, c := range changes {
 		if c.Was == nil || c.Now == nil {
 			continue
@@ -116,7 +146,7 @@ func (e *editor[T]) whoChanged(changes []entryOf[T], what []change.Difference) (
 		if what == nil {
 			return c.By, time.UnixMilli(c.AtMillis)
 		}
-		for _, x := range e.table.Differences(*c.Was, *c.Now) {
+		for _, x := range zone.Table.Differences(*c.Was, *c.Now) {
 			if slices.ContainsFunc(what, func(w change.Difference) bool { return w.Name == x.Name }) {
 				return c.By, time.UnixMilli(c.AtMillis)
 			}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/window"
 )
@@ -35,8 +34,8 @@ type field struct {
 	Number, Lines, Time bool
 }
 
-// fieldsOf are the settings that a form sets, their names behind a prefix.
-func fieldsOf[T any](t setting.Table[T], prefix string, s T) []field {
+// fieldsOf are the settings that a form sets.
+func fieldsOf[T any](t setting.Table[T], s T) []field {
 	all := make([]field, 0, len(t))
 	for i := range t {
 		x := &t[i]
@@ -45,23 +44,9 @@ func fieldsOf[T any](t setting.Table[T], prefix string, s T) []field {
 		}
 		_, number := x.Value(s).(int64)
 		_, texts := x.Value(s).(setting.Texts)
-		all = append(all, field{prefix + x.Name, x.Label, x.Hint, x.Text(s), x.Options(), number, texts || x.Lines, x.Time})
+		all = append(all, field{x.Name, x.Label, x.Hint, x.Text(s), x.Options(), number, texts || x.Lines, x.Time})
 	}
 	return all
-}
-
-// merge sets in current what the change from was to now set, if all of that is still as it
-// was. If not, it returns what somebody else has set meanwhile.
-func merge[T any](t setting.Table[T], current, was, now T) (next T, others []change.Difference) {
-	next, theirs := t.Merge(current, was, now)
-	if len(theirs) > 0 {
-		mine := make(setting.Table[T], len(theirs))
-		for i, x := range theirs {
-			mine[i] = *x
-		}
-		others = change.Differences(mine, was, current)
-	}
-	return next, others
 }
 
 // readSettings sets in s what the form has under names with this prefix. What the form has as it is in s stays.

@@ -16,17 +16,17 @@ func TestMerge(t *testing.T) {
 	same := was
 	same.PerMinute = 700
 
-	next, others := merge(zone.Table, other, was, now)
+	next, others := merge(other, was, now)
 	want := other
 	want.PerMinute, want.Burst = 900, 5
 	if !next.Equal(want) || len(others) != 0 {
 		t.Errorf("another setting was changed meanwhile: %+v %+v", next, others)
 	}
-	_, others = merge(zone.Table, same, was, now)
+	_, others = merge(same, was, now)
 	if len(others) != 1 || others[0].Label != "Limit" || others[0].Was != "600 a minute" || others[0].Now != "700 a minute" {
 		t.Errorf("the same setting was: %+v", others)
 	}
-	if _, others = merge(zone.Table, now, was, now); len(others) != 2 {
+	if _, others = merge(now, was, now); len(others) != 2 {
 		t.Errorf("made before: %+v", others)
 	}
 }
@@ -37,7 +37,7 @@ func TestChangesHaveNames(t *testing.T) {
 	a := zone.Defaults("Z")
 	b := a
 	b.PerMinute = 900
-	record := []entryOf[zone.Settings]{{AtMillis: 2, Was: &a, Now: &b}, {AtMillis: 2, Was: &b, Now: &a}, {AtMillis: 1, Was: &a, Now: &b}}
+	record := []zone.Change{{AtMillis: 2, Was: &a, Now: &b}, {AtMillis: 2, Was: &b, Now: &a}, {AtMillis: 1, Was: &a, Now: &b}}
 	ids := map[string]bool{}
 	for _, c := range record {
 		id := changeID(c)

@@ -1,40 +1,17 @@
 package console
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// newZoneEditor returns the editor of zones.
-func newZoneEditor(c *Console) *editor[zone.Settings] {
-	return &editor[zone.Settings]{
-		Console: c, noun: "zone", parameter: "zoneId", folder: zoneFolder, home: root,
-		table: zone.Table, blank: zone.Defaults,
-		get: c.Zones.Get, replace: c.Zones.Replace, remove: c.Zones.Delete, version: operator.Version, overtaken: line.ErrZoneChanged,
-		changes: func(ctx context.Context, zoneID string, most int) ([]entryOf[zone.Settings], error) {
-			record, err := c.Zones.Changes(ctx, zoneID, most)
-			all := make([]entryOf[zone.Settings], len(record))
-			for i, r := range record {
-				all[i] = entryOf[zone.Settings]{r.AtMillis, r.ZoneID, r.By, r.Was, r.Now}
-			}
-			return all, err
-		},
-		mostChanges: zone.MaxChanges, propose: c.proposal, expand: change.Events,
-		effects: func(was, now zone.Settings) change.Says {
-			return change.Zone(was, now, c.lineOf(was.ZoneID), c.clock(was.ZoneID))
-		},
-		loss: func(s zone.Settings) change.Says { return change.ZoneLoss(c.lineOf(s.ZoneID)) },
-	}
-}
 
 // lineOf is what is known of a zone's line.
 func (c *Console) lineOf(zoneID string) change.Line {
@@ -58,7 +35,7 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 	case step == "10":
 		next.PerMinute = min(zone.MaxPerMinute, current.PerMinute+max(1, (current.PerMinute+5)/10))
 	case q.Get("resume") != "":
-		changes, err := c.zoneEditor.changes(r.Context(), current.ZoneID, zone.MaxChanges)
+		changes, err := c.Zones.Changes(r.Context(), current.ZoneID, zone.MaxChanges)
 		if err != nil {
 			return next, []string{"The store does not answer just now, so the limit from before the pause is not known."}
 		}
@@ -75,7 +52,7 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 }
 
 // resumeTo is the limit that a paused zone had: see zone.Settings.PausedFrom. 0: the record does not say.
-func resumeTo(current zone.Settings, changes []entryOf[zone.Settings]) int64 {
+func resumeTo(current zone.Settings, changes []zone.Change) int64 {
 	for _, c := range sinceMade(changes) {
 		if limit := current.PausedFrom(c.Was, c.Now); limit > 0 {
 			return limit
@@ -84,8 +61,8 @@ func resumeTo(current zone.Settings, changes []entryOf[zone.Settings]) int64 {
 	return 0
 }
 
-// zoneFolder is where zones' pages are, below root.
-const zoneFolder = "zones/"
+// zonePath is where the pages of a zone are.
+func zonePath(zoneID string) string { return root + "zones/" + url.PathEscape(zoneID) }
 
 // newView is the form for a new zone.
 type newView struct {
@@ -101,7 +78,7 @@ const firstFields = 2
 
 // newPage is GET /console/new.
 func (c *Console) newPage(w http.ResponseWriter, _ *http.Request, s session) error {
-	fields := fieldsOf(zone.Table, "", zone.Defaults(""))
+	fields := fieldsOf(zone.Table, zone.Defaults(""))
 	return c.render(w, http.StatusOK, "new", s, "New zone", newView{First: fields[:firstFields], Others: fields[firstFields:]})
 }
 
@@ -120,7 +97,7 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 		}
 		switch invalid, refused := errors.AsType[*serve.InvalidError](err); {
 		case err == nil:
-			return c.zoneEditor.done(w, r, c.zoneEditor.path(zoneID), zoneID, wanted)
+			return c.done(w, r, zonePath(zoneID), wanted)
 		case refused:
 			faults = invalid.Faults
 		case errors.Is(err, operator.ErrPrecondition):
@@ -129,7 +106,7 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 			return err
 		}
 	}
-	fields := fieldsOf(zone.Table, "", wanted)
+	fields := fieldsOf(zone.Table, wanted)
 	for i, f := range fields { // what was typed, right or wrong
 		if typed, given := r.PostForm[f.Name]; given {
 			fields[i].Value = typed[0]

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -251,35 +250,26 @@ func TestDeleteIsOfWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	was := r.put("Z")
-	r.putPolicy(api(), "Olga")
 	p := r.enter("Anna")
-	now, policy := was, api()
-	now.PerMinute, policy.OnStoreFailure = 1200, limit.FailureOpen
-	for path, tt := range map[string]struct {
-		name, asks string
-		meddle     func()
-	}{
-		"zones/Z/delete":    {"Z", "All lose their places", func() { must(t, r.desk.Replace(t.Context(), was, now, "Bea")) }},
-		"limits/api/delete": {"api", "Nobody is limited by api any more", func() { r.putPolicy(policy, "Bea") }},
-	} {
-		asked := p.get(path)
-		shows(t, asked, "Delete "+tt.name+"?", tt.asks)
-		form := formOf(t, asked, path)
-		form.Set("confirm", tt.name)
-		tt.meddle()
-		w := p.post(path, form)
-		shows(t, w, "Not changed Bea was faster", "It has other settings now.")
-		if w.Code != http.StatusConflict {
-			t.Errorf("%s: %d", path, w.Code)
-		}
-		form = formOf(t, p.get(path), path)
-		form.Set("confirm", " "+tt.name+" ")
-		shows(t, p.follow(p.post(path, form)), tt.name+" was deleted by Anna")
-		if w := p.post(path, form); w.Code != http.StatusNotFound {
-			t.Errorf("%s once more: %d", path, w.Code)
-		}
+	now := was
+	now.PerMinute = 1200
+	const path = "zones/Z/delete"
+	asked := p.get(path)
+	shows(t, asked, "Delete Z?", "All lose their places")
+	form := formOf(t, asked, path)
+	form.Set("confirm", "Z")
+	must(t, r.desk.Replace(t.Context(), was, now, "Bea"))
+	w := p.post(path, form)
+	shows(t, w, "Not changed Bea was faster", "It has other settings now.")
+	if w.Code != http.StatusConflict {
+		t.Errorf("it was changed meanwhile: %d", w.Code)
 	}
-	shows(t, p.get("changes"), "Anna api Deleted the policy", "Bea api", "Olga Z Made the zone")
+	form = formOf(t, p.get(path), path)
+	form.Set("confirm", " Z ")
+	shows(t, p.follow(p.post(path, form)), "Z was deleted by Anna")
+	if w := p.post(path, form); w.Code != http.StatusNotFound {
+		t.Errorf("once more: %d", w.Code)
+	}
 }
 
 func TestDeleteAsksForTheName(t *testing.T) {

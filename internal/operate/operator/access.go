@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
-	"hash/maphash"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,7 +21,7 @@ import (
 var (
 	// ErrUnauthorized: the operators' token is missing or wrong.
 	ErrUnauthorized = errors.New("operator: unauthorized")
-	// ErrGuessing: it is wrong, and from this address many were.
+	// ErrGuessing: it is wrong, and so were many before it.
 	ErrGuessing = errors.New("operator: too many wrong tokens")
 	// ErrCrossOrigin: a browser sent the request on behalf of another site.
 	ErrCrossOrigin = errors.New("operator: cross-origin request")
@@ -49,10 +48,12 @@ type AccessOptions struct {
 type Access struct {
 	// tokens are hashes, so that all comparisons take the same time, whatever
 	// the length of what was sent.
-	tokens   [][sha256.Size]byte
-	throttle *throttle
-	origins  *http.CrossOriginProtection
-	log      *slog.Logger
+	tokens [][sha256.Size]byte
+	// wrong bounds how many wrong tokens are logged, from all addresses together: the right one opens at any time.
+	wrong   *rate.Limiter
+	now     func() time.Time
+	origins *http.CrossOriginProtection
+	log     *slog.Logger
 	// From is the address that a request came from.
 	From func(*http.Request) string
 }
@@ -69,7 +70,7 @@ func NewAccess(o AccessOptions) (*Access, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Access{throttle: newThrottle(o.Now), origins: http.NewCrossOriginProtection(), log: o.Logger, From: o.From}
+	a := &Access{wrong: rate.NewLimiter(rate.Every(guessEvery), guesses), now: o.Now, origins: http.NewCrossOriginProtection(), log: o.Logger, From: o.From}
 	for _, token := range o.Tokens {
 		if token == "" {
 			return nil, errors.New("operator: a token is empty")
@@ -80,8 +81,7 @@ func NewAccess(o AccessOptions) (*Access, error) {
 }
 
 // Check returns nil if what was shown with the request is a token. Else it
-// returns ErrUnauthorized and logs it with the route and more; or, once many were wrong
-// from the address, ErrGuessing, and logs nothing.
+// returns ErrUnauthorized and logs it with the route and more; or, once many were wrong, ErrGuessing, and logs nothing.
 func (a *Access) Check(r *http.Request, shown, route string, more ...any) error {
 	sum := sha256.Sum256([]byte(shown))
 	right := 0
@@ -91,48 +91,19 @@ func (a *Access) Check(r *http.Request, shown, route string, more ...any) error 
 	if right == 1 {
 		return nil
 	}
-	from := a.From(r)
-	if !a.throttle.take(from) {
+	if !a.wrong.AllowN(a.now(), 1) {
 		return ErrGuessing
 	}
-	a.log.With("method", r.Method, "route", route, "from", from).WarnContext(r.Context(), "operators' token refused", more...)
+	a.log.With("method", r.Method, "route", route, "from", a.From(r)).WarnContext(r.Context(), "operators' token refused", more...)
 	return ErrUnauthorized
 }
 
 const (
-	// guesses is how many wrong tokens an address may show in a row, and
-	// guessEvery how long it then waits for each further one: an operator who
-	// pastes the wrong thing notices nothing, and a program that tries tokens
-	// is told apart, and logged once in so long.
+	// guesses is how many wrong tokens in a row are answered with 401 and logged, and guessEvery how long it then takes until one
+	// more is: an operator who pastes the wrong thing notices nothing, and the log of a program that tries tokens stays short.
 	guesses    = 5
 	guessEvery = 2 * time.Second
-	// throttleSlots bounds the memory, and with it what is logged of all guesses
-	// together: 128 a second, whatever the number of addresses.
-	throttleSlots = 256
 )
-
-// throttle tells who shows wrong tokens all the time. Addresses share slots by a
-// hash that nobody outside knows. It is safe for concurrent use.
-type throttle struct {
-	now   func() time.Time
-	seed  maphash.Seed
-	slots [throttleSlots]*rate.Limiter
-}
-
-func newThrottle(now func() time.Time) *throttle {
-	t := &throttle{now: now, seed: maphash.MakeSeed()}
-	for i := range t.slots {
-		t.slots[i] = rate.NewLimiter(rate.Every(guessEvery), guesses)
-	}
-	return t
-}
-
-// take takes one guess from the address. It reports whether there was one left.
-func (t *throttle) take(addr string) bool { return t.slots[t.slot(addr)].AllowN(t.now(), 1) }
-
-func (t *throttle) slot(addr string) uint64 {
-	return maphash.String(t.seed, address.Key(addr)) % throttleSlots
-}
 
 // Hosts are the names under which the operators' listener answers. A page of the
 // internet can have its own name lead to 127.0.0.1, and then ask there as its own

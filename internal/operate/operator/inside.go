@@ -15,8 +15,15 @@ import (
 // IdleAfter is for how long a session has asked for nothing to be listed as idle.
 const IdleAfter = 3 * time.Minute
 
-// MaxSessions is the most sessions that Sessions returns.
-const MaxSessions = 1000
+// MaxListed is the most that Sessions and Networks return.
+const MaxListed = 1000
+
+func checkMost(most int) error {
+	if most < 1 || most > MaxListed {
+		return &serve.FieldError{Field: "limit", Reason: fmt.Sprintf("must be between 1 and %d", MaxListed)}
+	}
+	return nil
+}
 
 // Crowd knows the sessions that asked this server. *registry.Registry does.
 type Crowd interface {
@@ -41,11 +48,11 @@ type Sessions struct {
 	Sessions []line.Session `json:"sessions"`
 }
 
-// Sessions returns the newest sessions of a zone, at most so many, 1 to MaxSessions. It returns a *serve.FieldError for
+// Sessions returns the newest sessions of a zone, at most so many, 1 to MaxListed. It returns a *serve.FieldError for
 // another number, and for a name that can be no zone's.
 func (s *Service) Sessions(ctx context.Context, zoneID string, most int) (Sessions, error) {
-	if most < 1 || most > MaxSessions {
-		return Sessions{}, &serve.FieldError{Field: "limit", Reason: fmt.Sprintf("must be between 1 and %d", MaxSessions)}
+	if err := checkMost(most); err != nil {
+		return Sessions{}, err
 	}
 	if _, err := s.Get(ctx, zoneID); err != nil {
 		return Sessions{}, err

@@ -20,18 +20,18 @@ func TestNetworks(t *testing.T) {
 	shares := network.New(nil, slog.New(slog.DiscardHandler), clock)
 	r.service.WithNetworks(shares)
 	for _, from := range []string{"203.0.113.1", "203.0.113.2", "2001:db8::1"} {
-		p, err := shares.Join(&z, network.Newcomer{From: from})
+		j, err := shares.Begin(&z, from, false, true)
 		must(t, err)
-		p.Settle(true, false)
+		j.End(network.Counts{Joins: 1})
 	}
 	for path, want := range map[string]struct {
 		status int
 		body   string
 	}{
 		"Z/networks": {http.StatusOK, `{"zoneId":"Z","minutes":10,"joins":3,"admissions":0,"refused":0,"networks":[` +
-			`{"network":"203.0.113.0/24","joins":2,"admissions":0,"refused":0},{"network":"2001:db8::/64","joins":1,"admissions":0,"refused":0,"share":0.5}]}` + "\n"},
+			`{"network":"203.0.113.0/24","joins":2,"admissions":0,"refused":0,"part":66.66666666666667},{"network":"2001:db8::/64","joins":1,"admissions":0,"refused":0,"part":33.333333333333336,"share":0.5}]}` + "\n"},
 		"Z/networks?limit=1": {http.StatusOK, `{"zoneId":"Z","minutes":10,"joins":3,"admissions":0,"refused":0,"networks":[` +
-			`{"network":"203.0.113.0/24","joins":2,"admissions":0,"refused":0}]}` + "\n"},
+			`{"network":"203.0.113.0/24","joins":2,"admissions":0,"refused":0,"part":66.66666666666667}]}` + "\n"},
 		"Z/networks?limit=0":    {http.StatusBadRequest, ""},
 		"Z/networks?limit=1001": {http.StatusBadRequest, ""},
 		"Z/networks?limit=x":    {http.StatusBadRequest, ""},

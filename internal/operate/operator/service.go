@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -72,9 +74,9 @@ type Service struct {
 	store Store
 	seen  Seen
 	log   *slog.Logger
-	// crowd and networks may be nil.
+	// crowd may be nil.
 	crowd    Crowd
-	networks Networks
+	networks *network.Shares
 	// playing: an event is being played.
 	playing atomic.Bool
 }
@@ -82,7 +84,7 @@ type Service struct {
 // New returns the room over this store, and over what was seen of it. Each change
 // that was made is logged, once, with what it made of the zone.
 func New(store Store, seen Seen, log *slog.Logger) *Service {
-	return &Service{store: store, seen: seen, log: log}
+	return &Service{store: store, seen: seen, log: log, networks: network.New(nil, log, time.Now)}
 }
 
 // List returns the settings of all zones, in the order of their names.

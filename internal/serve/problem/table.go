@@ -127,9 +127,9 @@ var table = []kind{
 		errs:   []error{operator.ErrGuessing},
 		status: http.StatusTooManyRequests, code: "too_many_wrong_tokens",
 		title:    "Too many wrong operators' tokens",
-		detail:   "The token is wrong, and so were many before it from this address. The right token is accepted at any time.",
+		detail:   "The token is wrong, as were several just before. The server takes the right one at any time.",
 		retryMin: 2, retryMax: 4,
-		page: "The token is wrong, and so were five just before it from this address. The right token is accepted at any time: nobody is " +
+		page: "The token is wrong, as were five just before, from any address. The server takes the right one at any time: nobody is " +
 			"locked out by what others try.",
 		readers: operators,
 	},

@@ -47,7 +47,6 @@ export const charts = {
     { name: "inside", label: "Inside", color: "--plot-1", dash: "full", fill: true },
     { name: "maxInside", label: "Cap", color: "--plot-2", dash: "dashed" },
   ],
-  joins: [{ name: "joins", label: "Joins", color: "--plot-1", dash: "full", fill: true }],
   polls: [{ name: "polls", label: "Polls", color: "--plot-1", dash: "full", fill: true }],
   dry: [
     { name: "waiting", label: "Waiting", color: "--plot-1", dash: "full", fill: true },
@@ -60,7 +59,6 @@ export class Chart {
   constructor(element, lines) {
     this.element = element;
     this.lines = lines;
-    this.marks = []; // moments that are drawn across: at, in seconds, and label
     this.plot = null;
   }
 
@@ -89,7 +87,6 @@ export class Chart {
       width: this.element.clientWidth, height: 180,
       legend: { live: true, markers: { width: 2, dash: (_, i) => ({ dashed: "dashed", dotted: "dotted" })[this.lines[i - 1]?.dash] ?? "solid" } },
       cursor: { y: false, drag: { setScale: false, x: false, y: false } },
-      hooks: { draw: [(plot) => this.across(plot, color("--soft"), axis.font)] },
       scales: { x: { range: () => this.span }, y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.1] } },
       axes: [
         { ...axis, space: 70, size: 32, values: (_, ticks) => ticks.map((t) => clock(t, ticks[1] - ticks[0] < 60)) },
@@ -104,27 +101,6 @@ export class Chart {
         })),
       ],
     }, data, this.element);
-  }
-
-  // across draws the marks that are in sight.
-  across(plot, color, font) {
-    const { left, top, width, height } = plot.bbox;
-    const ratio = window.devicePixelRatio;
-    plot.ctx.save();
-    Object.assign(plot.ctx, { strokeStyle: color, fillStyle: color, lineWidth: ratio, font: font.replace("12px", `${11 * ratio}px`) });
-    plot.ctx.setLineDash([3 * ratio, 3 * ratio]);
-    for (const { at, label } of this.marks) {
-      const x = Math.round(plot.valToPos(at, "x", true));
-      if (x < left || x > left + width) continue;
-      plot.ctx.beginPath();
-      plot.ctx.moveTo(x, top);
-      plot.ctx.lineTo(x, top + height);
-      plot.ctx.stroke();
-      const room = left + width - x > 90 * ratio;
-      plot.ctx.textAlign = room ? "left" : "right";
-      plot.ctx.fillText(label, x + (room ? 4 : -4) * ratio, top + 0.3 * height);
-    }
-    plot.ctx.restore();
   }
 
   // fit takes the width that the page has now.

@@ -86,9 +86,9 @@ function show(event) {
   setClock(event.clock);
   tick();
   if ("rows" in head.dataset) {
-    for (const el of document.querySelectorAll(".figures")) if (!el.closest("[data-row]")) fill(el, event.texts, {});
+    for (const el of document.querySelectorAll(".figures")) fill(el, event.texts, {});
     for (const { id, texts, meters, state } of event.rows ?? []) {
-      const row = document.querySelector(`[data-row="${CSS.escape(id)}"]`);
+      const row = document.querySelector(`tr[data-row="${CSS.escape(id)}"]`);
       if (!row) continue;
       fill(row, texts, meters);
       showState(row.querySelector(".state"), state);
@@ -158,8 +158,6 @@ function drawAll() {
   const first = view.series.columns[0][0] ?? to;
   // At least ten minutes, so that a young zone's line is no noise.
   const span = [Math.max(to - KEPT, Math.min(first, to - 600)), to];
-  const marks = JSON.parse(document.querySelector("[data-marks]")?.dataset.marks ?? "[]");
-  for (const chart of view.drawn) chart.marks = marks;
   for (const chart of view.drawn) chart.draw(view.series.pick(chart.lines.map((line) => line.name)), span);
 }
 

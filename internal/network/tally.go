@@ -1,0 +1,57 @@
+package network
+
+// Counts are what became of joins in the last ten minutes: places that were taken, visitors who were let in, and joins that ErrShare
+// refused.
+type Counts struct {
+	Joins      int64 `json:"joins"`
+	Admissions int64 `json:"admissions"`
+	Refused    int64 `json:"refused"`
+}
+
+func (c *Counts) add(d Counts) {
+	c.Joins += d.Joins
+	c.Admissions += d.Admissions
+	c.Refused += d.Refused
+}
+
+// tally counts one network, or all joins of a zone.
+type tally struct {
+	name string
+	// pending counts joins under way.
+	pending int64
+	// minute is that of the newest bucket; the bucket of minute m is buckets[m % Minutes].
+	minute  int64
+	buckets [Minutes]Counts
+}
+
+// at empties the buckets that are too old, and returns that of the minute.
+func (t *tally) at(minute int64) *Counts {
+	for t.minute = max(t.minute, minute-Minutes); t.minute < minute; {
+		t.minute++
+		t.buckets[t.minute%Minutes] = Counts{}
+	}
+	return &t.buckets[minute%Minutes]
+}
+
+func (t *tally) sum(minute int64) (all Counts) {
+	t.at(minute)
+	for _, b := range t.buckets {
+		all.add(b)
+	}
+	return all
+}
+
+// joins counts joins under way as if they took places.
+func (t *tally) joins(minute int64) int64 { return t.sum(minute).Joins + t.pending }
+
+// over reports whether another join would be more than the share, in per cent of all joins that took places.
+func (t *tally) over(share float64, all, minute int64, lined bool) bool {
+	joins := t.joins(minute) + 1
+	switch {
+	case share == 0:
+		return true
+	case joins <= Floor, !lined && t.pending < Floor:
+		return false
+	}
+	return float64(100*joins) > share*float64(all+1)
+}
