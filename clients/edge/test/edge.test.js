@@ -109,6 +109,15 @@ test('a pass without an answer: hold keeps it good, admit takes it', async () =>
   }
 });
 
+test('a room that cannot look keeps the pass good, whatever is configured', async () => {
+  for (const onFailure of ['hold', 'admit']) {
+    const site = shop(waits, 'away', { onFailure });
+    assert.equal((await site.visit(`/?waiting_room_pass=${await pass()}`, other)).status, 503);
+    assert.equal((await site.visit('/', { 'X-Waiting-Room-Pass': await pass() })).status, 503);
+    assert.equal(site.visited, 0);
+  }
+});
+
 test('a gate that never had the room\'s keys calls no pass bad', async () => {
   const site = shop(waits);
   await site.visit();
