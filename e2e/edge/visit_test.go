@@ -192,6 +192,31 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
+// TestACacheInFront: a cache between visitors and the edge hands nobody another's session, whatever the shop says to caches.
+func TestACacheInFront(t *testing.T) {
+	t.Parallel()
+	f := startShopfront(t, "hold")
+	f.room.Put(t, zone.Defaults("SHOP"))
+	front := room.StartNginxOf(t, cache, room.Others{"CACHE": t.TempDir(), "SHOP": f.edge}, "")
+	seen := map[string]bool{}
+	for i := range 5 {
+		admission, err := client.Wait(t.Context(), client.Options{URL: f.room.Public, Zone: "SHOP"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		app, page := newBrowser(t, front, fmt.Sprintf("203.0.113.%d", i)), newBrowser(t, front, fmt.Sprintf("203.0.113.%d", 100+i))
+		got := app.ask(http.MethodGet, "/cached/api", "X-Waiting-Room-Pass", admission.Pass)
+		page.open("/cached/page")
+		for _, session := range []string{got.Header.Get("X-Waiting-Room-Session"), page.session()} {
+			if id := jti(session); got.Status != 200 || id == "" || seen[id] {
+				t.Errorf("%d, the session %q was handed out before: %t", got.Status, session, seen[id])
+			} else {
+				seen[id] = true
+			}
+		}
+	}
+}
+
 // TestCrowd: 300 visitors, some of whom show what is not theirs. As many get in as the room admits, each with a session of its own.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
