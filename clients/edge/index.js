@@ -255,7 +255,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
 
   return {
     ask,
-    async fetch(request, address, forward = load) {
+    async fetch(request, address, forward = (asked) => fetch(asked)) {
       const { response, headers } = await ask(request, address);
       return response ?? add(await forward(request), headers);
     },
