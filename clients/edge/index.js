@@ -31,7 +31,7 @@ const hex = (raw) => Array.from(new Uint8Array(raw), (b) => b.toString(16).padSt
 export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hold', timeout = 300, issuer = 'waitingroom', ...by }) {
   if (![key].flat().every((k) => k?.length >= 32)) throw new Error('key must be a random text of at least 32 characters');
   const load = by.fetch ?? ((...args) => fetch(...args));
-  // Requests share values and no promises: Workers forbid these.
+  // Requests share values, and no promises: on Workers a request must not wait for what another has begun.
   let [macs, rules, state, looked, lined] = [undefined, undefined, '', 0, 0];
   const verify = passVerifier({ zone, issuer, load: (until) => call(until, '/.well-known/jwks.json') });
   const recent = new Map(); // whom the last seconds let in, by the browser
@@ -61,18 +61,25 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     state = !said ? 'away' : said.code === 'zone_unknown' ? 'unknown' : 'known';
   }
 
-  async function sign(text) {
+  async function secrets() {
     macs ??= await Promise.all([key].flat().map((k) => subtle.importKey('raw', bytes(k), HMAC, false, ['sign', 'verify'])));
-    return base64(await subtle.sign('HMAC', macs[0], bytes(text)));
+    return macs;
+  }
+
+  async function sign(text) {
+    return base64(await subtle.sign('HMAC', (await secrets())[0], bytes(text)));
   }
 
   // check returns a session: [begun, issued, length, admission, the room's session where those inside are counted].
   async function check(text) {
     const [code, ...fields] = text.split('.');
     if (!(+fields[1] + +fields[2] > seconds())) return undefined;
-    await sign('');
-    for (const k of macs) {
-      if (await subtle.verify('HMAC', k, unbase64(code), bytes(`${zone}.${fields.join('.')}`)).catch(() => false)) return fields;
+    try {
+      for (const secret of await secrets()) {
+        if (await subtle.verify('HMAC', secret, unbase64(code), bytes(`${zone}\n${fields.join('.')}`))) return fields;
+      }
+    } catch {
+      // It is no base64.
     }
     return undefined;
   }
@@ -105,7 +112,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
         + (secure ? '; Secure' : '') + (shared ? `; Domain=${domain}` : '') };
     };
     const keep = async (app, ...fields) => {
-      const text = `${await sign(`${zone}.${fields.join('.')}`)}.${fields.join('.')}`;
+      const text = `${await sign(`${zone}\n${fields.join('.')}`)}.${fields.join('.')}`;
       if (!app) return cookie('', text, fields[2]);
       return { ...NO_CACHE, [APP]: text, ...(named() && { 'Access-Control-Expose-Headers': APP }) };
     };
@@ -115,8 +122,9 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const answer = (status, headers, body) => ({ response: new Response(method === 'HEAD' ? null : body, { status, headers: { 'Cache-Control': 'no-store', ...headers } }) });
     const lead = (to, headers) => answer(302, { ...headers, Location: to });
     const newKey = () => cookie('_key', hex(crypto.getRandomValues(new Uint8Array(16))), 86_400);
-    const fails = () => (onFailure === 'admit' ? goOn() : answer(503, { 'Retry-After': '3', ...(reads && navigates && { Refresh: '3' }) },
-      'Very many people are here. Please come again in a few seconds.'));
+    const comeAgain = () => answer(503, { 'Retry-After': '3', ...(reads && navigates && { Refresh: '3' }) },
+      'Very many people are here. Please come again in a few seconds.');
+    const fails = () => (onFailure === 'admit' ? goOn() : comeAgain());
     const bypassed = () => reads && rules?.bypassCommon !== 'off' && COMMON.test(plain(cut(uri, '?')[0])) || rules?.bypassPaths?.some((p) => fits(uri, p));
     const here = () => uri.replace(/^\/(?=[/\\])/, '/./');
     const toPage = (more = '', headers = browser ? {} : newKey()) => {
@@ -167,11 +175,11 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
         uri = withPass(pass);
         return toPage('&cookieless=1', {});
       }
-      const is = claims ? await call(until, '/traffic/session', { pass, key: by }) : claims === undefined && { code: 'none' };
+      const is = claims === undefined ? { code: 'no pass' } : claims && await call(until, '/traffic/session', { pass, key: by });
       if (is?.ok) return lead(here(), await begin('', claims.jti, counted(is)));
       if (session) return lead(here());
       if (is && !BUSY.includes(is.code)) return toPage(`&refused=${hex(await subtle.digest('SHA-256', bytes(pass))).slice(0, 16)}&again=1`);
-      return onFailure === 'admit' && !is ? lead(here(), claims ? await begin('', claims.jti) : {}) : fails();
+      return onFailure === 'admit' && !is ? lead(here(), claims ? await begin('', claims.jti) : {}) : comeAgain();
     }
     if (bypassed() || method === 'OPTIONS' && header('Access-Control-Request-Method')) return goOn();
 
@@ -183,7 +191,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const app = site !== 'same-origin';
       if (is?.ok) return goOn(await begin(app, claims.jti, counted(is)));
       if (!is && onFailure === 'admit') return goOn(await begin(app, claims.jti));
-      if (!is || BUSY.includes(is.code)) return fails();
+      if (!is || BUSY.includes(is.code)) return comeAgain();
     }
 
     // Others.
@@ -193,7 +201,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       'Content-Type': 'application/problem+json', ...(crawls && { 'Retry-After': '600' }),
       ...(named() && { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', 'Access-Control-Expose-Headers': 'Retry-After' }),
     }, JSON.stringify({
-      type: 'https://github.com/openqueue/waitingroom/blob/main/internal/problem/README.md#admission_required', title: 'The site has a waiting room',
+      type: 'https://github.com/openqueue/waitingroom/blob/main/docs/reference/problems.md#admission_required', title: 'The site has a waiting room',
       status: crawls ? 503 : 429, detail: 'Join at the address in join, and send the pass as X-Waiting-Room-Pass.', code: 'admission_required', zoneId: zone,
       join: `${visitors}/traffic/wait`, page: `${visitors}/wait/${zone}`,
     }));
@@ -247,7 +255,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
 
   return {
     ask,
-    async fetch(request, address, forward = load) {
+    async fetch(request, address, forward = (asked) => fetch(asked)) {
       const { response, headers } = await ask(request, address);
       return response ?? add(await forward(request), headers);
     },

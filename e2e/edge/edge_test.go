@@ -3,8 +3,10 @@ package edge
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/check/process"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 const (
@@ -76,10 +79,10 @@ type shopfront struct {
 	visits []visit
 }
 
-// startShopfront starts all of it. The room's zone must be made.
-func startShopfront(t *testing.T, onFailure string) *shopfront {
+// startShopfront starts all of it, the room with a zone and further settings by their variables.
+func startShopfront(t *testing.T, onFailure string, z zone.Settings, env map[string]string) *shopfront {
 	t.Helper()
-	f := &shopfront{room: room.Start(t, map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1"})}
+	f := &shopfront{room: startRoom(t, z, env)}
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		f.visits = append(f.visits, visit{r.URL.Path, sessionOf(r.Header.Get("Cookie"))})
@@ -95,6 +98,15 @@ func startShopfront(t *testing.T, onFailure string) *shopfront {
 	return f
 }
 
+func startRoom(t *testing.T, z zone.Settings, env map[string]string) *room.Server {
+	t.Helper()
+	all := map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1"}
+	maps.Copy(all, env)
+	r := room.Start(t, all)
+	r.Put(t, z)
+	return r
+}
+
 // startEdge starts workerd with the program that the README shows.
 func startEdge(t *testing.T, onFailure, public, site string) (addr string) {
 	t.Helper()
@@ -108,7 +120,14 @@ func startEdge(t *testing.T, onFailure, public, site string) (addr string) {
 			t.Fatal(err)
 		}
 	}
-	p := room.Adopt(t, &process.Process{Name: room.NPMTool(t, "WORKERD", "workerd"), Args: []string{"serve", "config.capnp"}, Dir: dir})
+	startAt(t, addr, &process.Process{Name: room.NPMTool(t, "WORKERD", "workerd"), Args: []string{"serve", "config.capnp"}, Dir: dir})
+	return addr
+}
+
+// startAt starts a program, and waits until it listens.
+func startAt(t *testing.T, addr string, p *process.Process) {
+	t.Helper()
+	room.Adopt(t, p)
 	if err := p.StartUntil(context.Background(), func() bool {
 		c, err := new(net.Dialer).DialContext(context.Background(), "tcp", addr)
 		if err == nil {
@@ -118,7 +137,6 @@ func startEdge(t *testing.T, onFailure, public, site string) (addr string) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return addr
 }
 
 // shown returns the program of the README that has this line.
@@ -155,6 +173,8 @@ type browser struct {
 	t       *testing.T
 	client  *http.Client
 	address string
+	// late counts how often the room did not answer in 300 ms, as on a slow machine, and the browser came again.
+	late int
 }
 
 // newBrowser returns one. All names lead to the edge, as DNS has it.
@@ -163,17 +183,37 @@ func newBrowser(t *testing.T, edge, address string) *browser {
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, edge)
 	}}
-	return &browser{t, &http.Client{Transport: transport, Jar: newJar(), Timeout: room.Patience, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}, address}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &browser{t: t, address: address, client: &http.Client{
+		Transport: transport, Jar: jar, Timeout: room.Patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 // open opens a page of the shop.
-func (b *browser) open(uri string, header ...string) room.Reply {
-	return b.ask(http.MethodGet, uri, append([]string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, header...)...)
+func (b *browser) open(uri string) room.Reply {
+	b.t.Helper()
+	return b.ask(http.MethodGet, uri, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
 }
 
+// ask sends a request, and again while the edge is told nothing in time.
 func (b *browser) ask(method, uri string, header ...string) room.Reply {
+	b.t.Helper()
+	const most = 1000
+	for {
+		got := b.once(method, uri, header...)
+		if got.Status != http.StatusServiceUnavailable || b.late == most {
+			return got
+		}
+		b.late++
+	}
+}
+
+// once sends a request once.
+func (b *browser) once(method, uri string, header ...string) room.Reply {
 	b.t.Helper()
 	if strings.HasPrefix(uri, "/") {
 		uri = "http://shop.example" + uri
@@ -184,6 +224,16 @@ func (b *browser) ask(method, uri string, header ...string) room.Reply {
 		b.t.Error(err)
 	}
 	return r
+}
+
+// session returns the session that a browser has.
+func (b *browser) session() string {
+	for _, c := range b.client.Jar.Cookies(&url.URL{Scheme: "http", Host: "shop.example", Path: "/"}) {
+		if c.Name == "waitingroom_session-SHOP" {
+			return c.Value
+		}
+	}
+	return ""
 }
 
 // led returns where an answer leads, as the browser would open it.

@@ -1,11 +1,8 @@
 package edge
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"net/http/cookiejar"
-	"net/url"
 	"os/exec"
 	"strings"
 	"sync"
@@ -13,23 +10,9 @@ import (
 
 	"github.com/openqueue/waitingroom/client"
 	"github.com/openqueue/waitingroom/e2e/room"
+	"github.com/openqueue/waitingroom/internal/check/process"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-func newJar() http.CookieJar {
-	jar, _ := cookiejar.New(nil) // never fails
-	return jar
-}
-
-// session returns the session that a browser has.
-func (b *browser) session() string {
-	for _, c := range b.client.Jar.Cookies(&url.URL{Scheme: "http", Host: "shop.example", Path: "/"}) {
-		if c.Name == "waitingroom_session-SHOP" {
-			return c.Value
-		}
-	}
-	return ""
-}
 
 // TestInNode runs the tests of the module.
 func TestInNode(t *testing.T) {
@@ -42,10 +25,9 @@ func TestInNode(t *testing.T) {
 // TestVisitors: a normal day, a line, an exchange, and those who try to get in by what is not theirs.
 func TestVisitors(t *testing.T) {
 	t.Parallel()
-	f := startShopfront(t, "hold")
 	z := zone.Defaults("SHOP")
 	z.BypassPaths, z.Sites = []string{"/assets/*"}, []string{"http://shop.example"}
-	f.room.Put(t, z)
+	f := startShopfront(t, "hold", z, nil)
 
 	// A normal day: no redirect, and a session that no cache keeps.
 	inside := newBrowser(t, f.edge, "203.0.113.1")
@@ -123,19 +105,18 @@ func TestTheRoomIsAway(t *testing.T) {
 	for onFailure, want := range map[string]int{"hold": 503, "admit": 200} {
 		t.Run(onFailure, func(t *testing.T) {
 			t.Parallel()
-			f := startShopfront(t, onFailure)
-			f.room.Put(t, zone.Defaults("SHOP"))
+			f := startShopfront(t, onFailure, zone.Defaults("SHOP"), nil)
 			inside := newBrowser(t, f.edge, "203.0.113.1")
-			if got := inside.open("/"); got.Status != 200 || inside.session() == "" {
-				t.Fatalf("before: %+v", got)
-			}
+			room.Await(t, "somebody is inside", func() bool { // one whose answer is late goes on without a session, with admit
+				return inside.open("/").Status == http.StatusOK && inside.session() != ""
+			})
 			f.room.Kill()
 			for i := range 20 {
 				if got := inside.open("/cart"); got.Status != 200 || got.Body != "the shop" {
 					t.Errorf("inside: %+v", got)
 				}
 				newcomer := newBrowser(t, f.edge, fmt.Sprintf("203.0.113.%d", 10+i))
-				got := newcomer.open("/")
+				got := newcomer.once(http.MethodGet, "/", "Sec-Fetch-Mode", "navigate")
 				if got.Status != want || newcomer.session() != "" || want == 503 && got.Header.Get("Refresh") != "3" {
 					t.Errorf("a newcomer: %+v", got)
 				}
@@ -147,26 +128,27 @@ func TestTheRoomIsAway(t *testing.T) {
 // TestTheCap: with maxInside no more are inside than allowed, and a path of donePaths gives the slot back.
 func TestTheCap(t *testing.T) {
 	t.Parallel()
-	f := startShopfront(t, "hold")
 	z := zone.Defaults("SHOP")
 	z.MaxInside, z.DonePaths = 3, []string{"/thanks*"}
-	f.room.Put(t, z)
+	f := startShopfront(t, "hold", z, nil)
 	var inside []*browser
+	late := 0
 	for i := range 6 {
 		b := newBrowser(t, f.edge, fmt.Sprintf("203.0.113.%d", i))
 		if b.open("/"); b.session() != "" {
 			inside = append(inside, b)
 		}
+		late += b.late // whoever was let in with an answer that came too late has a slot, too
 	}
-	if len(inside) != 3 {
-		t.Fatalf("%d are inside, want 3", len(inside))
+	if n := len(inside); n == 0 || n > 3 || n+late < 3 {
+		t.Fatalf("%d are inside, want 3; %d answers were late", n, late)
 	}
 	if got := inside[0].open("/thanks?order=7"); got.Status != 200 {
 		t.Errorf("the page that thanks: %+v", got)
 	}
-	next := newBrowser(t, f.edge, "203.0.113.99")
+	var next *browser
 	room.Await(t, "the slot is offered again", func() bool {
-		next.client.Jar = newJar() // one who was sent to wait would be sent there again
+		next = newBrowser(t, f.edge, "203.0.113.99") // one who was sent to wait would be sent there again
 		return next.open("/").Status == 200
 	})
 	if other := newBrowser(t, f.edge, "203.0.113.98"); other.open("/").Status != http.StatusFound {
@@ -174,13 +156,57 @@ func TestTheCap(t *testing.T) {
 	}
 }
 
+// TestES256: a room whose passes are signed otherwise.
+func TestES256(t *testing.T) {
+	t.Parallel()
+	f := startShopfront(t, "hold", zone.Defaults("SHOP"), map[string]string{"QUEUE_PASS_ALGORITHM": "ES256"})
+	admission, err := client.Wait(t.Context(), client.Options{URL: f.room.Public, Zone: "SHOP"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := newBrowser(t, f.edge, "203.0.113.1")
+	if got := app.ask(http.MethodGet, "/api", "X-Waiting-Room-Pass", admission.Pass); got.Status != 200 || got.Header.Get("X-Waiting-Room-Session") == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestOnNode: the middleware before a server of Node.
+func TestOnNode(t *testing.T) {
+	t.Parallel()
+	z := zone.Defaults("SHOP")
+	z.Sites = []string{"http://shop.example"}
+	r := startRoom(t, z, nil)
+	addr := room.FreeAddr(t)
+	_, port, _ := strings.Cut(addr, ":")
+	startAt(t, addr, &process.Process{Name: "node", Args: []string{"testdata/shop.mjs", port, r.Public}})
+	inside, waits := newBrowser(t, addr, ""), newBrowser(t, addr, "")
+	if got := inside.open("/a?b"); got.Status != 200 || got.Body != "the shop: /a?b" || inside.session() == "" {
+		t.Errorf("a normal day: %+v", got)
+	}
+	r.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":0}`)
+	room.Await(t, "the gate knows of the pause", func() bool { return newBrowser(t, addr, "").open("/").Status == http.StatusFound })
+	if to := led(t, waits.open("/a?b")); to.Query().Get("to") != "http://shop.example/a?b" {
+		t.Errorf("led to %s", to)
+	}
+	if got := inside.ask(http.MethodPost, "/api"); got.Status != 200 {
+		t.Errorf("inside: %+v", got)
+	}
+	r.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":600}`)
+	admission, err := client.Wait(t.Context(), client.Options{URL: r.Public, Zone: "SHOP"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back := led(t, waits.open("/a?waiting_room_pass="+admission.Pass)); back.String() != "/a" || waits.session() == "" {
+		t.Errorf("back to %s", back)
+	}
+}
+
 // TestChallenges: where the room asks newcomers for a challenge, the edge lets no stranger in.
 func TestChallenges(t *testing.T) {
 	t.Parallel()
-	f := startShopfront(t, "hold")
 	z := zone.Defaults("SHOP")
 	z.Challenge, z.ChallengeWhen = zone.ChallengeWork, zone.ChallengeAlways
-	f.room.Put(t, z)
+	f := startShopfront(t, "hold", z, nil)
 	room.Await(t, "the room asks for challenges", func() bool {
 		return room.Request(t, http.MethodPost, f.room.Public+"/traffic/wait", `{"zoneId":"SHOP"}`).Status == http.StatusForbidden
 	})
@@ -192,37 +218,48 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
+// TestACacheInFront: a cache between visitors and the edge hands nobody another's session, whatever the shop says to caches.
+func TestACacheInFront(t *testing.T) {
+	t.Parallel()
+	f := startShopfront(t, "hold", zone.Defaults("SHOP"), nil)
+	front := room.StartNginxOf(t, cache, room.Others{"CACHE": t.TempDir(), "SHOP": f.edge}, "")
+	seen := map[string]bool{}
+	for i := range 5 {
+		admission, err := client.Wait(t.Context(), client.Options{URL: f.room.Public, Zone: "SHOP"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		app, page := newBrowser(t, front, fmt.Sprintf("203.0.113.%d", i)), newBrowser(t, front, fmt.Sprintf("203.0.113.%d", 100+i))
+		got := app.ask(http.MethodGet, "/cached/api", "X-Waiting-Room-Pass", admission.Pass)
+		page.open("/cached/page")
+		for _, session := range []string{got.Header.Get("X-Waiting-Room-Session"), page.session()} {
+			if id := jti(session); got.Status != 200 || id == "" || seen[id] {
+				t.Errorf("%d, the session %q was handed out before: %t", got.Status, session, seen[id])
+			} else {
+				seen[id] = true
+			}
+		}
+	}
+}
+
 // TestCrowd: 300 visitors, some of whom show what is not theirs. As many get in as the room admits, each with a session of its own.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	const visitors = 300
-	f := startShopfront(t, "hold")
 	z := zone.Defaults("SHOP")
 	z.PerMinute, z.Sites = 1200, []string{"http://shop.example"}
-	f.room.Put(t, z)
+	f := startShopfront(t, "hold", z, nil)
 
 	var mu sync.Mutex
 	sessions, passes, again := map[string]int{}, []string{}, 0
 	var all sync.WaitGroup
-	ctx, cancel := context.WithTimeout(t.Context(), room.Patience)
-	defer cancel()
 	for i := range visitors {
 		all.Go(func() {
 			b := newBrowser(t, f.edge, fmt.Sprintf("198.51.%d.%d", 100+i/250, i%250))
-			// Where the machine is slow the room does not answer in 300 ms, and the browser comes again.
-			open := func(uri string) room.Reply {
-				got := b.open(uri)
-				for ; got.Status == http.StatusServiceUnavailable && ctx.Err() == nil; got = b.open(uri) {
-					mu.Lock()
-					again++
-					mu.Unlock()
-				}
-				return got
-			}
-			got := open("/cached/" + fmt.Sprint(i%5))
+			got := b.open("/cached/" + fmt.Sprint(i%5))
 			if got.Status == http.StatusFound {
 				to := led(t, got)
-				admission, err := client.Wait(ctx, client.Options{URL: f.room.Public, Zone: "SHOP"})
+				admission, err := client.Wait(t.Context(), client.Options{URL: f.room.Public, Zone: "SHOP"})
 				if err != nil {
 					t.Error(err)
 					return
@@ -230,7 +267,7 @@ func TestCrowd(t *testing.T) {
 				mu.Lock()
 				passes = append(passes, admission.Pass)
 				mu.Unlock()
-				got = open(to.Query().Get("to") + "?waiting_room_pass=" + admission.Pass)
+				got = b.open(to.Query().Get("to") + "?waiting_room_pass=" + admission.Pass)
 				got = b.open(led(t, got).String())
 			}
 			if got.Status != http.StatusOK || b.session() == "" {
@@ -239,6 +276,7 @@ func TestCrowd(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			sessions[jti(b.session())]++
+			again += b.late
 		})
 	}
 	all.Wait()

@@ -3,6 +3,7 @@ package site_test
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"reflect"
@@ -126,7 +127,7 @@ func (c *gateCase) play(t *testing.T) {
 func (r *room) siteState() map[string]any {
 	r.t.Helper()
 	w := httptest.NewRecorder()
-	r.public.ServeHTTP(w, httptest.NewRequest("GET", "/traffic/zones/"+zoneID, nil))
+	r.public.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/traffic/zones/"+zoneID, http.NoBody))
 	var state struct {
 		Site map[string]any `json:"site"`
 	}

@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/entry"
@@ -14,22 +15,30 @@ const maxKey = 64
 
 // exchangeFor returns a session for a pass that was not used before, or by the same browser or app alone. A browser is known by
 // its key, an app by the token that came with the pass.
-func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown, key, tok string, now time.Time) (token.Session, error) {
+func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown, key, tok string, now time.Time) (is token.Session, outcome string, err error) {
 	g, good := s.grant(settings, shown, now)
 	if !good {
-		return token.Session{}, token.ErrInvalid
+		return is, "", token.ErrInvalid
 	}
 	var first bool
-	var err error
-	if key != "" {
-		first, err = s.spend(ctx, spentPass, g, "key:"+key, now) // which no token is
-	} else {
+	if outcome = outPass; key == "" {
 		first, err = s.spendShown(ctx, g, tok, now)
+	} else {
+		outcome = outExchanged
+		first, err = s.spend(ctx, spentPass, g, "key:"+key, now) // which no token is
 	}
 	if err == nil && !first {
 		err = entry.ErrGone
 	}
-	return token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: settings.Session()}, err
+	return token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: settings.Session()}, outcome, err
+}
+
+// unless returns the outcome of a request that gets no session.
+func unless(err error) (outcome string) {
+	if errors.Is(err, token.ErrInvalid) || errors.Is(err, entry.ErrGone) {
+		return outPassRefused
+	}
+	return outUnknown
 }
 
 // renewFor returns a session anew if that is due, and else as it is.

@@ -77,6 +77,9 @@ func TestSessionsForTheEdge(t *testing.T) {
 			t.Errorf("%s: %d", name, status)
 		}
 	}
+	if r.counted("exchanged") != 2 || r.counted("pass") != 1 || r.counted("pass_refused") != 6 { // one of them at the gate
+		t.Errorf("counted: %v", r.counts)
+	}
 	r.away = line.ErrStoreUnavailable
 	if status, _ := exchange(r.pass(zoneID, time.Minute), "key", "k"); status != 503 {
 		t.Errorf("while the store is away: %d", status)

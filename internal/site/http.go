@@ -228,16 +228,18 @@ func (s *Service) Session(c echo.Context) error {
 	if err != nil {
 		return answer.InZone(zoneID, err)
 	}
-	now := s.Now()
+	now, outcome := s.Now(), outRenewed
 	var is token.Session
 	if session != "" {
 		is, err = s.renewFor(settings, session, now)
 	} else {
-		is, err = s.exchangeFor(ctx, settings, shown, key, tok, now)
+		is, outcome, err = s.exchangeFor(ctx, settings, shown, key, tok, now)
 	}
 	if err != nil {
+		s.Meter.Site(zoneID, unless(err))
 		return answer.InZone(zoneID, err)
 	}
+	s.Meter.Site(zoneID, outcome)
 	ends := is.Issued.Add(is.Length)
 	s.Crowd.Here(zoneID, is.Admission, ends)
 	c.Response().Header()[echo.HeaderCacheControl] = noStore

@@ -109,6 +109,15 @@ test('a pass without an answer: hold keeps it good, admit takes it', async () =>
   }
 });
 
+test('a room that cannot look keeps the pass good, whatever is configured', async () => {
+  for (const onFailure of ['hold', 'admit']) {
+    const site = shop(waits, 'away', { onFailure });
+    assert.equal((await site.visit(`/?waiting_room_pass=${await pass()}`, other)).status, 503);
+    assert.equal((await site.visit('/', { 'X-Waiting-Room-Pass': await pass() })).status, 503);
+    assert.equal(site.visited, 0);
+  }
+});
+
 test('a gate that never had the room\'s keys calls no pass bad', async () => {
   const site = shop(waits);
   await site.visit();
@@ -221,4 +230,43 @@ test('where those inside are counted, the room is told of sessions and of the en
   clock(2500);
   site.is.what = 'used';
   assert.equal((await site.visit('/', inside(session))).status, 302);
+});
+
+test('where the waiting page is on the site itself, it is led to by a path', async () => {
+  const site = shop(waits, '', { visitors: '' });
+  assert.equal((await site.visit('/cart?a=1')).headers.get('Location'), '/wait/SHOP?to=%2Fcart%3Fa%3D1');
+});
+
+test('passes of all algorithms of the room', async () => {
+  const P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+  const RSA = { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' };
+  for (const [alg, algorithm] of [['ES256', P256], ['RS256', RSA]]) {
+    const { publicKey, privateKey } = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+    const { key_ops: ops, ext, ...jwk } = await crypto.subtle.exportKey('jwk', publicKey);
+    const site = room(waits);
+    const fetch = (url, init) => (url.endsWith('jwks.json') ? Promise.resolve(Response.json({ keys: [{ ...jwk, alg, use: 'sig', kid: 'k2' }] })) : site.fetch(url, init));
+    const gate = waitingRoom({ room: ROOM, zone: 'SHOP', key: KEY, fetch });
+    const [head, claims] = (await pass('SHOP', {}, { alg, kid: 'k2' })).split('.');
+    const signature = Buffer.from(await crypto.subtle.sign(algorithm, privateKey, Buffer.from(`${head}.${claims}`))).toString('base64url');
+    const ask = async (shown) => (await gate.ask(new Request(`https://shop.example/?waiting_room_pass=${shown}`, { headers: other }), '')).response.headers.get('Location');
+    assert.equal(await ask(`${head}.${claims}.${signature}`), '/', alg);
+    assert.match(await ask(await pass('SHOP', {}, { kid: 'k2' })), /refused=/, 'EdDSA with a key of another algorithm');
+  }
+});
+
+test('the shop is asked by the runtime\'s own fetch, not by the one for the room', async (t) => {
+  const asked = [];
+  t.mock.method(globalThis, 'fetch', async (request) => {
+    asked.push(request.url);
+    return new Response('the shop');
+  });
+  const gate = waitingRoom({ room: ROOM, zone: 'SHOP', key: KEY, fetch: room(joins).fetch });
+  assert.equal(await (await gate.fetch(new Request('https://shop.example/a', { headers: page }), '')).text(), 'the shop');
+  assert.deepEqual(asked, ['https://shop.example/a']);
+});
+
+test('the package has what it names', async () => {
+  for (const [name, makes] of [['@openqueue/edge', 'waitingRoom'], ['@openqueue/edge/node', 'middleware'], ['@openqueue/edge/lambda', 'triggers']]) {
+    assert.equal(typeof (await import(name))[makes], 'function');
+  }
 });
