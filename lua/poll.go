@@ -24,8 +24,6 @@ const (
 	maxPending = 50_000
 	// recallBatch bounds one call of recall.lua to some milliseconds.
 	recallBatch = 1000
-	// stayBuckets is the first bucket of stays among those of waits: STAYS in inside.lua.
-	stayBuckets = 1000
 	// restoredFlag is added to the status of a visitor whose place was put back.
 	restoredFlag = 16
 )
@@ -37,7 +35,6 @@ const (
 	opPoll  op = "p"
 	opJoin  op = "j"
 	opLeave op = "l"
-	opStats op = "s"
 )
 
 // joinDrawn is opJoin with what a draw gives.
@@ -51,11 +48,6 @@ type request struct {
 	drawn event.Drawn // of one who joins: what a draw gives
 
 	answer line.Answer
-	totals line.Totals
-	// mostInSecond is line.Stats's.
-	mostInSecond int64
-	// waited is how long the admitted had waited, and stayed how long they were inside, by window.WaitBucket.
-	waited, stayed []int64
 }
 
 // zoneBatch gathers the requests of one zone.
@@ -140,16 +132,6 @@ func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	_, err := s.answer(ctx, zoneID, &request{op: opLeave, place: p})
 	return err
-}
-
-// Stats implements store.Viewer.
-func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	q := &request{op: opStats}
-	a, err := s.answer(ctx, zoneID, q)
-	if err != nil {
-		return line.Stats{}, err
-	}
-	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.WaitMillis, MostInSecond: q.mostInSecond, Waits: q.waited, Stays: q.stayed}, nil
 }
 
 // Recall implements store.Healer.
@@ -301,31 +283,16 @@ type pollReply struct {
 	// clock has what AheadMillis needs.
 	clock                         window.Clock
 	answers, rounded, pace, moved []int64
-	waits, stays                  []int64 // by window.WaitBucket
 }
 
 // readPolls reads the reply of poll.lua. For a zone that does not exist it returns an error of package line.
 func readPolls(reply any) (r pollReply, err error) {
-	var state, waits []int64
-	if err := readParts(reply, &state, &r.answers, &r.rounded, &r.pace, &r.moved, &waits); err != nil {
+	var state []int64
+	if err := readParts(reply, &state, &r.answers, &r.rounded, &r.pace, &r.moved); err != nil {
 		return r, err
 	}
-	if r.state, r.clock, err = readState(state); err != nil {
-		return r, err
-	}
-	for w := (reader{left: waits}); w.more(); {
-		bucket, n := w.next(), w.next()
-		of := &r.waits
-		if bucket >= stayBuckets {
-			bucket, of = bucket-stayBuckets, &r.stays
-		}
-		if bucket < 0 || bucket >= window.WaitBuckets {
-			return r, fmt.Errorf("lua: poll: a bucket of waits is %d", bucket)
-		}
-		*of = append(*of, make([]int64, max(0, int(bucket)+1-len(*of)))...)
-		(*of)[bucket] = n
-	}
-	return r, nil
+	r.state, r.clock, err = readState(state)
+	return r, err
 }
 
 // readParts reads a reply that has a status and lists of numbers. For a zone that does not exist it returns an error of
@@ -368,14 +335,6 @@ func readState(list []int64) (line.State, window.Clock, error) {
 // read takes the request's answer from those of its call.
 func (q *request) read(v *reader, r pollReply) {
 	q.answer = line.Answer{State: r.state}
-	if q.op == opStats {
-		for _, x := range line.TotalTable {
-			*x.At(&q.totals) = v.next()
-		}
-		q.answer.WaitMillis, q.mostInSecond = v.next(), v.next()
-		q.waited, q.stayed = slices.Clone(r.waits), slices.Clone(r.stays)
-		return
-	}
 	a := &q.answer
 	status, first, second, third := v.next(), v.next(), v.next(), v.next()
 	a.Status, a.Restored = line.Status(status%restoredFlag), status >= restoredFlag

@@ -33,7 +33,7 @@ var (
 
 	touchScript       = newScript("line/touch.lua")
 	sweepScript       = newScript("line/sweep.lua")
-	sampleScript      = newScript("line/sample.lua")
+	observeScript     = newScript("line/observe.lua")
 	putZoneScript     = newScript("line/put_zone.lua")
 	deleteZoneScript  = newScript("line/delete_zone.lua")
 	recallScript      = newScript("line/recall.lua")
@@ -48,7 +48,7 @@ var (
 	allowScripts = singleAllowScripts()
 
 	scripts = slices.AppendSeq([]*script{
-		pollScript, pollFullScript, touchScript, sweepScript, sampleScript, putZoneScript, deleteZoneScript, recallScript, tellScript, announceScript, spendScript,
+		pollScript, pollFullScript, touchScript, sweepScript, observeScript, putZoneScript, deleteZoneScript, recallScript, tellScript, announceScript, spendScript,
 		allowScript, putPoliciesScript,
 	}, maps.Values(allowScripts))
 )

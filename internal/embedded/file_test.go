@@ -155,7 +155,7 @@ func TestWindowAfterARestart(t *testing.T) {
 				clock.Add(away)
 				s = reopen(t, dir, clock.Now)
 				for _, want := range []int64{60, 0} {
-					if st, err := s.Stats(t.Context(), "z"); err != nil || st.State.InWindow != want {
+					if st, err := s.Observe(t.Context(), "z", 0); err != nil || st.State.InWindow != want {
 						t.Errorf("%d in the window, %v, want %d", st.State.InWindow, err, want)
 					}
 					clock.Add(6*time.Second + time.Millisecond)

@@ -41,7 +41,7 @@ func TestInsideThroughARestart(t *testing.T) {
 			s = reopen(t, dir, clock.Now)
 			inside := func(want, unused int64) {
 				t.Helper()
-				st, err := s.Stats(t.Context(), "z")
+				st, err := s.Observe(t.Context(), "z", 0)
 				if err != nil || st.State.Inside != want || st.State.InsideLost != 0 || st.Totals.Unused != unused {
 					t.Errorf("%+v, %v: want %d inside and %d unused", st, err, want, unused)
 				}
@@ -52,12 +52,12 @@ func TestInsideThroughARestart(t *testing.T) {
 			}
 			for range 30 {
 				clock.Add(time.Second)
-				_, _ = s.Stats(t.Context(), "z")
+				_, _ = s.Observe(t.Context(), "z", 0)
 			}
 			inside(1, 1)
 			for range 20 {
 				clock.Add(time.Second)
-				_, _ = s.Stats(t.Context(), "z")
+				_, _ = s.Observe(t.Context(), "z", 0)
 			}
 			inside(0, 1)
 		})

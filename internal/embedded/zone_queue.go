@@ -79,20 +79,6 @@ func (q *zoneQueue) set(s zone.Settings) {
 	q.setCap(was, q.clock.NowMicros/1000)
 }
 
-// look begins a transaction that only reads: it moves the clock on, but not the edge.
-func (q *zoneQueue) look(rawMicros int64) *transaction {
-	before := q.clock.NowMicros / 1000
-	t := &q.doing
-	*t = transaction{now: q.tick(rawMicros), before: before}
-	if t.gathers = q.gate.Gathers(t.now); q.gate.Holds(t.now) {
-		t.settles, t.opens = q.gate.SettlesAtMillis, q.gate.OpensAtMillis
-		t.hold = t.opens - t.now
-	}
-	q.endStays(t)
-	q.refill(t)
-	return t
-}
-
 // stepped is by how many microseconds the clock must have been set forward at once to count. Less lets nobody in earlier
 // than a reply takes.
 const stepped = 10_000
@@ -101,12 +87,19 @@ const stepped = 10_000
 // was set forward in all, in microseconds. If that has grown, the latest admissions are not as old as the clock says, and
 // the window counts as full.
 func (q *zoneQueue) begin(rawMicros, set int64) *transaction {
-	t := q.look(rawMicros)
+	before := q.clock.NowMicros / 1000
+	t := &q.doing
+	*t = transaction{now: q.tick(rawMicros), before: before}
+	if t.gathers = q.gate.Gathers(t.now); q.gate.Holds(t.now) {
+		t.settles, t.opens = q.gate.SettlesAtMillis, q.gate.OpensAtMillis
+		t.hold = t.opens - t.now
+	}
+	q.endStays(t)
 	if set-q.clockSet > stepped {
 		q.fill(t.now)
-		q.refill(t)
 	}
 	q.clockSet = set
+	q.refill(t)
 	if t.gathers {
 		return t
 	}

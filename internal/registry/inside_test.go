@@ -158,7 +158,7 @@ func TestTwoGates(t *testing.T) {
 	}
 	inside := func(want int64) {
 		t.Helper()
-		if st, err := r.store.Stats(t.Context(), testZone); err != nil || st.State.Inside != want {
+		if st, err := r.store.Observe(t.Context(), testZone, 0); err != nil || st.State.Inside != want {
 			t.Fatalf("%d are inside, want %d; %v", st.State.Inside, want, err)
 		}
 	}

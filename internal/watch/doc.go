@@ -1,8 +1,8 @@
-// Package watch samples every zone once a second and keeps the last hour: what
+// Package watch observes every zone once a second and keeps the last hour: what
 // an operator sees in the console, in /admin/zones/{zoneId}/stats and history,
 // and in the gauges of /metrics, is read once, here.
 //
-//	registry ── Zones, Stats ──> a round: 16 zones at a time, within 900 ms
+//	registry ── Zones, Observe ──> a round: 16 zones at a time, within 900 ms
 //	                                |
 //	                meter: totals of the last 60 s ──> rates a minute
 //	                                |
@@ -24,10 +24,11 @@
 // # What it costs
 //
 // A zone's hour is 403,200 bytes, allocated as it fills, and its last minute
-// about 12 KB; MaxZones bounds the zones, 500 of which are 208 MB. Whoever reads
+// about 12 KB; MaxZones bounds the zones of which samples are kept, 500 of which are 208 MB. Whoever reads
 // costs nothing that stays: a console left open for an hour holds one channel.
 //
-// A round is one Stats a zone. Of 50 zones with a million waiting it takes 1.2 ms
+// A round is one Observe a zone. By the same call the registry makes its estimates, and the sweeper looks at the zone's
+// clock (Observed): no other loop of a server asks the zones. Of 50 zones with a million waiting it takes 1.2 ms
 // of a core on the embedded store (BenchmarkRound), and on Redis, where the length
 // of the line does not matter either, less than 5 ms of Redis a second for each
 // server, the list of zones included. Both were measured on a machine that was busy

@@ -21,7 +21,7 @@ func TestDryRun(t *testing.T) {
 		_, err := r.store.Join(t.Context(), "Z", id)
 		must(t, err)
 	}
-	before, err := r.store.Stats(t.Context(), "Z")
+	before, err := r.store.Observe(t.Context(), "Z", 0)
 	must(t, err)
 	r.seen.round(map[string]watch.Sample{"Z": {At: start.UnixMilli(), Store: watch.StoreOK, Waiting: before.State.Waiting}})
 	p := r.enter("Anna")
@@ -31,7 +31,7 @@ func TestDryRun(t *testing.T) {
 	if !regexp.MustCompile(`data-dry-plot="\[\[[0-9.,]+\],\[[0-9,]+\],\[[0-9,]+\]\]"`).Match(w.Body.Bytes()) {
 		t.Error("there is nothing to plot")
 	}
-	after, err := r.store.Stats(t.Context(), "Z")
+	after, err := r.store.Observe(t.Context(), "Z", 0)
 	must(t, err)
 	if after.State != before.State || !r.zone("Z").Equal(was) {
 		t.Errorf("the dry run has changed the zone from %+v to %+v", before, after)
