@@ -50,6 +50,20 @@ func kill(t *testing.T, s *Store) {
 	}
 }
 
+// throughRestarts runs a test twice, each time in a folder of its own: with stores that are stopped, and with stores that
+// are killed. open opens the folder's store, and end ends it.
+func throughRestarts(t *testing.T, test func(t *testing.T, clock *conformance.Clock, open func() *Store, end func(*Store))) {
+	t.Helper()
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, dir := conformance.NewClock(), filepath.Join(t.TempDir(), "a folder's name may have [brackets]")
+			test(t, clock, func() *Store { return reopen(t, dir, clock.Now) }, func(s *Store) { end(t, s) })
+		})
+	}
+}
+
 func put(t *testing.T, s *Store, zones ...zone.Settings) {
 	t.Helper()
 	for _, z := range zones {
