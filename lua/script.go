@@ -4,15 +4,11 @@ import (
 	"context"
 	"embed"
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 //go:embed line limits include
@@ -43,32 +39,15 @@ var (
 	allowScript       = newScript("limits/allow.lua")
 	putPoliciesScript = newScript("limits/put_policies.lua")
 
-	// allowScripts are allow.lua for requests of one algorithm alone: to make the
-	// others' tables costs more than to use one.
-	allowScripts = singleAllowScripts()
-
-	scripts = slices.AppendSeq([]*script{
+	scripts = []*script{
 		pollScript, pollFullScript, touchScript, sweepScript, observeScript, putZoneScript, deleteZoneScript, recallScript, tellScript, announceScript, spendScript,
 		allowScript, putPoliciesScript,
-	}, maps.Values(allowScripts))
+	}
 )
 
-func singleAllowScripts() map[limit.Algorithm]*script {
-	all := make(map[limit.Algorithm]*script, len(limit.Algorithms))
-	for _, only := range limit.Algorithms {
-		others := slices.DeleteFunc(slices.Clone(limit.Algorithms), func(a limit.Algorithm) bool { return a == only })
-		all[only] = newScript("limits/allow.lua", others...)
-	}
-	return all
-}
-
-// newScript is the script of a file, without the includes of some algorithms.
-func newScript(file string, without ...limit.Algorithm) *script {
-	text := read(file)
-	for _, a := range without {
-		text = strings.Replace(text, "--@include "+string(a)+"\n", "", 1)
-	}
-	text = expand(path.Dir(file), text, make(map[string]bool))
+// newScript is the script of a file.
+func newScript(file string) *script {
+	text := Expand(file)
 	return &script{name: strings.TrimSuffix(path.Base(file), ".lua"), text: text, sha: redis.NewScript(text).Hash()}
 }
 
