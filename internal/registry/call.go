@@ -51,7 +51,7 @@ func (z *Zone) Join(ctx context.Context, id line.ID) (line.Told, error) {
 }
 
 func (z *Zone) join(ctx context.Context, id line.ID) (line.Told, error) {
-	if a, ok := z.letInHere(line.Place{ID: id}); ok {
+	if a, ok := z.admittedHere(line.Place{ID: id}); ok {
 		return a, nil
 	}
 	if err := z.confirm(ctx); err != nil {
@@ -100,7 +100,7 @@ func (z *Zone) Poll(ctx context.Context, p line.Place) (line.Told, error) {
 }
 
 func (z *Zone) poll(ctx context.Context, p line.Place) (line.Told, error) {
-	if a, ok := z.letInHere(p); ok {
+	if a, ok := z.admittedHere(p); ok {
 		return a, nil
 	}
 	if _, ended := z.departures.find(p); ended {
@@ -116,9 +116,9 @@ func (z *Zone) poll(ctx context.Context, p line.Place) (line.Told, error) {
 	return told, nil
 }
 
-// letInHere returns the admission of a visitor whom this server let in without the store, while the pass is good: every
+// admittedHere returns the admission of a visitor whom this server let in without the store, while the pass is good: every
 // repeated call gets the same.
-func (z *Zone) letInHere(p line.Place) (a line.Told, ok bool) {
+func (z *Zone) admittedHere(p line.Place) (a line.Told, ok bool) {
 	if z.outside.Load() == 0 {
 		return line.Told{}, false
 	}
@@ -308,7 +308,7 @@ func (r *Registry) heal(ctx context.Context, z *Zone, before uint64) error {
 			r.log.Warn("the store had lost a zone: put back from memory", "zone", id,
 				"edgeMicros", m.EdgeMicros, "lastArrivalMicros", m.LastArrivalMicros)
 			// The store is told who departed before any visitor's poll reaches it. Else it would put
-			// departed visitors back. If it cannot be told now, tellAll tells it later.
+			// departed visitors back. If it cannot be told now, recallAll tells it later.
 			z.told.Store(untold)
 			z.anew.Store(true)
 			if err := r.recall(ctx, z); err != nil {

@@ -380,7 +380,7 @@ func settings(id string, perMinute int64) zone.Settings {
 
 func (r *Registry) tellOnce(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
-		r.tellOrLog(ctx, z)
+		r.recallOrLog(ctx, z)
 	}
 }
 

@@ -137,7 +137,7 @@ func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, 
 	if z.settings.Load().MaxInside == 0 {
 		return true, nil
 	}
-	heard, err := z.tellInside(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
+	heard, err := z.tell(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
 	c := &z.crowd
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +223,7 @@ func (r *Registry) Sessions(zoneID string, most int) []line.Session {
 	return all
 }
 
-func (z *Zone) tellInside(ctx context.Context, t line.Telling) (line.Heard, error) {
+func (z *Zone) tell(ctx context.Context, t line.Telling) (line.Heard, error) {
 	r := z.registry
 	heard, err := ask(ctx, z, store.Tell, func() (line.Heard, error) { return r.store.Tell(ctx, z.id, t) })
 	if err == nil {
@@ -236,7 +236,7 @@ func (z *Zone) tellInside(ctx context.Context, t line.Telling) (line.Heard, erro
 func (r *Registry) tellAllInside(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if z.settings.Load().MaxInside > 0 && z.seen.Load() {
-			r.background.GoAlone(&z.crowd.telling, func() { r.tellCrowd(ctx, z) })
+			r.background.GoAlone(&z.crowd.telling, func() { r.tellInside(ctx, z) })
 		}
 	}
 }
@@ -245,13 +245,13 @@ func (r *Registry) tellAllInside(ctx context.Context) {
 func (r *Registry) TellInsideOnce(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if z.settings.Load().MaxInside > 0 {
-			r.tellCrowd(ctx, z)
+			r.tellInside(ctx, z)
 		}
 	}
 }
 
-// tellCrowd tells the store of the sessions of one zone. What it does not take is told again later.
-func (r *Registry) tellCrowd(ctx context.Context, z *Zone) {
+// tellInside tells the store of the sessions of one zone. What it does not take is told again later.
+func (r *Registry) tellInside(ctx context.Context, z *Zone) {
 	c, now, lost := &z.crowd, r.Millis(), z.lostAt.Load()
 	c.mu.Lock()
 	c.revoke(z)
@@ -287,7 +287,7 @@ func (r *Registry) tellCrowd(ctx context.Context, z *Zone) {
 		}
 	}
 	c.mu.Unlock()
-	heard, err := z.tellInside(ctx, t)
+	heard, err := z.tell(ctx, t)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -173,7 +173,7 @@ func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.background.Start(ctx,
 		background.Every(interval, r.readAndLog),
-		background.Every(interval, r.tellAll),
+		background.Every(interval, r.recallAll),
 		background.Every(sendEvery, r.sendAll),
 		background.Every(ProbeEvery, r.probeAll),
 		background.Every(tellInsideEvery, r.tellAllInside),
@@ -184,7 +184,7 @@ func (r *Registry) Start(ctx context.Context) {
 func (r *Registry) RunOnce(ctx context.Context) {
 	r.readAndLog(ctx)
 	for _, z := range *r.zones.Load() {
-		r.tellOrLog(ctx, z)
+		r.recallOrLog(ctx, z)
 	}
 }
 

@@ -623,7 +623,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.Poll(ctx, "a", line.Place{})
 		_ = r.Leave(ctx, "a", line.Place{})
 		_, _ = r.Observe(ctx, "a")
-		r.tellCrowd(ctx, r.lookup("a"))
+		r.tellInside(ctx, r.lookup("a"))
 		_, _ = r.Sweep(ctx, "a", "me", 0)
 		_, _ = r.Changes(ctx, "a")
 		_, _ = r.Poll(ctx, "b", line.Place{}) // lost
