@@ -3,7 +3,6 @@ package lua
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -14,11 +13,8 @@ const stayBuckets = 1000
 
 // Observe implements store.Viewer.
 func (s *Store) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
-	defer cancel()
-	b, now, steady, start := s.batch(zoneID), s.wall(), s.steady(), time.Now()
-	reply, err := s.run(ctx, observeScript, b.keys, s.clock(), b.ranks.expects(steady), most)
-	s.metrics.seconds.WithLabelValues(observeScript.name).Observe(time.Since(start).Seconds())
+	b, now, steady := s.batch(zoneID), s.wall(), s.steady()
+	reply, err := s.call(ctx, observeScript, b.keys, s.clock(), b.ranks.expects(steady), most)
 	if err != nil {
 		return line.Observation{}, err
 	}

@@ -30,11 +30,14 @@ func (s *Store) Ping(ctx context.Context) error {
 		}
 		return nil
 	}
-	// The client's own Ping asks one node, which may be the one that is away.
-	err := errNoMaster
-	nodes := mastersOf(ctx, cluster)
-	answers := make(chan error, len(nodes))
-	for _, node := range nodes {
+	// The client's own Ping asks one node, which may be the one that is away. MasterForKey asks none.
+	err, nodes, answers := errNoMaster, make(map[*redis.Client]bool), make(chan error, probes)
+	for i := range probes {
+		node, err := cluster.MasterForKey(ctx, strconv.Itoa(i))
+		if err != nil || nodes[node] {
+			continue // nobody has that slot, or the node is asked already
+		}
+		nodes[node] = true
 		s.work.Go(func() { answers <- node.Ping(ctx).Err() })
 	}
 	for range nodes {
@@ -44,21 +47,4 @@ func (s *Store) Ping(ctx context.Context) error {
 		}
 	}
 	return s.failed(ctx, "ping", err)
-}
-
-// mastersOf returns masters as the client knows them; it asks no node.
-func mastersOf(ctx context.Context, cluster *redis.ClusterClient) []*redis.Client {
-	known := make(map[*redis.Client]struct{})
-	var nodes []*redis.Client
-	for i := range probes {
-		node, err := cluster.MasterForKey(ctx, strconv.Itoa(i))
-		if err != nil {
-			continue // nobody has that slot
-		}
-		if _, again := known[node]; !again {
-			known[node] = struct{}{}
-			nodes = append(nodes, node)
-		}
-	}
-	return nodes
 }

@@ -141,9 +141,7 @@ func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Depar
 		for _, d := range some {
 			args = append(args, string(d.Place.ID[:]), d.Place.ArrivedAtMicros, d.Place.Epoch, d.AdmittedAtMillis, d.ExpiresAtMillis)
 		}
-		bounded, cancel := context.WithTimeout(ctx, s.timeouts.call)
-		reply, err := s.run(bounded, recallScript, s.keys(zoneID), args...)
-		cancel()
+		reply, err := s.call(ctx, recallScript, s.keys(zoneID), args...)
 		if err == nil {
 			err = zoneError(reply)
 		}

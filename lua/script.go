@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -132,6 +133,16 @@ func (sc *script) command(ctx context.Context, withText bool, keys []string, arg
 		all = append(all, k)
 	}
 	return once{redis.NewCmd(ctx, append(all, args...)...)}
+}
+
+// call is run for one caller, within callTimeout, and measures how long it took.
+func (s *Store) call(ctx context.Context, sc *script, keys []string, args ...any) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	start := time.Now()
+	reply, err := s.run(ctx, sc, keys, args...)
+	s.metrics.seconds.WithLabelValues(sc.name).Observe(time.Since(start).Seconds())
+	return reply, err
 }
 
 // run evaluates a script by its hash, and once more with its text if the node

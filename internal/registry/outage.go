@@ -201,15 +201,6 @@ func (r *Registry) probeAll(ctx context.Context) {
 	}
 }
 
-// ProbeOnce probes the zones that need it, one after the other. After Start this is done every ProbeEvery.
-func (r *Registry) ProbeOnce(ctx context.Context) {
-	for _, z := range *r.zones.Load() {
-		if z.outage.inPhase(failing, away) {
-			r.probe(ctx, z)
-		}
-	}
-}
-
 // probe asks the store for something that lets nobody in. A store that was stopped, not killed, later works off all
 // that it was sent: a late observation does no harm, but late polls would admit their senders.
 func (r *Registry) probe(ctx context.Context, z *Zone) {

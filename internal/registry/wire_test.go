@@ -168,6 +168,15 @@ func (r *room) cut(down bool) {
 	}
 }
 
+// probeOnce probes the zones that need it, one after the other.
+func (r *Registry) probeOnce(ctx context.Context) {
+	for _, z := range *r.zones.Load() {
+		if z.outage.inPhase(failing, away) {
+			r.probe(ctx, z)
+		}
+	}
+}
+
 // pass lets time pass, with the probes that go on in it.
 func (r *room) pass(d time.Duration) {
 	for d > 0 {
@@ -175,7 +184,7 @@ func (r *room) pass(d time.Duration) {
 		r.clock.advance(step)
 		d -= step
 		for _, s := range r.servers {
-			s.ProbeOnce(r.t.Context())
+			s.probeOnce(r.t.Context())
 			s.RunOnce(r.t.Context())
 		}
 	}
