@@ -15,8 +15,7 @@ const probes = 64
 // errNoMaster: the cluster's state names no master.
 var errNoMaster = errors.New("lua: no master is known")
 
-// Ping implements store.Store. In a cluster it asks whether some master answers: the
-// zones of that one can be served.
+// Ping implements store.Store. In a cluster one master that answers is enough: the zones of that master can be served.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.unfit(); err != nil {
 		return err

@@ -80,8 +80,8 @@ func (s *Store) batch(zoneID string) *zoneBatch {
 	return b
 }
 
-// forget drops the batch of a zone that does not exist, so that names that attackers invent take no memory. Requests
-// that wait in it are still served.
+// forget drops the batch of a zone that does not exist, so that invented names take no memory. Requests that wait in the
+// batch are still sent.
 func (s *Store) forget(b *zoneBatch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,10 +156,10 @@ func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Depar
 // leaves or is swept gives some back. So a call without joins is allowed when memory is out. A call that was refused
 // for its joins has done nothing, and is sent again without them.
 //
-// Of those who poll, the first in the line is answered first: where slots open one by one, those of a call compete for
-// fewer slots than they are. As they came, the same visitors would be behind the same others again at the next poll, for
-// they are told to come back in step: of a line of 1,000,000 that 60,000 a minute enter, one had polled 50 times as the very
-// first.
+// Of the visitors who poll, the first in the line is answered first. Where slots open one by one, a call has fewer slots
+// than visitors. If the visitors were answered as their requests came, the same visitors would lose to the same others at
+// each poll, since all of them are told to come back at the same time: in a line of 1,000,000 that 60,000 a minute enter,
+// one visitor had polled 50 times as the very first.
 func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request) error {
 	slices.SortStableFunc(requests, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.place.StandsAtMicros(), b.place.StandsAtMicros()))
@@ -178,7 +178,7 @@ func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request
 	return err
 }
 
-// order is where a request stands in a call.
+// order says where in a call a request goes: polls first, then leaves, then joins, as poll.lua wants them.
 func (q *request) order() int {
 	switch q.op {
 	case opPoll:
@@ -225,7 +225,7 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 	for moved := (reader{left: r.moved}); moved.more(); {
 		n, arrived := moved.next(), moved.next()
 		if n < 1 || n > int64(len(requests)) {
-			return fmt.Errorf("lua: poll: moved number %d of %d", n, len(requests))
+			return fmt.Errorf("lua: poll: the reply names request %d of %d", n, len(requests))
 		}
 		requests[n-1].place.ArrivedAtMicros = arrived
 	}
@@ -298,7 +298,7 @@ func readPolls(reply any) (r pollReply, err error) {
 func readParts(reply any, parts ...*[]int64) (err error) {
 	list, ok := reply.([]any)
 	if !ok || len(list) == 0 {
-		return fmt.Errorf("lua: a zone's reply is %T", reply)
+		return fmt.Errorf("lua: the reply of a zone's script is a %T, want a list", reply)
 	}
 	if err := zoneError(list[0]); err != nil {
 		return err

@@ -50,16 +50,25 @@ func kill(t *testing.T, s *Store) {
 	}
 }
 
+// restarts is a folder whose store a test ends and opens anew, and the clock of its stores.
+type restarts struct {
+	*testing.T
+
+	clock *conformance.Clock
+	open  func() *Store
+	end   func(*Store)
+}
+
 // throughRestarts runs a test twice, each time in a folder of its own: with stores that are stopped, and with stores that
-// are killed. open opens the folder's store, and end ends it.
-func throughRestarts(t *testing.T, test func(t *testing.T, clock *conformance.Clock, open func() *Store, end func(*Store))) {
+// are killed.
+func throughRestarts(t *testing.T, test func(restarts)) {
 	t.Helper()
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock, dir := conformance.NewClock(), filepath.Join(t.TempDir(), "a folder's name may have [brackets]")
-			test(t, clock, func() *Store { return reopen(t, dir, clock.Now) }, func(s *Store) { end(t, s) })
+			test(restarts{t, clock, func() *Store { return reopen(t, dir, clock.Now) }, func(s *Store) { end(t, s) }})
 		})
 	}
 }

@@ -62,7 +62,7 @@ func (q *zoneQueue) capped() bool { return q.settings.MaxInside > 0 }
 // bySession reports whether sessions count, rather than admissions for as long as a session.
 func (q *zoneQueue) bySession() bool { return q.settings.InsideBy == zone.InsideBySession }
 
-// endStays takes off those whose time is over, and the phantoms, and counts who is inside.
+// endStays ends the stays and the phantoms whose time is over, at most window.EndBatch of the stays.
 func (q *zoneQueue) endStays(t *transaction) {
 	in := &q.in
 	t.from = t.now
@@ -126,19 +126,20 @@ func (i *inside) lost() (n int64) {
 	return n - i.back
 }
 
-// lose takes in that so many may be inside until those times.
+// lose adds phantoms: so many may be inside until those times.
 func (i *inside) lose(steps ...line.Step) {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s line.Step) bool { return s.Count == 0 })
 	i.phantoms = append(slices.Clone(i.phantoms), steps...)
 	slices.SortStableFunc(i.phantoms, func(a, b line.Step) int { return int(a.EndsMillis - b.EndsMillis) })
 }
 
-// countInside is how many are inside, phantoms included. from is when those who are not must have ended.
+// countInside is how many are inside, phantoms included. Stays that end by from do not count.
 func (q *zoneQueue) countInside(from int64) int64 {
 	return int64(len(q.in.ends)) - q.in.byEnd.upTo(from) + q.in.lost()
 }
 
-// cap works out the room inside. While there is less than a window's worth, the rates are those of who leave.
+// cap works out how many more may be inside. While that is less than a window's worth, visitors enter at the rate at which
+// others leave.
 func (q *zoneQueue) cap(t *transaction) {
 	q.rates, t.full = q.base, false
 	if !q.capped() {
@@ -171,7 +172,7 @@ func (q *zoneQueue) enterInside(t *transaction, a line.Admission, expires int64)
 	}
 }
 
-// countIn has one more be inside until then.
+// countIn counts one more inside until ends.
 func (q *zoneQueue) countIn(t *transaction, a line.Admission, ends int64, unused bool) {
 	before := int64(len(q.in.ends))
 	q.in.stays = q.in.stays.To(t.now, before)

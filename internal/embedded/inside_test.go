@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // TestInsideThroughARestart: whoever was inside still is, until the same time, and nobody else; whoever was done stays so.
 func TestInsideThroughARestart(t *testing.T) {
-	throughRestarts(t, func(t *testing.T, clock *conformance.Clock, open func() *Store, end func(*Store)) {
-		s := open()
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
 		z := zone.Defaults("z")
 		z.MaxInside, z.PassTTLSeconds, z.SessionSeconds = 3, 30, 60
 		put(t, s, z)
@@ -33,8 +33,8 @@ func TestInsideThroughARestart(t *testing.T) {
 		if err := s.Leave(t.Context(), "z", in[1].Place); err != nil {
 			t.Fatal(err)
 		}
-		end(s)
-		s = open()
+		r.end(s)
+		s = r.open()
 		inside := func(want, unused int64) {
 			t.Helper()
 			st, err := s.Observe(t.Context(), "z", 0)

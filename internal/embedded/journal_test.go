@@ -37,8 +37,9 @@ func parts(t *testing.T, dir string) []string {
 // was swept has a place. Visitors who waited have the same place, and admissions are the
 // same.
 func TestTheDeadStayDead(t *testing.T) {
-	throughRestarts(t, func(t *testing.T, clock *conformance.Clock, open func() *Store, end func(*Store)) {
-		s := open()
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
 		z := zone.Defaults("z")
 		z.PerMinute = 10
 		put(t, s, z)
@@ -79,10 +80,10 @@ func TestTheDeadStayDead(t *testing.T) {
 			t.Fatal(err)
 		}
 		clock.Add(time.Second)
-		end(s)
+		r.end(s)
 
 		clock.Add(30 * time.Second)
-		s = open()
+		s = r.open()
 		for _, who := range []string{"straight in", "swept", "left"} {
 			if a := poll(held[who]); a.Status == line.Waiting || a.Status == line.Admitted {
 				t.Errorf("one who was %s came back: %+v", who, a)

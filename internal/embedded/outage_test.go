@@ -15,8 +15,9 @@ import (
 // as it has started. No visitor loses the place, and nobody comes back who had departed
 // before.
 func TestStartsInARow(t *testing.T) {
-	throughRestarts(t, func(t *testing.T, clock *conformance.Clock, open func() *Store, end func(*Store)) {
-		s := open()
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
 		z := zone.Defaults("z")
 		z.PerMinute = 1
 		put(t, s, z)
@@ -35,9 +36,9 @@ func TestStartsInARow(t *testing.T) {
 			if err := s.save(false); err != nil { // as it does once a second
 				t.Fatal(err)
 			}
-			end(s)
+			r.end(s)
 			clock.Add(10 * time.Minute)
-			s = open()
+			s = r.open()
 			if _, err := s.Join(t.Context(), "z", testID(9)); err != nil {
 				t.Fatal(err)
 			}
@@ -114,8 +115,9 @@ func TestADamagedJournal(t *testing.T) {
 // TestStartsWithTheClockSetBack: a server starts twice in a row on a clock that was set back by more
 // than the idle timeout. It still knows the tokens that it gave out in between.
 func TestStartsWithTheClockSetBack(t *testing.T) {
-	throughRestarts(t, func(t *testing.T, clock *conformance.Clock, open func() *Store, end func(*Store)) {
-		s := open()
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
 		z := zone.Defaults("z")
 		z.PerMinute = 0
 		put(t, s, z)
@@ -133,8 +135,8 @@ func TestStartsWithTheClockSetBack(t *testing.T) {
 			if err := s.save(false); err != nil { // as it does once a second
 				t.Fatal(err)
 			}
-			end(s)
-			s = open()
+			r.end(s)
+			s = r.open()
 			for i, p := range held {
 				a, err := s.Poll(t.Context(), "z", p)
 				if err != nil || a.Status != line.Waiting {

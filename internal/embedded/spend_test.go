@@ -10,8 +10,9 @@ import (
 
 // TestSpentThroughARestart: what was spent stays so after a stop or a kill, until its life is over.
 func TestSpentThroughARestart(t *testing.T) {
-	throughRestarts(t, func(t *testing.T, clock *conformance.Clock, open func() *Store, end func(*Store)) {
-		s := open()
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
 		is := func(key, by string, life time.Duration, want bool) {
 			t.Helper()
 			if first, err := s.Spend(t.Context(), key, by, life); err != nil || first != want {
@@ -22,14 +23,14 @@ func TestSpentThroughARestart(t *testing.T) {
 		is("long", "Ada", store.MaxSpendLife, true)
 		for range 3 {
 			clock.Add(time.Hour)
-			end(s)
-			s = open()
+			r.end(s)
+			s = r.open()
 			is("long", "Bob", time.Minute, false)
 		}
 		is("short", "Bob", time.Minute, true)
 		clock.Add(store.MaxSpendLife)
 		is("long", "Bob", time.Minute, true)
-		end(s)
+		r.end(s)
 	})
 }
 

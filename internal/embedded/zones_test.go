@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -29,8 +28,9 @@ func brief(t *testing.T, s *Store) string {
 // TestRecordSurvives: the record of a zone survives restarts, that of a deleted zone for a
 // year.
 func TestRecordSurvives(t *testing.T) {
-	throughRestarts(t, func(t *testing.T, clock *conformance.Clock, open func() *Store, end func(*Store)) {
-		s := open()
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
 		for i, id := range []string{"a", "b"} {
 			clock.Add(time.Second)
 			if _, err := s.PutZone(t.Context(), zone.Defaults(id), nil, fmt.Sprint(i)); err != nil {
@@ -41,18 +41,18 @@ func TestRecordSurvives(t *testing.T) {
 		if err := s.DeleteZone(t.Context(), "a", "2"); err != nil {
 			t.Fatal(err)
 		}
-		end(s)
+		r.end(s)
 		const want = "a true>false by 2, b false>true by 1, a false>true by 0"
 		for range 2 { // what was read is written again
-			s = open()
+			s = r.open()
 			if got := brief(t, s); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
-			end(s)
+			r.end(s)
 		}
 		clock.Add(recordLife + time.Second)
-		stop(t, open()) // which drops what is too old
-		if got := brief(t, open()); got != "b false>true by 1" {
+		stop(t, r.open()) // which drops what is too old
+		if got := brief(t, r.open()); got != "b false>true by 1" {
 			t.Errorf("more than a year later: %s", got)
 		}
 	})
@@ -61,10 +61,11 @@ func TestRecordSurvives(t *testing.T) {
 // TestAnewAfterARestart: a zone that is deleted and made again lets in no more than without
 // that, even if the server was restarted in between.
 func TestAnewAfterARestart(t *testing.T) {
-	throughRestarts(t, func(t *testing.T, clock *conformance.Clock, open func() *Store, end func(*Store)) {
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
 		z := zone.Defaults("z")
 		z.PerMinute = 10
-		s := open()
+		s := r.open()
 		put(t, s, z)
 		if _, err := s.Join(t.Context(), "z", testID(1)); err != nil {
 			t.Fatal(err)
@@ -72,10 +73,10 @@ func TestAnewAfterARestart(t *testing.T) {
 		if err := s.DeleteZone(t.Context(), "z", ""); err != nil {
 			t.Fatal(err)
 		}
-		end(s)
+		r.end(s)
 
 		clock.Add(time.Second)
-		s = open()
+		s = r.open()
 		put(t, s, z)
 		a, err := s.Join(t.Context(), "z", testID(2))
 		if err != nil || a.Status != line.Waiting {

@@ -89,7 +89,7 @@ func (z *Zone) confirm(ctx context.Context) error {
 		return err
 	}
 	if z.registry.remember(is, false); !was.Equal(is) {
-		return fmt.Errorf("registry: the zone is another than the configuration says: %w", line.ErrStoreUnavailable)
+		return fmt.Errorf("registry: the store has other settings of the zone than the configuration: %w", line.ErrStoreUnavailable)
 	}
 	return nil
 }

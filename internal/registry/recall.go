@@ -159,7 +159,7 @@ func (z *Zone) departed(a *line.Answer, local bool) {
 		z.registry.meter.Happened(z.id, Shortened, shortened)
 		z.registry.meter.Happened(z.id, Forgotten, forgotten)
 		if !z.short.Swap(true) {
-			z.registry.log.Warn("too many departed lately to remember all admissions: if the store loses its data, some are refused who ask again",
+			z.registry.log.Warn("too many visitors were admitted or left lately to remember all of them: if the store loses its data, some of those admitted are refused when they ask again",
 				"zone", z.id, "most", maxDepartures)
 		}
 	}

@@ -366,7 +366,7 @@ func (w *Watch) keep(at time.Time, results []result) {
 	if full := sampled >= MaxZones; full != w.full {
 		w.full = full
 		if full {
-			w.Logger.Warn("as many zones as can be watched: of further ones there are no rates and gauges", "zones", MaxZones)
+			w.Logger.Warn("more zones than samples are kept of: the others have no rates, no gauges and no history", "zones", MaxZones)
 		}
 	}
 }
