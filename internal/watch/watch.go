@@ -281,7 +281,8 @@ func (w *Watch) runOnce(ctx context.Context) {
 	w.next = make(chan struct{})
 }
 
-// order returns the zones to ask, in order: first those that answered last time, then new ones, then failing ones. In each group, the zones that were not asked for longest come first: a round may not have time for all.
+// order returns the zones to ask, in order: first those that answered last time, then new ones, then failing ones. In each
+// group, the zones that were not asked for longest come first: a round may not have time for all.
 func (w *Watch) order(list []zone.Settings) []result {
 	const answered, unknown, failing = 0, 1, 2
 	w.mu.RLock()
@@ -366,7 +367,7 @@ func (w *Watch) keep(at time.Time, results []result) {
 	if full := sampled >= MaxZones; full != w.full {
 		w.full = full
 		if full {
-			w.Logger.Warn("more zones than samples are kept of: the others have no rates, no gauges and no history", "zones", MaxZones)
+			w.Logger.Warn("samples are kept of as many zones as may be: further ones have no rates, no gauges and no history", "zones", MaxZones)
 		}
 	}
 }

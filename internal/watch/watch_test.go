@@ -297,7 +297,6 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// TestListThatFails: the zones are there, and their store is not.
 // TestClock: a store whose clock is 10 s ahead, and then does not answer.
 func TestClock(t *testing.T) {
 	t.Parallel()
@@ -305,10 +304,16 @@ func TestClock(t *testing.T) {
 	if _, ok := b.Clock("Z"); ok {
 		t.Error("there is a clock before anybody was asked")
 	}
+	if _, _, err := b.Observed("Z"); !errors.Is(err, line.ErrZoneUnknown) {
+		t.Errorf("observed before it was asked: %v", err)
+	}
 	ahead := start.Add(10 * time.Second)
 	b.store.stats["Z"] = line.Stats{State: line.State{NowMillis: ahead.UnixMilli()}}
 	b.runOnce(t.Context())
 	b.now = b.now.Add(700 * time.Millisecond)
+	if s, at, err := b.Observed("Z"); err != nil || s.NowMillis != ahead.UnixMilli() || !at.Equal(start) {
+		t.Errorf("observed %+v at %v, %v", s, at, err)
+	}
 	for range 2 {
 		if now, ok := b.Clock("Z"); !ok || !now.Equal(ahead.Add(b.now.Sub(start))) {
 			t.Errorf("the store's clock says %v, %v; this one %v", now, ok, b.now)
@@ -316,9 +321,13 @@ func TestClock(t *testing.T) {
 		b.now = b.now.Add(time.Minute)
 		b.store.errs["Z"] = errors.New("away")
 		b.runOnce(t.Context())
+		if _, _, err := b.Observed("Z"); !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Errorf("observed while the store is away: %v", err)
+		}
 	}
 }
 
+// TestListThatFails: the zones are there, and their store is not.
 func TestListThatFails(t *testing.T) {
 	t.Parallel()
 	b := newBench("a")
