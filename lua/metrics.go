@@ -18,7 +18,7 @@ type metrics struct {
 	touches   prometheus.Counter
 }
 
-// is a gauge's value for what holds or not.
+// is returns the value of a gauge that is 1 while something holds.
 func is(holds bool) float64 {
 	if holds {
 		return 1

@@ -11,7 +11,7 @@ import (
 // stayBuckets is the first bucket of stays among those of waits: STAYS in inside.lua.
 const stayBuckets = 1000
 
-// Observe implements store.Viewer.
+// Observe implements store.Observer.
 func (s *Store) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
 	b, now, steady := s.batch(zoneID), s.wall(), s.steady()
 	reply, err := s.call(ctx, observeScript, b.keys, s.clock(), b.ranks.expects(steady), most)

@@ -8,7 +8,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
-// Observe implements store.Viewer.
+// Observe implements store.Observer.
 func (s *Store) Observe(_ context.Context, zoneID string, most int) (out line.Observation, err error) {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
 		out = q.sample(t, most)
