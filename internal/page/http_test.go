@@ -89,6 +89,11 @@ func (r *room) settings(id string) *zone.Settings {
 	return &s
 }
 
+func (r *room) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	o, err := r.Observe(ctx, zoneID, 0)
+	return o.Stats, err
+}
+
 func (r *room) isInside(zoneID string, _ http.Header) bool { return zoneID == r.inside }
 
 func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {

@@ -183,7 +183,7 @@ func PlayEvent(ctx context.Context, cfg EventConfig) (EventReport, error) {
 		return nil
 	})
 	p.every(p.start, time.Second, func(ctx context.Context) error {
-		server.EstimateOnce(ctx)
+		_, _ = server.Observe(ctx, p.zone.ZoneID) // without it, the table of before goes on
 		p.look()
 		return nil
 	})
