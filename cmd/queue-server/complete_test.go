@@ -53,7 +53,7 @@ func TestComplete(t *testing.T) {
 		{"zones p", "pause"},
 		{"zones create ", ""},
 		{"zones create N p", "perMinute= passTtlSeconds= pageTitle= pageColor= pageLogo="},
-		{"zones set TICKETS perMinute=600 m", "mode= maxWaiting= maxPerSecond= message= maxInside="},
+		{"zones set TICKETS perMinute=600 m", "mode= maxWaiting= maxPerSecond= message= maxInside= maxShareByNetwork="},
 		{"zones set TICKETS mode=", "mode=queue mode=open mode=closed"},
 		{"zones set TICKETS onStoreFailure=h", "onStoreFailure=hold"},
 		{"zones set TICKETS perMinute=6", ""},

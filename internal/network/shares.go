@@ -56,14 +56,15 @@ func (s *Shares) Stop() { s.background.Stop() }
 
 func (s *Shares) minute() int64 { return int64(s.now().Sub(s.began) / time.Minute) }
 
-// of is a network that an address is in. If bounded, maxShareByNetwork is for networks like it.
+// of is a network that an address is in. If bounded, it has a share, in per cent.
 type of struct {
 	network, name string
 	bounded       bool
+	share         float64
 }
 
 // networks returns those that an address is in; none for a text that is no address.
-func (s *Shares) networks(from string) (all []of) {
+func (s *Shares) networks(z *zone.Settings, from string) (all []of) {
 	a, err := netip.ParseAddr(from)
 	if err != nil {
 		return nil
@@ -71,9 +72,18 @@ func (s *Shares) networks(from string) (all []of) {
 	a = address.Subscriber(a)
 	by := s.file.find(a)
 	if by.Number > 0 {
-		all = append(all, of{fmt.Sprint("AS", by.Number), by.Name, true})
+		all = append(all, of{network: fmt.Sprint("AS", by.Number), name: by.Name, bounded: true})
 	}
-	return append(all, of{zone.NetworkOf(a).String(), "", a.Is6() || by.Number == 0})
+	all = append(all, of{network: zone.NetworkOf(a).String(), bounded: a.Is6() || by.Number == 0})
+	for i := range all {
+		one := &all[i]
+		if share, own := z.OwnShare(one.network); own {
+			one.bounded, one.share = true, share
+		} else {
+			one.bounded, one.share = one.bounded && z.MaxShareByNetwork > 0, float64(z.MaxShareByNetwork)
+		}
+	}
+	return all
 }
 
 // Join is a join under way, or one that ErrShare has refused. A nil *Join counts nothing.
@@ -88,17 +98,13 @@ type Join struct {
 // zone, and then a Join for the count of refusals. lined says that newcomers have to line up. While they need not, ErrShare is returned
 // only if the share is 0, or if as many joins of the network as Floor are under way. Who is spared gets no ErrShare.
 func (s *Shares) Begin(z *zone.Settings, from string, spared, lined bool) (*Join, error) {
-	networks := s.networks(from)
+	networks := s.networks(z, from)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	minute := s.minute()
 	j := &Join{s, s.tallies(z.ZoneID, networks, minute), 1}
 	for i, one := range networks {
-		share, own := z.OwnShare(one.network)
-		if !own && one.bounded && z.MaxShareByNetwork > 0 {
-			share, own = float64(z.MaxShareByNetwork), true
-		}
-		if t := j.of[i+1]; own && !spared && t.over(share, j.of[0].sum(minute).Joins, minute, lined) {
+		if t := j.of[i+1]; one.bounded && !spared && t.over(one.share, j.of[0].sum(minute).Joins, minute, lined) {
 			return &Join{s, []*tally{j.of[0], t}, 0}, ErrShare
 		}
 	}

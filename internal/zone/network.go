@@ -35,7 +35,7 @@ func (s Settings) SetShare(network, percent string) Settings {
 // OwnShare returns the share that the settings give one network, in per cent. ok is false if they give it none.
 func (s Settings) OwnShare(network string) (percent float64, ok bool) {
 	for _, text := range s.NetworkShares {
-		if share, is := strings.CutPrefix(text, network+"="); is {
+		if of, share, _ := strings.Cut(text, "="); of == network {
 			percent, err := strconv.ParseFloat(share, 64)
 			return percent, err == nil
 		}
