@@ -6,14 +6,14 @@
 #
 # The folder has the binaries, amd64/queue-server and arm64/queue-server; without it they are compiled. The authorities
 # are those of Debian's ca-certificates, without those of this machine's own. Needs buildah, and root or user namespaces.
-# VERSION is another version than that of the tree.
+# VERSION and REVISION are others than those of the tree.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 archive=$1
 binaries=${2:-}
 VERSION=${VERSION:-$(scripts/version.sh version)}
-REVISION=$(scripts/version.sh revision)
+REVISION=${REVISION:-$(scripts/version.sh revision)}
 time=$(scripts/version.sh time)
 export LC_ALL=C TZ=UTC
 umask 022
