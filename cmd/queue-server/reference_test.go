@@ -25,7 +25,7 @@ func TestReferenceIsGenerated(t *testing.T) {
 	root.AddCommand(serveCommand(cli.ProcessTerminal()), healthcheckCommand(cli.ProcessTerminal()), versionCommand(cli.ProcessTerminal()))
 	root.AddCommand(cli.Commands(cli.ProcessTerminal(), settingNames())...)
 	generated.File(t, reference+"server.md", map[string]func(string) []string{"server": settingRows})
-	generated.File(t, "../../docs/integrate/clients.md", map[string]func(string) []string{"acts": actRows, "rules": ruleRows})
+	generated.File(t, "../../docs/integrate/clients.md", map[string]func(string) []string{"rules": ruleRows})
 	generated.File(t, reference+"cli.md", map[string]func(string) []string{
 		"commands": func(string) []string { return commandRows(root) },
 		"flags":    func(string) []string { return flagRows(root) },
@@ -101,15 +101,6 @@ func runnable(root *cobra.Command) []*cobra.Command {
 	}
 	slices.SortFunc(all, func(a, b *cobra.Command) int { return cmp.Compare(a.CommandPath(), b.CommandPath()) })
 	return all
-}
-
-// actRows are the rows of what the rehearsal plays.
-func actRows(string) []string {
-	lines := []string{"| act | what happens |", "| --- | --- |"}
-	for _, a := range rehearse.Acts() {
-		lines = append(lines, fmt.Sprintf("| `%s` | %s |", a.Name, a.About))
-	}
-	return lines
 }
 
 // ruleRows are the rows of what the rehearsal judges.
