@@ -138,36 +138,32 @@ func (s *Says) soldOut(was, now zone.Settings, waiting string) {
 	}
 }
 
-// rest adds the effects of the settings that one changes before an event. waiting is n in words.
+// worded are the settings that have sentences of their own. What another setting means, its row of zone.Table says.
+var worded = []string{
+	"perMinute", "mode", "windowSeconds", "maxPerSecond", "maxWaiting", "idleTimeoutSeconds", "message", "soldOut", "pageColor", "pageLogo", "sites",
+	"events", "eventState", "insideState",
+}
+
+// rest adds the effects of the other settings. waiting is n in words.
 func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
-	if now.Burst != was.Burst {
-		s.Add("While nobody waits, one window may let in %s more. The limit of the minute holds.", count(now.Burst))
-	}
-	if now.MaxWaiting != was.MaxWaiting {
-		switch {
-		case now.MaxWaiting == 0:
-			s.Add("No newcomer is turned away for the length of the line.")
-		case n >= now.MaxWaiting:
-			s.Warn("%s wait, so newcomers are turned away until fewer than %s do. Nobody loses a place.",
-				waiting, count(now.MaxWaiting))
-		default:
-			s.Add("Newcomers are turned away once %s wait; %s wait now.", count(now.MaxWaiting), waiting)
-		}
+	switch {
+	case now.MaxWaiting == was.MaxWaiting:
+	case now.MaxWaiting == 0:
+		s.Add("No newcomer is turned away for the length of the line.")
+	case n >= now.MaxWaiting:
+		s.Warn("%s wait, so newcomers are turned away until fewer than %s do. Nobody loses a place.", waiting, count(now.MaxWaiting))
+	default:
+		s.Add("Newcomers are turned away once %s wait; %s wait now.", count(now.MaxWaiting), waiting)
 	}
 	if now.IdleTimeoutSeconds != was.IdleTimeoutSeconds {
 		s.Add("A visitor who does not poll for %s loses the place.", seconds(now.IdleTimeoutSeconds))
-		if now.IdleTimeoutSeconds < was.IdleTimeoutSeconds {
-			s.Warn("A phone that sleeps for longer than that loses its place.")
-		}
 	}
-	if now.PassTTLSeconds != was.PassTTLSeconds {
-		s.Add("Passes of those who are let in from now on are good for %s.", seconds(int64(now.PassTTL()/time.Second)))
+	if now.IdleTimeoutSeconds < was.IdleTimeoutSeconds {
+		s.Warn("A phone that sleeps for longer than that loses its place.")
 	}
-	if now.OnStoreFailure != was.OnStoreFailure {
-		if now.OnStoreFailure == zone.FailureAdmit {
-			s.Add("While the store is away, each server lets in its share of the limit.")
-		} else {
-			s.Add("While the store is away, nobody is let in and everybody keeps the place.")
+	for _, x := range zone.Table.Differences(was, now) {
+		if meaning := x.Meaning(now); !slices.Contains(worded, x.Name) && meaning != x.Hint {
+			s.Add("%s, %s: %s.", x.Label, x.Words(now), meaning)
 		}
 	}
 }

@@ -100,9 +100,9 @@ func TestEffects(t *testing.T) {
 			s.Burst, s.PassTTLSeconds, s.OnStoreFailure, s.WindowSeconds = 20, 60, zone.FailureAdmit, 12
 		}), line,
 			"At most 120 enter in any 12 s.\n" +
-				"While nobody waits, one window may let in 20 more. The limit of the minute holds.\n" +
-				"Passes of those who are let in from now on are good for 60 s.\n" +
-				"While the store is away, each server lets in its share of the limit.\n"},
+				"Burst, 20: more in a window, while nobody waits.\nLife of a pass, 60 s: how long a pass is good for: 1 min.\n" +
+				"When the store is away, admit: each server lets in its share.\n"},
+		"a cap": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.MaxInside = 300 }), line, "Most inside, 300: nobody enters while so many are inside.\n"},
 	}
 	for name, tt := range tests {
 		if got := told(change.Zone(tt.was, tt.now, tt.line, at)); got != tt.want {
