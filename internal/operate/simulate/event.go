@@ -64,7 +64,7 @@ func (c EventConfig) Validate() error {
 	case c.Leave < 0 || c.Leave > 1:
 		return fault("leave is a percentage between 0 and 100")
 	case c.Within <= 0 || c.Within > horizon:
-		return fault("those who gather must come within 1s to 24h")
+		return fault("visitors must gather within 1s to 24h")
 	}
 	z, err := c.zone()
 	if err != nil {

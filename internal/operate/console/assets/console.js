@@ -268,7 +268,7 @@ document.addEventListener("submit", async (event) => {
     if (overtaken()) return;
     // The network is away: as a plain form, the browser says so itself.
     dialog.close();
-    announce("That did not reach the server. Nothing is known to have changed.");
+    announce("The request did not reach the server. Nothing is known to have changed.");
     showTrouble();
   } finally {
     if (busy?.isConnected) busy.disabled = false;
@@ -296,7 +296,7 @@ function showTrouble() {
   const part = document.querySelector("[data-part=done]");
   const banner = document.createElement("div");
   banner.className = "banner bad";
-  banner.textContent = "✕ That did not reach the server. Look at the figures before you try again.";
+  banner.textContent = "✕ The request did not reach the server. Check the figures before you try again.";
   part?.replaceChildren(banner);
 }
 
