@@ -184,13 +184,13 @@ function swap(doc, names) {
     const focused = here.contains(document.activeElement) ? keyOf(document.activeElement) : "";
     here.replaceWith(there);
     there.querySelectorAll("details").forEach((el, i) => { el.open = open[i]; });
-    dress(there);
+    localize(there);
     if (focused) [...there.querySelectorAll("button, input, textarea, select, a, summary")].find((el) => keyOf(el) === focused)?.focus();
   }
 }
 
-// dress has times be the browser's own, and countdowns run.
-function dress(el) {
+// localize writes times in the browser's zone, and starts countdowns.
+function localize(el) {
   localTimes(el);
   localFields(el);
   tick();
@@ -239,7 +239,7 @@ function ask(doc, url) {
   title.append(...heading.childNodes);
   heading.replaceWith(title);
   dialog.replaceChildren(content);
-  dress(dialog);
+  localize(dialog);
   if (!dialog.open) dialog.showModal();
   dialog.querySelector("input:not([type=hidden]), button, a")?.focus();
 }
@@ -375,7 +375,7 @@ document.addEventListener("change", (event) => {
 // --- Start --------------------------------------------------------------------------
 
 setClock(Number(head?.dataset.now));
-dress(document);
+localize(document);
 if (head) {
   connect();
   setInterval(tick, TICK_EVERY);
