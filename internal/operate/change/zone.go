@@ -170,22 +170,12 @@ func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
 
 // page adds the effects of the settings of the waiting page.
 func (s *Says) page(was, now zone.Settings) {
-	const leastContrast = 3 // of WCAG 2.2, for what is no text
 	switch {
 	case maps.Equal(now.Message, was.Message):
 	case len(now.Message) == 0:
 		s.Add("The message disappears from each page with the next poll, from most within 20 s.")
 	default:
 		s.Add("Each visitor who waits sees the message with the next poll, most within 20 s.")
-	}
-	if now.PageColor != was.PageColor && now.PageColor != "" {
-		text := zone.TextOn(now.PageColor)
-		s.Add("Text on buttons is %s, with a contrast of %.1f:1.", map[string]string{"#ffffff": "white", "#000000": "black"}[text], zone.Contrast(now.PageColor, text))
-		for _, ground := range zone.Grounds {
-			if c := zone.Contrast(now.PageColor, ground.Color); c < leastContrast {
-				s.Warn("The colour is hard to see on the %s page: its contrast is %.1f:1, and should be 3:1. Buttons get an edge there.", ground.Name, c)
-			}
-		}
 	}
 	if len(now.Sites) == 0 && len(was.Sites) > 0 {
 		s.Warn("The waiting page redirects to paths of its own address only.")

@@ -168,15 +168,13 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestEffectsOfThePage: the colour is looked at before everybody sees it.
+// TestEffectsOfThePage: when visitors see another message, and which sites are not safe.
 func TestEffectsOfThePage(t *testing.T) {
 	t.Parallel()
 	was := zone.Defaults("Z")
 	now := was
-	now.PageColor, now.Message, now.Sites = "#ffdd00", zone.Texts{"default": "Doors at noon."}, []string{"https://shop.example", "http://old.example"}
+	now.Message, now.Sites = zone.Texts{"default": "Doors at noon."}, []string{"https://shop.example", "http://old.example"}
 	want := "Each visitor who waits sees the message with the next poll, most within 20 s.\n" +
-		"Text on buttons is black, with a contrast of 15.6:1.\n" +
-		"! The colour is hard to see on the light page: its contrast is 1.3:1, and should be 3:1. Buttons get an edge there.\n" +
 		"! http://old.example has no TLS: others on the network can read passes on their way to it.\n"
 	if got := told(change.Zone(was, now, change.Line{Known: true}, time.Now())); got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
