@@ -29,13 +29,19 @@ func TestPollsBesideChecks(t *testing.T) {
 	z := busy("SALE")
 	z.PerMinute, z.IdleTimeoutSeconds = 0, 600
 	s.Put(t, z)
-	room.Await(t, "the server knows the zone", func() bool { return s.Knows(t.Context(), "SALE") })
 	var tokens []string
 	for n := range pollers {
-		tokens = append(tokens, asks(t, s, fmt.Sprintf("203.0.%d.%d", n/250, n%250), fmt.Sprint("poller-", n)).Token)
+		d, err := joins(t.Context(), s, nil, fmt.Sprintf("203.0.%d.%d", n/250, n%250), fmt.Sprint("poller-", n), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, d.Token)
 	}
 	s.Operate(t, http.MethodPatch, "/admin/zones/SALE", `{"challenge":"work"}`)
-	room.Await(t, "the server asks for work", func() bool { return asks(t, s, "198.51.100.1", "nobody").Challenge != nil })
+	room.Await(t, "the server asks for work", func() bool {
+		d, err := joins(t.Context(), s, nil, "198.51.100.1", "nobody", "")
+		return err == nil && d.Challenge != nil
+	})
 
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
