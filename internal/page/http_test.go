@@ -689,6 +689,22 @@ func TestScript(t *testing.T) {
 	check("", `{"clientId":"another"}`, 423, "zone_closed", "The line is closed", `data-after="30"`)
 }
 
+// TestParametersOfOthers: the page's own address keeps where it leads, and nothing that others have added.
+func TestParametersOfOthers(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	for _, query := range []string{"?utm_source=mail&to=/cart", "?utm_source=mail&again=1&to=/cart&reloaded=0"} {
+		b := r.browser()
+		w := b.get(query)
+		if to := w.Header().Get("Location"); to != "" {
+			w = b.get(to)
+		}
+		if body := w.Body.String(); w.Code != 200 || strings.Contains(body, "utm_source") || !strings.Contains(body, "to=%2fcart") && !strings.Contains(body, "to=%2Fcart") {
+			t.Errorf("%s: %d %s", query, w.Code, body)
+		}
+	}
+}
+
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
