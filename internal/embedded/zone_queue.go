@@ -19,7 +19,7 @@ type zoneQueue struct {
 	// mode, rates and gate are those in force.
 	mode zone.Mode
 	gate event.Gate
-	// base are the rates by the settings; rates are those of the transaction: slower while as many are inside as may be.
+	// base are the rates by the settings; rates are those of the transaction: slower while the cap is full.
 	base, rates window.Rates
 
 	clock window.Clock
@@ -67,7 +67,7 @@ type transaction struct {
 	// gathers says that people gather, so that nobody is told a position.
 	gathers bool
 	// inside is how many are inside, cap for how many there is room. full: there is less than a window's worth of room.
-	// Who was inside until from or earlier is not, in milliseconds.
+	// Stays that end at from or earlier are over; from is in milliseconds.
 	inside, cap, from int64
 	full              bool
 }

@@ -35,8 +35,8 @@ local function room_in_line(z, r, t)
   return min(t.room, r.per_second - t.lost_second - t.logged_second)
 end
 
--- begin moves the clock and the edge on. The clock should show expected by then (nil if nobody is let in). It returns t,
--- what the rest of the call knows of this moment.
+-- begin moves the clock and the edge on. The clock should show expected by then; nil if nobody is let in.
+-- It returns t, what the rest of the call knows of this moment.
 local function begin(z, r, override, expected)
   local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }
   t.inside, t.cap = 0, DAY
