@@ -14,13 +14,13 @@
 //	mux.Handle("/api/", limits.Middleware("api", limit.ByIP())(api))
 //
 // A request over the limit is answered 429, with Retry-After, the RateLimit fields
-// of draft-ietf-httpapi-ratelimit-headers, their X-RateLimit- elders, and a problem
-// document; one within it goes on, with the same fields. For echo it is
-// echo.WrapMiddleware(limits.Middleware("api", key)). Where there is no HTTP, ask Allow.
+// of draft-ietf-httpapi-ratelimit-headers, the older X-RateLimit- fields, and a problem
+// document. A request within the limit goes on, with the same fields. For echo, use
+// echo.WrapMiddleware(limits.Middleware("api", key)). Without HTTP, call Allow.
 //
-// It is what queue-server decides with, without its listener. Services count together
-// that have the same Redis, names of policies and Secret. They never count together with
-// queue-server, whose secret is its own: a service that has to asks its listener.
+// queue-server decides with the same code. Services that have the same Redis, names of
+// policies and Secret count together. They never count together with queue-server, which
+// has a secret of its own: a service that must count with it asks its listener.
 //
 // # Which algorithm
 //
@@ -36,16 +36,15 @@
 //
 // # Choosing the key
 //
-// Whoever can choose the key has no limit. ByIP counts by address, and believes
-// X-Forwarded-For only of the proxies that it is given. A key of your own should
-// come from what you have verified: a session, the subject of a token. An API key
-// straight from a header is the client's choice, and a new one for every request is
-// no limit at all.
+// A client that can choose its key has no limit. ByIP counts by address, and reads
+// X-Forwarded-For only from the proxies that it is given. Take a key of your own from
+// what you have verified: a session, the subject of a token. The client chooses what it
+// writes into an API key header, so do not count by a header that you have not checked.
 //
 // # When Redis is away
 //
 // Each policy says what happens: FailLocal, the default, has each server enforce its
 // share from memory, one in Options.Servers; FailOpen lets everything through;
-// FailClosed nothing. Redis is asked again by itself, and believed after three answers
-// in a row. No request waits for it meanwhile.
+// FailClosed nothing. The limiter asks Redis by itself every 250 ms, and uses it again
+// after three answers in a row. No request waits for Redis meanwhile.
 package limit

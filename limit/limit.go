@@ -53,7 +53,7 @@ type Options struct {
 	// address or account. The same on all servers, of 16 bytes or more, of which the first 64
 	// count. Required with RedisURL, and not used without.
 	Secret []byte
-	// Logger is told when Redis goes away, and when it is back. Nil: nobody is.
+	// Logger gets an entry when Redis stops answering, and when it answers again. Nil: nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -66,7 +66,7 @@ type Limiter struct {
 }
 
 // Open returns a limiter, which is to be closed. Redis need not be there yet. The
-// error wraps ErrInvalid where a policy is wrong, and is ErrSecret without a good Secret.
+// error wraps ErrInvalid if a policy is not valid, and is ErrSecret without a good Secret.
 func Open(ctx context.Context, o Options) (*Limiter, error) {
 	if o.RedisURL != "" && len(o.Secret) < minSecret {
 		return nil, ErrSecret
@@ -88,8 +88,7 @@ func Open(ctx context.Context, o Options) (*Limiter, error) {
 	return l, nil
 }
 
-// Close ends what Open began. Questions that are still asked get an error, or what
-// their policy says.
+// Close ends what Open began. To be called after the last Allow.
 func (l *Limiter) Close() error {
 	l.limits.Stop()
 	l.local.Close()
@@ -100,8 +99,8 @@ func (l *Limiter) Close() error {
 }
 
 // SetPolicies puts these policies into force, in place of all before. What clients
-// have taken by a rule stays, unless the rule's algorithm or window is another. It
-// changes nothing where it returns an error, which wraps ErrInvalid.
+// have taken by a rule stays counted, unless the rule's algorithm or window changes. If a
+// policy is not valid, the error wraps ErrInvalid, and nothing is changed.
 func (l *Limiter) SetPolicies(policies ...Policy) error {
 	b, err := policySet(policies)
 	if err != nil {
@@ -115,9 +114,9 @@ func (l *Limiter) SetPolicies(policies ...Policy) error {
 type Request struct {
 	// Policy is the name of one that is in force.
 	Policy string
-	// Key is who asks; all with one key are counted together. Not empty.
+	// Key names the client. Requests with the same key are counted together. Not empty.
 	Key string
-	// Tier chooses the policy's rules; one that it does not have is as none.
+	// Tier chooses the policy's rules. A tier that the policy does not have counts as no tier.
 	Tier string
 	// Cost is how many permits it takes; 0 for 1.
 	Cost int64
@@ -130,7 +129,7 @@ type Source = limiter.Source
 const (
 	// SourceStore: the count in Redis or, without one, in this process.
 	SourceStore = limiter.SourceStore
-	// SourceMemory: a refusal that was known to hold still.
+	// SourceMemory: an earlier refusal, which still holds.
 	SourceMemory = limiter.SourceMemory
 	// SourceLocal: this server's own count.
 	SourceLocal = limiter.SourceLocal
@@ -157,9 +156,9 @@ type Decision struct {
 	answer limiter.Answer
 }
 
-// Allow decides a request, and counts it if it is allowed. A refusal is no error, and
-// neither is it that Redis is away. Errors are ErrPolicyUnknown, ErrKey, ErrCost, and
-// the context's.
+// Allow decides a request, and counts it if it is allowed. A refusal is no error. While
+// Redis is away, the policy's OnStoreFailure decides, which is no error either. Errors are
+// ErrPolicyUnknown, ErrKey, ErrCost, and the context's.
 func (l *Limiter) Allow(ctx context.Context, r Request) (Decision, error) {
 	a, err := l.limits.Check(ctx, limiter.Question{Policy: r.Policy, Key: short(r.Key), Tier: r.Tier, Cost: r.Cost})
 	if err != nil {
@@ -177,12 +176,12 @@ func (l *Limiter) Allow(ctx context.Context, r Request) (Decision, error) {
 	return d, nil
 }
 
-// span is so many milliseconds; 292 years, which is the most there can be, for more.
+// span converts milliseconds to a Duration, of at most 292 years.
 func span(millis int64) time.Duration {
 	return time.Duration(min(millis, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
-// short is a key that the limiter takes.
+// short returns the key, or its hash if the limiter refuses the key as too long.
 func short(key string) string {
 	if len(key) <= limiter.MaxKey {
 		return key

@@ -11,13 +11,13 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 )
 
-// KeyFunc says who asks, and in which tier, or "" for none. A request whose key is
-// "" is not limited: for health checks and the like.
+// KeyFunc returns the client's key and tier; "" for no tier. A request whose key is "" is
+// not limited: for health checks and the like.
 type KeyFunc func(r *http.Request) (key, tier string)
 
 // ByIP counts by the client's address, of IPv6 by the network of 64 bits, which is
-// one subscriber's. X-Forwarded-For is believed as far as proxies in these networks
-// wrote it; with none, the address is the connection's.
+// one subscriber's. X-Forwarded-For counts as far as proxies in these networks wrote
+// it. Without networks, the address is the connection's.
 func ByIP(trusted ...netip.Prefix) KeyFunc {
 	find := address.Finder(trusted)
 	return func(r *http.Request) (key, tier string) { return address.Key(find(r)), "" }
@@ -31,18 +31,19 @@ type options struct {
 	cost    func(r *http.Request) int64 // nil: 1
 }
 
-// MaxWait has requests wait until they leave a LeakyBucket, but no longer than d each.
-// Without it they go on at once. One whose client hangs up meanwhile goes nowhere; its
-// permit is spent.
+// MaxWait makes requests wait until they leave a LeakyBucket, each for at most d. Without
+// MaxWait they go on at once. A request whose client hangs up while it waits is not
+// served, and its permit is spent.
 func MaxWait(d time.Duration) Option { return func(o *options) { o.maxWait = d } }
 
 // Cost says how many permits a request takes: at least 1, and at most what every rule
 // permits at once. It must not be the client's choice.
 func Cost(of func(r *http.Request) int64) Option { return func(o *options) { o.cost = of } }
 
-// Middleware lets requests through as a policy allows. A refusal is a 429; what a
-// programmer got wrong, such as a policy that is not there, is logged, and a 500. A
-// request whose context ends before it is decided, or while it waits, is a 503.
+// Middleware lets requests through as a policy allows. A refused request gets 429. A
+// mistake of the programmer, such as the name of a policy that does not exist, is logged,
+// and the request gets 500. A request whose context ends before it is decided, or while it
+// waits, gets 503.
 func (l *Limiter) Middleware(policy string, key KeyFunc, with ...Option) func(http.Handler) http.Handler {
 	var o options
 	for _, option := range with {
@@ -78,8 +79,8 @@ func (l *Limiter) Middleware(policy string, key KeyFunc, with ...Option) func(ht
 	}
 }
 
-// fail answers what the client cannot help. A context that has ended is told, too:
-// not every one ends because the client hung up, and to say nothing is to say 200.
+// fail answers a request that could not be decided. It answers after the context has
+// ended, too: the client may still be there, and without an answer net/http sends 200.
 func (l *Limiter) fail(w http.ResponseWriter, r *http.Request, policy string, err error) {
 	if r.Context().Err() != nil {
 		http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
@@ -96,7 +97,7 @@ func refuse(w http.ResponseWriter, r *http.Request, d *Decision) {
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusTooManyRequests)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // to one who may have hung up
+		_, _ = w.Write(body) // the client may have hung up
 	}
 }
 

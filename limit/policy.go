@@ -7,8 +7,8 @@ import (
 	vocabulary "github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
-// ErrInvalid is wrapped by the errors of Open and SetPolicies about a policy, which
-// list all that is wrong with it.
+// ErrInvalid is wrapped by the errors of Open and SetPolicies about a policy. They list
+// all its faults.
 var ErrInvalid = vocabulary.ErrInvalid
 
 // Algorithm says how a rule counts; see the package.
@@ -55,9 +55,9 @@ type Rule = vocabulary.Rule
 // queue-server has for its own:
 //
 //	Name            1-64 of A-Z a-z 0-9 . _ -
-//	Rules           are for whoever has no tier, or one that is not in Tiers: 1 to 8,
-//	                decided together, all or nothing. No two of the same algorithm
-//	                have the same window
+//	Rules           are for clients without a tier, or with one that is not in Tiers:
+//	                1 to 8, decided together, all or nothing. No two rules of one
+//	                algorithm have the same window
 //	Tiers           have rules of their own: at most 16
 //	Scope           empty, or ScopeServer
 //	OnStoreFailure  what happens while Redis is away. Empty: FailLocal

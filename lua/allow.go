@@ -31,16 +31,6 @@ var letters = map[limit.Algorithm]string{
 	limit.LeakyBucket: "q", limit.FixedWindow: "f",
 }
 
-// allowScriptFor is the one that has what the rules need, and least else.
-func allowScriptFor(rules []limit.Rule) *script {
-	for _, r := range rules[1:] {
-		if r.Algorithm != rules[0].Algorithm {
-			return allowScript
-		}
-	}
-	return allowScripts[rules[0].Algorithm]
-}
-
 // decision is one request, waiting for its verdict.
 type decision struct {
 	caller
@@ -123,7 +113,7 @@ func (s *Store) pipeline(ctx context.Context, all []*decision, withText bool) (m
 	cmds := make([]once, len(all))
 	for i, d := range all {
 		keys, args := s.allowArgs(d)
-		cmds[i] = allowScriptFor(d.Rules).command(ctx, withText, keys, args)
+		cmds[i] = allowScript.command(ctx, withText, keys, args)
 		_ = pipe.Process(ctx, cmds[i]) // adds it
 	}
 	_, _ = pipe.Exec(ctx) // each has its own error

@@ -40,7 +40,7 @@ func newAnnouncement(fingerprints []string) *announcement {
 func (s *Store) serversKey() string { return s.prefix + "servers" }
 
 // announce tells the other servers that this one is here, unless they have other
-// secrets. A Redis that does not answer leaves it at what was found before.
+// secrets. If Redis does not answer, what was found before stays.
 func (s *Store) announce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()

@@ -81,7 +81,7 @@ func (b *batch[R]) do(ctx context.Context, r R) error {
 	}
 }
 
-// drive sends calls until nobody waits.
+// drive sends calls until no request waits.
 func (b *batch[R]) drive() {
 	for requests := b.next(); requests != nil; requests = b.next() {
 		b.sizes.Observe(float64(len(requests)))
@@ -98,7 +98,7 @@ func (b *batch[R]) drive() {
 	}
 }
 
-// finish tells those of a call how it ended.
+// finish gives the callers of a call its error, and wakes them.
 func finish[R interface{ waits() *caller }](requests []R, err error) {
 	for _, r := range requests {
 		c := r.waits()
@@ -124,9 +124,9 @@ func (b *batch[R]) abandon() (requests []R) {
 	return requests
 }
 
-// next removes the next call's requests from the queues, the newest first, without those
-// who went away: who has waited long would have its answer too late, and work that is late is
-// lost. Where nobody is left it returns nil, and the driver has ended.
+// next removes the requests of the next call from the queues, the newest first: a caller that has waited long would get
+// its answer too late. It drops the requests of callers that went away. If no request is left, next returns nil, and the
+// driver ends.
 func (b *batch[R]) next() []R {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,9 +22,8 @@ var ErrURL = errors.New("lua: redis URL")
 var ErrRoots = errors.New("lua: certificate authorities of redis")
 
 const (
-	// dialTimeout and ioTimeout bound one dial and one exchange; a caller whose time
-	// is over sooner does not wait for them. The client goes without dialling once poolSize dials have failed, so they
-	// must not fail because this machine is busy.
+	// dialTimeout and ioTimeout bound one dial and one exchange. A caller with less time does not wait for them. Once
+	// poolSize dials have failed, the client stops dialling for a while. So no dial may fail because this machine is busy.
 	dialTimeout = time.Second
 	ioTimeout   = batchTimeout
 	// poolSize is a node's connections: a zone has maxInFlight calls under
@@ -47,7 +46,7 @@ const (
 // "rediss" in place of "redis" asks for TLS in each: 1.2 or later, and a certificate
 // that is good for the host of the URL. In a cluster and with Sentinel it must be
 // good for the address that the nodes tell each other, since that is what is
-// dialled. It is signed by one of roots, or where that is nil by whom this machine
+// dialled. One of roots has signed it, or if roots is nil, an authority that this machine
 // trusts. The query may hold sentinel_username and sentinel_password.
 func Client(address string, roots *x509.CertPool) (redis.UniversalClient, error) {
 	open, err := parseURL(address, roots)
@@ -161,8 +160,8 @@ const (
 	sentinelPassword = "sentinel_password"
 )
 
-// checkQuery refuses parameters that nothing here reads: a timeout that is set
-// in vain is found too late. Their values, which may be secret, are not repeated.
+// checkQuery refuses parameters that nothing here reads: else an operator would find out
+// too late that a timeout has no effect. The error leaves out values, which may be secret.
 func checkQuery(raw, kind string) error {
 	query, err := url.ParseQuery(raw)
 	if err != nil {

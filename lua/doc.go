@@ -76,15 +76,14 @@
 //
 // The scripts of the line are in the folder line, those of limits in limits. A script
 // file begins with a header of its keys, arguments and replies. It reads its arguments,
-// decides, commits and returns, in this order. For a script cannot call another, lines of
-// the form "--@include name" are replaced when the package is loaded: by the file of that
-// name in the folder's own include, or in that of both folders. A file that two others
-// include is there once. An include defines functions, has what they use as their
-// arguments, and includes by itself what else it needs: luacheck reads each alone.
+// decides, commits and returns, in this order. A script cannot call another. So when the package is
+// loaded, each line "--@include name" is replaced by the file of that name in the folder's own include,
+// or in that of both folders. A file that two others include is put in once. An include defines
+// functions, takes what they use as arguments, and includes what else it needs: luacheck reads each alone.
 //
 // # Permissions
 //
 // What a user of Redis needs is listed in permissions.acl, and nowhere else. A script
-// that calls another command, or has another key, has it added there. Redis notes in its ACL log that +client|setinfo is not allowed; it
-// does no harm, and Redis 7.0 does not know it.
+// that calls another command, or has another key, has it added there. Redis notes in its ACL log that +client|setinfo is not allowed. That
+// does no harm, and Redis 7.0 does not know the command.
 package lua

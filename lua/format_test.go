@@ -28,7 +28,7 @@ func TestNewerZone(t *testing.T) {
 		_, err = s.Poll(ctx, "Z", sc.places['b'])
 		sc.fails(err, line.ErrFormat)
 		sc.fails(s.Leave(ctx, "Z", sc.places['b']), line.ErrFormat)
-		_, err = s.Stats(ctx, "Z")
+		_, err = s.Observe(ctx, "Z", 0)
 		sc.fails(err, line.ErrFormat)
 		_, err = s.Sweep(ctx, "Z", "one", 0)
 		sc.fails(err, line.ErrFormat)

@@ -88,13 +88,12 @@ func TestACallOfAllKindsWithoutMemory(t *testing.T) {
 	sc.clock.Add(6*time.Second + time.Millisecond)
 	asks := []*request{
 		{op: opJoin, place: line.Place{ID: visitor('x')}},
-		{op: opStats},
 		{op: opPoll, place: sc.places['b']},
 		{op: opJoin, place: line.Place{ID: visitor('y')}},
 		{op: opLeave, place: sc.places['c']},
 	}
-	joins, others := []*request{asks[0], asks[3]}, []*request{asks[1], asks[2], asks[4]}
-	poll := asks[2]
+	joins, others := []*request{asks[0], asks[2]}, []*request{asks[1], asks[3]}
+	poll := asks[1]
 	if err := sc.store.sendBatch(t.Context(), sc.store.batch("Z"), asks); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type metrics struct {
 	touches   prometheus.Counter
 }
 
-// is a gauge's value for what holds or not.
+// is returns the value of a gauge that is 1 while something holds.
 func is(holds bool) float64 {
 	if holds {
 		return 1
@@ -68,7 +68,7 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	for _, call := range []string{"zone", "zones", "changes", "policies", "ping"} {
 		m.failures.WithLabelValues(call)
 	}
-	for _, sc := range []*script{pollScript, touchScript, sweepScript, sampleScript, allowScript} {
+	for _, sc := range []*script{pollScript, touchScript, sweepScript, observeScript, recallScript, tellScript, spendScript, allowScript} {
 		m.seconds.WithLabelValues(sc.name)
 	}
 	gauge("queue_redis_connections", "Open connections.",

@@ -219,13 +219,13 @@ func (s *Store) readTouch(b *zoneBatch, sent time.Time, reply any, some []note) 
 	doubted := make([]line.ID, len(which))
 	for i, n := range which {
 		if n < 1 || n > int64(len(some)) {
-			return nil, fmt.Errorf("lua: touch: number %d of %d", n, len(some))
+			return nil, fmt.Errorf("lua: touch: the reply names note %d of %d", n, len(some))
 		}
 		binary.BigEndian.PutUint64(doubted[i][:], some[n-1].id)
 	}
 	last := len(rounded) - 1
 	if last < 0 {
-		return nil, errors.New("lua: touch: no mark to go on with")
+		return nil, errors.New("lua: touch: the reply does not say with which mark to go on")
 	}
 	b.notes.mark = rounded[last]
 	return doubted, b.ranks.learn(sent, st, rounded[:last], pace)

@@ -15,8 +15,7 @@ const probes = 64
 // errNoMaster: the cluster's state names no master.
 var errNoMaster = errors.New("lua: no master is known")
 
-// Ping implements store.Store. In a cluster it asks whether some master answers: the
-// zones of that one can be served.
+// Ping implements store.Store. In a cluster one master that answers is enough: the zones of that master can be served.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.unfit(); err != nil {
 		return err
@@ -30,11 +29,14 @@ func (s *Store) Ping(ctx context.Context) error {
 		}
 		return nil
 	}
-	// The client's own Ping asks one node, which may be the one that is away.
-	err := errNoMaster
-	nodes := mastersOf(ctx, cluster)
-	answers := make(chan error, len(nodes))
-	for _, node := range nodes {
+	// The client's own Ping asks one node, which may be the one that is away. MasterForKey asks none.
+	err, nodes, answers := errNoMaster, make(map[*redis.Client]bool), make(chan error, probes)
+	for i := range probes {
+		node, err := cluster.MasterForKey(ctx, strconv.Itoa(i))
+		if err != nil || nodes[node] {
+			continue // nobody has that slot, or the node is asked already
+		}
+		nodes[node] = true
 		s.work.Go(func() { answers <- node.Ping(ctx).Err() })
 	}
 	for range nodes {
@@ -44,21 +46,4 @@ func (s *Store) Ping(ctx context.Context) error {
 		}
 	}
 	return s.failed(ctx, "ping", err)
-}
-
-// mastersOf returns masters as the client knows them; it asks no node.
-func mastersOf(ctx context.Context, cluster *redis.ClusterClient) []*redis.Client {
-	known := make(map[*redis.Client]struct{})
-	var nodes []*redis.Client
-	for i := range probes {
-		node, err := cluster.MasterForKey(ctx, strconv.Itoa(i))
-		if err != nil {
-			continue // nobody has that slot
-		}
-		if _, again := known[node]; !again {
-			known[node] = struct{}{}
-			nodes = append(nodes, node)
-		}
-	}
-	return nodes
 }

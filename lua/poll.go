@@ -24,8 +24,6 @@ const (
 	maxPending = 50_000
 	// recallBatch bounds one call of recall.lua to some milliseconds.
 	recallBatch = 1000
-	// stayBuckets is the first bucket of stays among those of waits: STAYS in inside.lua.
-	stayBuckets = 1000
 	// restoredFlag is added to the status of a visitor whose place was put back.
 	restoredFlag = 16
 )
@@ -37,7 +35,6 @@ const (
 	opPoll  op = "p"
 	opJoin  op = "j"
 	opLeave op = "l"
-	opStats op = "s"
 )
 
 // joinDrawn is opJoin with what a draw gives.
@@ -51,11 +48,6 @@ type request struct {
 	drawn event.Drawn // of one who joins: what a draw gives
 
 	answer line.Answer
-	totals line.Totals
-	// mostInSecond is line.Stats's.
-	mostInSecond int64
-	// waited is how long the admitted had waited, and stayed how long they were inside, by window.WaitBucket.
-	waited, stayed []int64
 }
 
 // zoneBatch gathers the requests of one zone.
@@ -88,8 +80,8 @@ func (s *Store) batch(zoneID string) *zoneBatch {
 	return b
 }
 
-// forget drops the batch of a zone that does not exist, so that names that attackers invent take no memory. Requests
-// that wait in it are still served.
+// forget drops the batch of a zone that does not exist, so that invented names take no memory. Requests that wait in the
+// batch are still sent.
 func (s *Store) forget(b *zoneBatch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,16 +134,6 @@ func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	return err
 }
 
-// Stats implements store.Viewer.
-func (s *Store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	q := &request{op: opStats}
-	a, err := s.answer(ctx, zoneID, q)
-	if err != nil {
-		return line.Stats{}, err
-	}
-	return line.Stats{State: a.State, Totals: q.totals, EstimateMillis: a.WaitMillis, MostInSecond: q.mostInSecond, Waits: q.waited, Stays: q.stayed}, nil
-}
-
 // Recall implements store.Healer.
 func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
 	for some := range slices.Chunk(departed, recallBatch) {
@@ -159,9 +141,7 @@ func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Depar
 		for _, d := range some {
 			args = append(args, string(d.Place.ID[:]), d.Place.ArrivedAtMicros, d.Place.Epoch, d.AdmittedAtMillis, d.ExpiresAtMillis)
 		}
-		bounded, cancel := context.WithTimeout(ctx, s.timeouts.call)
-		reply, err := s.run(bounded, recallScript, s.keys(zoneID), args...)
-		cancel()
+		reply, err := s.call(ctx, recallScript, s.keys(zoneID), args...)
 		if err == nil {
 			err = zoneError(reply)
 		}
@@ -176,10 +156,10 @@ func (s *Store) Recall(ctx context.Context, zoneID string, departed []line.Depar
 // leaves or is swept gives some back. So a call without joins is allowed when memory is out. A call that was refused
 // for its joins has done nothing, and is sent again without them.
 //
-// Of those who poll, the first in the line is answered first: where slots open one by one, those of a call compete for
-// fewer slots than they are. As they came, the same visitors would be behind the same others again at the next poll, for
-// they are told to come back in step: of a line of 1,000,000 that 60,000 a minute enter, one had polled 50 times as the very
-// first.
+// Of the visitors who poll, the first in the line is answered first. Where slots open one by one, a call has fewer slots
+// than visitors. If the visitors were answered as their requests came, the same visitors would lose to the same others at
+// each poll, since all of them are told to come back at the same time: in a line of 1,000,000 that 60,000 a minute enter,
+// one visitor had polled 50 times as the very first.
 func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request) error {
 	slices.SortStableFunc(requests, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.place.StandsAtMicros(), b.place.StandsAtMicros()))
@@ -198,7 +178,7 @@ func (s *Store) sendBatch(ctx context.Context, b *zoneBatch, requests []*request
 	return err
 }
 
-// order is where a request stands in a call.
+// order says where in a call a request goes: polls first, then leaves, then joins, as poll.lua wants them.
 func (q *request) order() int {
 	switch q.op {
 	case opPoll:
@@ -245,7 +225,7 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 	for moved := (reader{left: r.moved}); moved.more(); {
 		n, arrived := moved.next(), moved.next()
 		if n < 1 || n > int64(len(requests)) {
-			return fmt.Errorf("lua: poll: moved number %d of %d", n, len(requests))
+			return fmt.Errorf("lua: poll: the reply names request %d of %d", n, len(requests))
 		}
 		requests[n-1].place.ArrivedAtMicros = arrived
 	}
@@ -301,31 +281,16 @@ type pollReply struct {
 	// clock has what AheadMillis needs.
 	clock                         window.Clock
 	answers, rounded, pace, moved []int64
-	waits, stays                  []int64 // by window.WaitBucket
 }
 
 // readPolls reads the reply of poll.lua. For a zone that does not exist it returns an error of package line.
 func readPolls(reply any) (r pollReply, err error) {
-	var state, waits []int64
-	if err := readParts(reply, &state, &r.answers, &r.rounded, &r.pace, &r.moved, &waits); err != nil {
+	var state []int64
+	if err := readParts(reply, &state, &r.answers, &r.rounded, &r.pace, &r.moved); err != nil {
 		return r, err
 	}
-	if r.state, r.clock, err = readState(state); err != nil {
-		return r, err
-	}
-	for w := (reader{left: waits}); w.more(); {
-		bucket, n := w.next(), w.next()
-		of := &r.waits
-		if bucket >= stayBuckets {
-			bucket, of = bucket-stayBuckets, &r.stays
-		}
-		if bucket < 0 || bucket >= window.WaitBuckets {
-			return r, fmt.Errorf("lua: poll: a bucket of waits is %d", bucket)
-		}
-		*of = append(*of, make([]int64, max(0, int(bucket)+1-len(*of)))...)
-		(*of)[bucket] = n
-	}
-	return r, nil
+	r.state, r.clock, err = readState(state)
+	return r, err
 }
 
 // readParts reads a reply that has a status and lists of numbers. For a zone that does not exist it returns an error of
@@ -333,7 +298,7 @@ func readPolls(reply any) (r pollReply, err error) {
 func readParts(reply any, parts ...*[]int64) (err error) {
 	list, ok := reply.([]any)
 	if !ok || len(list) == 0 {
-		return fmt.Errorf("lua: a zone's reply is %T", reply)
+		return fmt.Errorf("lua: the reply of a zone's script is a %T, want a list", reply)
 	}
 	if err := zoneError(list[0]); err != nil {
 		return err
@@ -368,14 +333,6 @@ func readState(list []int64) (line.State, window.Clock, error) {
 // read takes the request's answer from those of its call.
 func (q *request) read(v *reader, r pollReply) {
 	q.answer = line.Answer{State: r.state}
-	if q.op == opStats {
-		for _, x := range line.TotalTable {
-			*x.At(&q.totals) = v.next()
-		}
-		q.answer.WaitMillis, q.mostInSecond = v.next(), v.next()
-		q.waited, q.stayed = slices.Clone(r.waits), slices.Clone(r.stays)
-		return
-	}
 	a := &q.answer
 	status, first, second, third := v.next(), v.next(), v.next(), v.next()
 	a.Status, a.Restored = line.Status(status%restoredFlag), status >= restoredFlag

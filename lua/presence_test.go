@@ -134,10 +134,10 @@ func (e *evicted) isDone() {
 func (e *evicted) goOn(span time.Duration) {
 	e.Helper()
 	for end := e.clock.Now().Add(span); e.clock.Now().Before(end); e.clock.Add(250 * time.Millisecond) {
-		st, err := e.store.Stats(e.Context(), "Z")
+		st, err := e.store.Observe(e.Context(), "Z", 0)
 		if errors.Is(err, line.ErrZoneUnknown) {
 			e.heal()
-			st, err = e.store.Stats(e.Context(), "Z")
+			st, err = e.store.Observe(e.Context(), "Z", 0)
 		}
 		e.must(err)
 		e.learn(st.State)

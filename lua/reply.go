@@ -32,8 +32,8 @@ func numbers(reply any) ([]int64, error) {
 	}
 }
 
-// reader reads the numbers of a reply one after the other. Who reads them says so how
-// many there have to be, and nobody has to count them.
+// reader reads the numbers of a reply one after the other. Its end reports a reply that has more or fewer numbers than
+// were read.
 type reader struct {
 	left  []int64
 	short bool

@@ -4,15 +4,12 @@ import (
 	"context"
 	"embed"
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 //go:embed line limits include
@@ -33,7 +30,7 @@ var (
 
 	touchScript       = newScript("line/touch.lua")
 	sweepScript       = newScript("line/sweep.lua")
-	sampleScript      = newScript("line/sample.lua")
+	observeScript     = newScript("line/observe.lua")
 	putZoneScript     = newScript("line/put_zone.lua")
 	deleteZoneScript  = newScript("line/delete_zone.lua")
 	recallScript      = newScript("line/recall.lua")
@@ -43,32 +40,15 @@ var (
 	allowScript       = newScript("limits/allow.lua")
 	putPoliciesScript = newScript("limits/put_policies.lua")
 
-	// allowScripts are allow.lua for requests of one algorithm alone: to make the
-	// others' tables costs more than to use one.
-	allowScripts = singleAllowScripts()
-
-	scripts = slices.AppendSeq([]*script{
-		pollScript, pollFullScript, touchScript, sweepScript, sampleScript, putZoneScript, deleteZoneScript, recallScript, tellScript, announceScript, spendScript,
+	scripts = []*script{
+		pollScript, pollFullScript, touchScript, sweepScript, observeScript, putZoneScript, deleteZoneScript, recallScript, tellScript, announceScript, spendScript,
 		allowScript, putPoliciesScript,
-	}, maps.Values(allowScripts))
+	}
 )
 
-func singleAllowScripts() map[limit.Algorithm]*script {
-	all := make(map[limit.Algorithm]*script, len(limit.Algorithms))
-	for _, only := range limit.Algorithms {
-		others := slices.DeleteFunc(slices.Clone(limit.Algorithms), func(a limit.Algorithm) bool { return a == only })
-		all[only] = newScript("limits/allow.lua", others...)
-	}
-	return all
-}
-
-// newScript is the script of a file, without the includes of some algorithms.
-func newScript(file string, without ...limit.Algorithm) *script {
-	text := read(file)
-	for _, a := range without {
-		text = strings.Replace(text, "--@include "+string(a)+"\n", "", 1)
-	}
-	text = expand(path.Dir(file), text, make(map[string]bool))
+// newScript is the script of a file.
+func newScript(file string) *script {
+	text := Expand(file)
 	return &script{name: strings.TrimSuffix(path.Base(file), ".lua"), text: text, sha: redis.NewScript(text).Hash()}
 }
 
@@ -153,6 +133,16 @@ func (sc *script) command(ctx context.Context, withText bool, keys []string, arg
 		all = append(all, k)
 	}
 	return once{redis.NewCmd(ctx, append(all, args...)...)}
+}
+
+// call is run for one caller, within callTimeout, and measures how long it took.
+func (s *Store) call(ctx context.Context, sc *script, keys []string, args ...any) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	start := time.Now()
+	reply, err := s.run(ctx, sc, keys, args...)
+	s.metrics.seconds.WithLabelValues(sc.name).Observe(time.Since(start).Seconds())
+	return reply, err
 }
 
 // run evaluates a script by its hash, and once more with its text if the node

@@ -453,11 +453,11 @@ func members(t *testing.T, s *Store, part string) []redis.Z {
 
 func stats(t *testing.T, s *Store) line.Stats {
 	t.Helper()
-	st, err := s.Stats(t.Context(), "Z")
+	st, err := s.Observe(t.Context(), "Z", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return st
+	return st.Stats
 }
 
 // TestSweepIsOfOneServer: of many, until its lease ends.

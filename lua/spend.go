@@ -17,10 +17,8 @@ func (s *Store) spentKey(key string) string {
 
 // Spend implements store.Spender.
 func (s *Store) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
-	defer cancel()
 	who := store.SpendIDOf(by)
-	reply, err := s.run(ctx, spendScript, []string{s.spentKey(key)}, s.clock(), string(who[:]), min(life, store.MaxSpendLife).Milliseconds(),
+	reply, err := s.call(ctx, spendScript, []string{s.spentKey(key)}, s.clock(), string(who[:]), min(life, store.MaxSpendLife).Milliseconds(),
 		(store.SpendSetBack + s.linger).Milliseconds())
 	if err != nil {
 		return false, err

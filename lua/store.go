@@ -55,8 +55,8 @@ type VisitorKey interface {
 	UseVisitorKey(key []byte) error
 }
 
-// clientLog takes go-redis's own log, which knows no levels and says several
-// times a second that a node is away: metrics and readiness say so better.
+// clientLog writes go-redis's own log at level debug. It has no levels, and says several times a second that a node is
+// away, which metrics and readiness report.
 type clientLog struct{ logger *slog.Logger }
 
 // Printf is what go-redis calls.
@@ -83,8 +83,8 @@ const (
 	reloadEvery = 200 * time.Millisecond
 )
 
-// timeouts are callTimeout, batchTimeout and changeTimeout; but longer in tests of what a
-// store answers, for the machine they run on may have other work.
+// timeouts are callTimeout, batchTimeout and changeTimeout. Tests of what a store answers set longer ones, since their
+// machine may be busy.
 type timeouts struct{ call, batch, change time.Duration }
 
 var _ store.Store = (*Store)(nil)
@@ -115,7 +115,7 @@ type Store struct {
 	// work is held by every call in flight, so that Close can wait for them.
 	work sync.WaitGroup
 
-	// announced is nil where nobody is asked for secrets.
+	// announced is nil if secrets are not compared with those of other servers.
 	announced *announcement
 	unready   unready
 	visitors  VisitorKey
@@ -145,7 +145,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	if len(o.Secrets) > 0 {
 		s.announced = newAnnouncement(o.Secrets)
-		_ = s.announce(ctx) // what warm says of Redis, this would, too
+		_ = s.announce(ctx) // warm has logged it already
 		if err := s.inspect(ctx); o.NoEviction && errors.Is(err, ErrEviction) {
 			return nil, errors.Join(err, client.Close())
 		}

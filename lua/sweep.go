@@ -34,12 +34,8 @@ func (s *Store) HoldSweeps(ctx context.Context, zoneID, owner string, span time.
 
 // sweep makes one call.
 func (s *Store) sweep(ctx context.Context, zoneID, owner string, lease time.Duration, cursor uint64, examine int) (line.Sweep, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
-	defer cancel()
-	start := time.Now()
-	reply, err := s.run(ctx, sweepScript, append(s.keys(zoneID), s.leaseKey(zoneID)),
+	reply, err := s.call(ctx, sweepScript, append(s.keys(zoneID), s.leaseKey(zoneID)),
 		s.clock(), owner, lease.Milliseconds(), cursor, examine, sweepRemove)
-	s.metrics.seconds.WithLabelValues(sweepScript.name).Observe(time.Since(start).Seconds())
 	if err != nil {
 		return line.Sweep{}, err
 	}

@@ -59,7 +59,7 @@ func (s *Store) Tell(ctx context.Context, zoneID string, t line.Telling) (heard 
 		if len(chunks) > 0 {
 			stays = chunks[i]
 		}
-		if err := s.tell(ctx, zoneID, t, stays, &heard); err != nil {
+		if err := s.tellBatch(ctx, zoneID, t, stays, &heard); err != nil {
 			return line.Heard{}, err
 		}
 		t.WantSteps, t.Lost, t.LostAtMillis, t.SinceMillis = false, nil, 0, heard.NextMillis
@@ -67,10 +67,8 @@ func (s *Store) Tell(ctx context.Context, zoneID string, t line.Telling) (heard 
 	return heard, nil
 }
 
-// tell makes one call.
-func (s *Store) tell(ctx context.Context, zoneID string, t line.Telling, stays []line.Stay, heard *line.Heard) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
-	defer cancel()
+// tellBatch makes one call.
+func (s *Store) tellBatch(ctx context.Context, zoneID string, t line.Telling, stays []line.Stay, heard *line.Heard) error {
 	text := make([]byte, 0, 21*len(stays))
 	for _, one := range stays {
 		what := "h"
@@ -84,7 +82,7 @@ func (s *Store) tell(ctx context.Context, zoneID string, t line.Telling, stays [
 		text = binary.BigEndian.AppendUint64(text, uint64(max(0, one.LeftMillis))<<16)
 		text = text[:len(text)-2]
 	}
-	reply, err := s.run(ctx, tellScript, s.keys(zoneID), s.clock(), t.SinceMillis, t.WantSteps, t.LostAtMillis, stepsOf(t.Lost), text)
+	reply, err := s.call(ctx, tellScript, s.keys(zoneID), s.clock(), t.SinceMillis, t.WantSteps, t.LostAtMillis, stepsOf(t.Lost), text)
 	if err != nil {
 		return err
 	}

@@ -134,16 +134,16 @@ func (s *Store) putZone(
 	case code == statusNewer:
 		return 0, zoneError(code)
 	case code != putDiffers && code != putDeleted:
-		s.batch(z.ZoneID).ranks.forget(s.wall()) // it went by the settings of before
+		s.batch(z.ZoneID).ranks.forget(s.wall()) // the answers in it follow the old settings
 		s.list(ctx, z.ZoneID, s.zonesKey(), s.recordsKey())
 	}
 	return code, nil
 }
 
 // list writes the zone's name into lists, by which other servers find it. The
-// lists may lie on other nodes than the zone. If that one is away, it must not
-// keep an operator from changing this zone; whoever remembers the zone sees that
-// it is not listed, and restores it again.
+// lists may lie on other nodes than the zone. A list that cannot be written is no error,
+// so that an operator can change this zone meanwhile. A server that remembers the zone
+// sees that it is not listed, and restores it again.
 func (s *Store) list(ctx context.Context, zoneID string, lists ...string) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
@@ -205,7 +205,7 @@ func (s *Store) unlinkSeen(ctx context.Context, zoneID string) (another bool, er
 	return another, nil
 }
 
-// Zone implements store.Viewer.
+// Zone implements store.Reader.
 func (s *Store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 	z, _, err := s.read(ctx, zoneID)
 	return z, err
@@ -254,7 +254,7 @@ type digested struct {
 	settings zone.Settings
 }
 
-// Zones implements store.Viewer. It reads the settings of those zones alone whose digest is not that of the settings
+// Zones implements store.Reader. It reads the settings of those zones alone whose digest is not that of the settings
 // it read before. When a node does not answer it returns the zones of the other nodes, and an error.
 func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
@@ -312,8 +312,8 @@ func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 // replier is a command of a pipeline.
 type replier[T any] interface{ Result() (T, error) }
 
-// askEach asks for something of each of some zones, in one exchange, and hands on the
-// replies. It returns the errors of the others.
+// askEach sends one command for each zone, in one exchange, and passes on the replies. It
+// returns the errors of the commands that failed.
 func askEach[T any](
 	ctx context.Context, s *Store, names []string,
 	ask func(pipe redis.Pipeliner, name string) replier[T], take func(name string, reply T),

@@ -32,7 +32,6 @@ type Inside struct {
 	verifier      *Verifier
 	zone          string
 	revoked, site string
-	http          *http.Client
 	list          atomic.Pointer[revokedClaims]
 	group         background.Group
 	stop          context.CancelFunc
@@ -47,14 +46,11 @@ type revokedClaims struct {
 
 // Inside returns the room of a zone, which is to be closed. public is the room's public address, such as https://queue.example; site
 // that of its listener for sites, such as http://queue-server:8083. It waits for the first list, at most until ctx ends; while
-// none could be fetched, Revoked says of no pass that it is revoked. o.HTTP makes the calls; nil for http.DefaultClient.
-func (v *Verifier) Inside(ctx context.Context, public, site, zone string, o Options) *Inside {
-	r := &Inside{verifier: v, zone: zone, http: o.HTTP}
+// none could be fetched, Revoked says of no pass that it is revoked. Options.HTTP makes the calls.
+func (v *Verifier) Inside(ctx context.Context, public, site, zone string) *Inside {
+	r := &Inside{verifier: v, zone: zone}
 	r.revoked = public + "/.well-known/revoked?zone=" + url.QueryEscape(zone)
 	r.site = site + "/site/" + url.PathEscape(zone)
-	if r.http == nil {
-		r.http = http.DefaultClient
-	}
 	_ = r.fetch(ctx) // tried again in a while
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r.stop = stop
@@ -103,7 +99,7 @@ func (r *Inside) tell(ctx context.Context, path, jti string) error {
 		return fmt.Errorf("pass: %w", err)
 	}
 	q.Header.Set("Content-Type", "application/json")
-	answer, err := r.http.Do(q)
+	answer, err := r.verifier.http.Do(q)
 	if err != nil {
 		return fmt.Errorf("pass: tell the room: %w", err)
 	}
@@ -121,7 +117,7 @@ func (r *Inside) fetch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("pass: %w", err)
 	}
-	answer, err := r.http.Do(q)
+	answer, err := r.verifier.http.Do(q)
 	if err != nil {
 		return fmt.Errorf("pass: fetch what was revoked: %w", err)
 	}

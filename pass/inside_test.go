@@ -57,11 +57,10 @@ func TestInside(t *testing.T) {
 			told = append(told, r.PathValue("what")+" "+body.JTI)
 			w.WriteHeader(map[bool]int{true: http.StatusNoContent, false: http.StatusBadRequest}[body.JTI != "wrong"])
 		})
-		o := pass.Options{KeySet: keySet, HTTP: &http.Client{Transport: transport{mux}}}
-		v, err := pass.Open(t.Context(), o)
+		v, err := pass.Open(t.Context(), pass.Options{KeySet: keySet, HTTP: &http.Client{Transport: transport{mux}}})
 		must(t, err)
 		defer v.Close()
-		room := v.Inside(t.Context(), "http://queue.example", "http://gate.example", testZone, o)
+		room := v.Inside(t.Context(), "http://queue.example", "http://gate.example", testZone)
 		defer room.Close()
 		verified := func(id byte) pass.Pass {
 			p, err := v.Verify(t.Context(), testZone, issue(t, s, func(g *signer.Grant) { g.ID = line.ID{id} }))

@@ -56,7 +56,7 @@ type Options struct {
 	// Once remembers each pass that was good, so that it is good once. Nil: a pass is good
 	// until it expires. See InMemory.
 	Once Once
-	// HTTP fetches the key set. Nil: a client that trusts this machine's authorities.
+	// HTTP fetches the key set, and makes the calls of Inside. Nil: http.DefaultClient.
 	HTTP *http.Client
 	// Logger is told when the key set cannot be fetched. Nil: nobody is.
 	Logger *slog.Logger
@@ -94,6 +94,7 @@ type Verifier struct {
 	validator *jwt.Validator
 	once      Once
 	leeway    time.Duration
+	http      *http.Client
 }
 
 // Open returns a verifier, which is to be closed. It does not wait for a key set behind a
@@ -115,6 +116,7 @@ func Open(ctx context.Context, o Options) (*Verifier, error) {
 	}
 	return &Verifier{
 		keys: keys, parser: jwt.NewParser(rules...), validator: jwt.NewValidator(rules...), once: o.Once, leeway: o.Leeway,
+		http: cmp.Or(o.HTTP, http.DefaultClient),
 	}, nil
 }
 

@@ -6,15 +6,14 @@
 #
 # The folder has the binaries, amd64/queue-server and arm64/queue-server; without it they are compiled. The authorities
 # are those of Debian's ca-certificates, without those of this machine's own. Needs buildah, and root or user namespaces.
-# VERSION is another version than that of the tree.
+# VERSION and REVISION are others than those of the tree.
 set -euo pipefail
 
-mkdir -p "$(dirname "$1")"
-archive=$(realpath "$(dirname "$1")")/$(basename "$1")
-binaries=${2:+$(realpath "$2")}
 cd "$(dirname "$0")/.."
+archive=$1
+binaries=${2:-}
 VERSION=${VERSION:-$(scripts/version.sh version)}
-REVISION=$(scripts/version.sh revision)
+REVISION=${REVISION:-$(scripts/version.sh revision)}
 time=$(scripts/version.sh time)
 export LC_ALL=C TZ=UTC
 umask 022
@@ -37,14 +36,15 @@ install -D -m 0644 LICENSE "$image/usr/share/doc/queue-server/LICENSE"
 scripts/licenses.sh >"$image/usr/share/doc/queue-server/THIRD-PARTY-LICENSES.txt"
 install -d "$image/usr/bin" "$image/etc/ssl/certs" "$image/var/lib"
 cat /usr/share/ca-certificates/mozilla/*.crt >"$image/etc/ssl/certs/ca-certificates.crt"
-install -d -m 0700 "$work/build/data/queue-server"
+install -d -m 0700 "$work/build/state/queue-server"
 for arch in amd64 arm64; do
 	install -m 0755 "$binaries/$arch/queue-server" "$image/usr/bin/queue-server"
-	"${buildah[@]}" build --quiet --platform "linux/$arch" --manifest image --format docker --layers=false \
+	"${buildah[@]}" build --quiet --platform "linux/$arch" --manifest image --format docker \
 		--timestamp "$time" --identity-label=false --build-context "build=$work/build" \
 		--build-arg VERSION="$VERSION" --build-arg REVISION="$REVISION" -f deploy/docker/Dockerfile "$work/build" >&2
 done
 # A tag has no plus sign.
 "${buildah[@]}" manifest push --quiet --all image "oci:$work/archive:queue-server:${VERSION/+/-}" >&2
+mkdir -p "$(dirname "$archive")"
 tar --create --directory "$work/archive" --format=ustar --sort=name --mtime="@$time" --owner=0 --group=0 --numeric-owner \
-	--file "$archive" blobs index.json oci-layout
+	blobs index.json oci-layout >"$archive"

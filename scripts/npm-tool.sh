@@ -12,11 +12,14 @@ program=$2
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=$root/.tools/$(basename "${tool%@*}")-${tool##*@}
 
-if [ ! -f "$folder/installed" ]; then
+if [ ! -d "$folder" ]; then
 	echo "Installing $tool from npm, once" >&2
-	mkdir -p "$folder"
-	npm install --prefix "$folder" --ignore-scripts --no-save --no-audit --no-fund --loglevel error "$tool" >&2
-	touch "$folder/installed"
+	mkdir -p "$root/.tools"
+	work=$(mktemp -d "$root/.tools/npm.XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	npm install --prefix "$work" --ignore-scripts --no-save --no-audit --no-fund --loglevel error "$tool" >&2
+	# Tests may come here at once: the first one that is done counts.
+	mv -T "$work" "$folder" 2>/dev/null || [ -d "$folder" ]
 fi
 found=$(find "$folder/node_modules" -path "*/bin/$program" -type f -size +1M)
 [ -n "$found" ] || { echo "npm-tool: $tool has no program $program for this machine" >&2; exit 1; }

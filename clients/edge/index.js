@@ -42,7 +42,8 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const timer = setTimeout(() => limit.abort(), Math.max(0, until - Date.now()));
     try {
       const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': address };
-      const answer = await load(room + path, { signal: limit.signal, ...(body && { method: 'POST', headers, body: JSON.stringify({ zoneId: zone, ...body }) }) });
+      const post = body && { method: 'POST', headers, body: JSON.stringify({ zoneId: zone, ...body }) };
+      const answer = await load(room + path, { signal: limit.signal, ...post });
       const said = answer.status === 204 ? {} : await answer.json();
       return answer.ok || String(said.type).endsWith(`#${said.code}`) ? { ...said, ok: answer.ok } : undefined;
     } catch {
@@ -119,13 +120,19 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const begin = (app, jti, inside = '') => keep(app, seconds(), seconds(), rules?.sessionSeconds ?? 1800, jti, inside);
     const counted = (is) => (rules?.counted ? is.session : '');
     const goOn = (headers = {}) => ({ headers });
-    const answer = (status, headers, body) => ({ response: new Response(method === 'HEAD' ? null : body, { status, headers: { 'Cache-Control': 'no-store', ...headers } }) });
+    const answer = (status, headers, body) => ({
+      response: new Response(method === 'HEAD' ? null : body, { status, headers: { 'Cache-Control': 'no-store', ...headers } }),
+    });
     const lead = (to, headers) => answer(302, { ...headers, Location: to });
     const newKey = () => cookie('_key', hex(crypto.getRandomValues(new Uint8Array(16))), 86_400);
-    const comeAgain = () => answer(503, { 'Retry-After': '3', ...(reads && navigates && { Refresh: '3' }) },
+    const allow = () => named() && {
+      'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', 'Access-Control-Expose-Headers': 'Retry-After',
+    };
+    const comeAgain = () => answer(503, { 'Retry-After': '3', ...(reads && navigates && { Refresh: '3' }), ...allow() },
       'Very many people are here. Please come again in a few seconds.');
     const fails = () => (onFailure === 'admit' ? goOn() : comeAgain());
-    const bypassed = () => reads && rules?.bypassCommon !== 'off' && COMMON.test(plain(cut(uri, '?')[0])) || rules?.bypassPaths?.some((p) => fits(uri, p));
+    const bypassed = () => reads && rules?.bypassCommon !== 'off' && COMMON.test(plain(cut(uri, '?')[0]))
+      || rules?.bypassPaths?.some((pattern) => fits(uri, pattern));
     const here = () => uri.replace(/^\/(?=[/\\])/, '/./');
     const toPage = (more = '', headers = browser ? {} : newKey()) => {
       const [rest, ticket = ''] = takeOut(uri, 'waiting_room_ticket');
@@ -133,100 +140,103 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       let to = here();
       if (to.length > 2048) [to] = cut(to, '?');
       if (to.length > 2048 || /[\0- \\\x7f]/.test(to)) to = '/';
-      const path = !visitors || rules?.sites && !rules.sites.some((s) => s.toLowerCase() === url.origin);
-      return lead(`${visitors}/wait/${zone}?to=${encodeURIComponent((path ? '' : url.origin) + to)}${ticket && ticket.length <= 2048 ? `&ticket=${ticket}` : ''}${more}`, headers);
+      if (visitors && !(rules?.sites && !rules.sites.some((s) => s.toLowerCase() === url.origin))) to = url.origin + to;
+      const invited = ticket && ticket.length <= 2048 ? `&ticket=${ticket}` : '';
+      return lead(`${visitors}/wait/${zone}?to=${encodeURIComponent(to)}${invited}${more}`, headers);
     };
 
-    // A visitor inside.
+    // stays is for a visitor inside, whose session may be renewed or end; undefined if it was revoked.
     const [begun, issued, length, jti, inside] = session ?? [];
-    if (session && !shown) {
+    const stays = async () => {
       const half = seconds() >= +issued + length / 2;
       const waited = browser && navigates;
       if (!half && !waited && !inside) return goOn();
       await look(until, STALE);
-      const done = inside && rules?.donePaths?.some((p) => fits(uri, p));
-      if (done) {
+      if (inside && rules?.donePaths?.some((pattern) => fits(uri, pattern))) {
         // The session goes on for a minute: for the page that thanks.
         const told = await call(until, '/traffic/session/end', { session: inside });
         return goOn(told && await keep(header(APP), seconds() - MOST + THANKS, seconds(), THANKS, jti, ''));
       }
+      if (bypassed()) return goOn(); // caches may keep it
       const left = Math.min(rules?.sessionSeconds, +begun + MOST - seconds());
-      if (bypassed()) return goOn();
-      if (half && rules?.sessionRenewal === 'use' && left >= 1) {
-        const again = inside ? await call(until, '/traffic/session', { session: inside }) : { ok: true, session: '' };
-        if (!again) return goOn();
-        if (again.ok) return goOn(await keep(header(APP), begun, seconds(), left, jti, again.session));
-        session = undefined; // it was revoked
-      } else return goOn(waited ? cookie('_key', '', 0) : {});
-    }
+      if (!(half && rules?.sessionRenewal === 'use' && left >= 1)) return goOn(waited ? cookie('_key', '', 0) : {});
+      const again = inside ? await call(until, '/traffic/session', { session: inside }) : { ok: true, session: '' };
+      if (!again) return goOn();
+      return again.ok ? goOn(await keep(header(APP), begun, seconds(), left, jti, again.session)) : undefined;
+    };
 
-    await look(until, FRESH);
-    if (state === 'unknown') return goOn();
-
-    // A browser shows a pass in its address. The pass is good for this browser alone, which is known by its key.
-    if (shown) {
+    // exchange is for a browser that shows a pass in its address. The pass is good for this browser alone, which has a key.
+    const exchange = async () => {
       const again = shown.startsWith('.');
       const pass = again ? shown.slice(1) : shown;
-      const by = browser ?? jti;
+      const key = browser ?? jti;
       const claims = await verify(until, pass);
       const withPass = (value) => `${uri}${uri.includes('?') ? '&' : '?'}${PASS}=${value}`;
-      if (claims && !by) {
-        if (!again) return lead(withPass(`.${pass}`).replace(/^\/(?=[/\\])/, '/./'), newKey());
-        uri = withPass(pass);
-        return toPage('&cookieless=1', {});
+      if (claims && !key) {
+        uri = withPass(again ? pass : `.${pass}`);
+        return again ? toPage('&cookieless=1', {}) : lead(here(), newKey());
       }
-      const is = claims === undefined ? { code: 'no pass' } : claims && await call(until, '/traffic/session', { pass, key: by });
+      const is = claims === undefined ? { code: 'no pass' } : claims && await call(until, '/traffic/session', { pass, key });
       if (is?.ok) return lead(here(), await begin('', claims.jti, counted(is)));
       if (session) return lead(here());
       if (is && !BUSY.includes(is.code)) return toPage(`&refused=${hex(await subtle.digest('SHA-256', bytes(pass))).slice(0, 16)}&again=1`);
       return onFailure === 'admit' && !is ? lead(here(), claims ? await begin('', claims.jti) : {}) : comeAgain();
-    }
-    if (bypassed() || method === 'OPTIONS' && header('Access-Control-Request-Method')) return goOn();
+    };
 
-    // An app shows a pass in a header.
-    const pass = header('X-Waiting-Room-Pass') || /^bearer (.+)/i.exec(header('Authorization'))?.[1];
-    const claims = pass && await verify(until, pass);
-    if (claims) {
+    // app is for one that shows a pass in a header; undefined if it shows none that is good.
+    const app = async () => {
+      const pass = header('X-Waiting-Room-Pass') || /^bearer (.+)/i.exec(header('Authorization'))?.[1];
+      const claims = pass && await verify(until, pass);
+      if (!claims) return claims === null ? fails() : undefined;
       const is = await call(until, '/traffic/session', { pass, token: header('X-Waiting-Room-Token') });
-      const app = site !== 'same-origin';
-      if (is?.ok) return goOn(await begin(app, claims.jti, counted(is)));
-      if (!is && onFailure === 'admit') return goOn(await begin(app, claims.jti));
-      if (!is || BUSY.includes(is.code)) return comeAgain();
-    }
+      const inHeader = site !== 'same-origin';
+      if (is?.ok) return goOn(await begin(inHeader, claims.jti, counted(is)));
+      if (!is && onFailure === 'admit') return goOn(await begin(inHeader, claims.jti));
+      return !is || BUSY.includes(is.code) ? comeAgain() : undefined;
+    };
 
-    // Others.
-    const ahead = ['Sec-Purpose', 'Purpose', 'X-Purpose', 'X-Moz'].some((name) => /prefetch|preview/i.test(header(name)));
-    const crawls = CRAWLERS.test(agent);
-    const refuse = () => answer(crawls ? 503 : 429, {
-      'Content-Type': 'application/problem+json', ...(crawls && { 'Retry-After': '600' }),
-      ...(named() && { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', 'Access-Control-Expose-Headers': 'Retry-After' }),
-    }, JSON.stringify({
-      type: 'https://github.com/openqueue/waitingroom/blob/main/docs/reference/problems.md#admission_required', title: 'The site has a waiting room',
-      status: crawls ? 503 : 429, detail: 'Join at the address in join, and send the pass as X-Waiting-Room-Pass.', code: 'admission_required', zoneId: zone,
-      join: `${visitors}/traffic/wait`, page: `${visitors}/wait/${zone}`,
-    }));
-    if (ahead) return refuse();
-    if (state === 'away') return fails();
-    const waits = rules?.newcomers === 'wait' || Date.now() - lined < FRESH;
-    const enters = rules?.newcomers === 'enter';
-    if (navigates && !crawls) {
-      if (method === 'HEAD' || !enters && (waits || browser)) return toPage();
-      const is = await join(until, address);
-      if (is === undefined) return fails();
-      return is ? goOn(await begin('', ...is)) : enters ? goOn() : toPage();
-    }
-    if (enters) return goOn();
-    const calls = site === 'same-site' && mode === 'navigate' || (site === 'same-origin' ? origin ? origin.endsWith(`//${url.host}`) : reads : site && named());
-    if (waits || !(navigates || calls || reads && crawls)) return refuse();
-    // What one browser sends within some seconds is one admission.
-    const name = await sign(['browser', zone, address, agent, header('Accept-Language')].join('\n'));
-    const before = () => Date.now() - recent.get(name)?.at < RECENT && recent.get(name).is;
-    const is = before() || await join(until, address, name + Math.floor(Date.now() / 10_000)) || before();
-    if (is === undefined) return fails();
-    if (!is) return refuse();
-    if (recent.size > 5000) recent.clear();
-    recent.set(name, { is, at: Date.now() });
-    return goOn(await begin('', ...is));
+    // newcomer is for all others.
+    const newcomer = async () => {
+      const crawls = CRAWLERS.test(agent);
+      const refuse = () => {
+        const status = crawls ? 503 : 429;
+        return answer(status, { 'Content-Type': 'application/problem+json', ...(crawls && { 'Retry-After': '600' }), ...allow() }, JSON.stringify({
+          type: 'https://github.com/openqueue/waitingroom/blob/main/docs/reference/problems.md#admission_required',
+          title: 'The site has a waiting room', status, detail: 'Join at the address in join, and send the pass as X-Waiting-Room-Pass.',
+          code: 'admission_required', zoneId: zone, join: `${visitors}/traffic/wait`, page: `${visitors}/wait/${zone}`,
+        }));
+      };
+      if (['Sec-Purpose', 'Purpose', 'X-Purpose', 'X-Moz'].some((name) => /prefetch|preview/i.test(header(name)))) return refuse();
+      if (state === 'away') return fails();
+      const enters = rules?.newcomers === 'enter';
+      const waits = rules?.newcomers === 'wait' || Date.now() - lined < FRESH;
+      if (navigates && !crawls) {
+        if (method === 'HEAD' || !enters && (waits || browser)) return toPage();
+        const is = await join(until, address);
+        if (is === undefined) return fails();
+        return is ? goOn(await begin('', ...is)) : enters ? goOn() : toPage();
+      }
+      if (enters) return goOn();
+      const ours = origin ? origin.endsWith(`//${url.host}`) : reads;
+      const calls = site === 'same-site' && mode === 'navigate' || (site === 'same-origin' ? ours : site && named());
+      if (waits || !(navigates || calls || reads && crawls)) return refuse();
+      // What one browser sends within some seconds is one admission.
+      const name = await sign(['browser', zone, address, agent, header('Accept-Language')].join('\n'));
+      const before = () => Date.now() - recent.get(name)?.at < RECENT && recent.get(name).is;
+      const is = before() || await join(until, address, name + Math.floor(Date.now() / 10_000)) || before();
+      if (!is) return is === undefined ? fails() : refuse();
+      if (recent.size > 5000) recent.clear();
+      recent.set(name, { is, at: Date.now() });
+      return goOn(await begin('', ...is));
+    };
+
+    const stayed = session && !shown && await stays();
+    if (stayed) return stayed;
+    await look(until, FRESH);
+    if (state === 'unknown') return goOn();
+    if (shown) return exchange();
+    if (bypassed() || method === 'OPTIONS' && header('Access-Control-Request-Method')) return goOn();
+    return await app() ?? newcomer();
   }
 
   // join returns the admission, and the room's session where those inside are counted; false if there is no room, undefined if the

@@ -50,7 +50,7 @@ func TestEvents(t *testing.T) {
 	if again := c.types(t, "zones", "apply", "-f", file, "--check"); again.status != cli.ExitOK {
 		t.Errorf("what the servers have set differs from the file: %s", again.out)
 	}
-	noon := "MIND: noon sets it otherwise, limit: 6,000 a minute, at "
+	noon := "WARNING: noon sets it otherwise, limit: 6,000 a minute, at "
 	says(t, "paused", c.types(t, "zones", "pause", "TICKETS"), cli.ExitOK, noon)
 	says(t, "resumed", c.types(t, "zones", "resume", "TICKETS"), cli.ExitOK, "perMinute 0 -> 600", noon)
 	says(t, "taken off the list", c.types(t, "zones", "set", "TICKETS", "events=[]"), cli.ExitUsage, "to cancel it: queue-server events cancel TICKETS noon")

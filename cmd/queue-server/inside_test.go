@@ -36,7 +36,7 @@ func TestInsideCommands(t *testing.T) {
 	}{
 		{"revoke SHOP " + jti + " --dry-run", cli.ExitOK, "SHOP: 1 would be revoked. Nothing is changed."},
 		{"revoke SHOP --all --dry-run", cli.ExitOK, "SHOP: 3 would be revoked. Nothing is changed."},
-		{"reset SHOP --dry-run", cli.ExitOK, "SHOP: 0 who may be inside would be forgotten. Nothing is changed."},
+		{"reset SHOP --dry-run", cli.ExitOK, "SHOP: 0 lost admissions would be forgotten. Nothing is changed."},
 		{"revoke SHOP", cli.ExitUsage, "name one JTI, or all with --all"},
 		{"revoke SHOP " + jti + " --all", cli.ExitUsage, "name one JTI, or all with --all"},
 		{"revoke SHOP nonsense", cli.ExitUsage, "jti is not one of this zone's passes"},
@@ -53,7 +53,7 @@ func TestInsideCommands(t *testing.T) {
 	says(t, "revoke", c.types(t, "inside", "revoke", "SHOP", jti), cli.ExitOK, "SHOP: 1 are revoked.")
 	says(t, "once more", c.types(t, "inside", "revoke", "SHOP", jti), cli.ExitOK, "SHOP: 1 are revoked.")
 	says(t, "all", c.types(t, "inside", "revoke", "SHOP", "--all"), cli.ExitOK, "SHOP: 2 are revoked.", "This cannot be undone.")
-	says(t, "reset", c.types(t, "inside", "reset", "SHOP"), cli.ExitOK, "SHOP: 0 who may have been inside are forgotten.")
+	says(t, "reset", c.types(t, "inside", "reset", "SHOP"), cli.ExitOK, "SHOP: 0 lost admissions are forgotten.")
 	got := c.types(t, "audit", "SHOP")
 	says(t, "audit", got, cli.ExitOK, "anna", "insideState none -> 1 by jti, the last "+jti, "-> all admissions up to ", "; count reset at ")
 	if n := strings.Count(got.out, "insideState"); n != 3 {

@@ -33,10 +33,10 @@ func TestApply(t *testing.T) {
 	before := c.admin(t, "GET", "/admin/zones", "").body
 	wants(t, "check", c.types(t, "zones", "apply", "-f", file, "--check"), cli.ExitDiffers, shown, "")
 	wants(t, "nobody to ask", c.types(t, "zones", "apply", "-f", file), cli.ExitUsage, shown,
-		"queue-server: there is nobody to ask: say --yes to change zones, or --check to see the differences only\n"+
+		"queue-server: no terminal to ask at: say --yes to change zones, or --check to see the differences only\n"+
 			"Nothing was done. How it is used: queue-server zones apply --help\n")
 	wants(t, "no", c.answers(t, 80, "no\n", "zones", "apply", "-f", file), cli.ExitFailed, shown,
-		"Type yes to do this: queue-server: not confirmed: nothing was changed\n")
+		"Type yes to do this: queue-server: not confirmed; nothing was changed\n")
 	if after := c.admin(t, "GET", "/admin/zones", "").body; after != before {
 		t.Fatalf("changed without consent: %s", after)
 	}
@@ -64,14 +64,14 @@ func TestApplyPrune(t *testing.T) {
 	}
 	shown := "To make " + c.operators + " as " + file + " says:\n" + `
   TICKETS: delete
-    MIND: 3 waiting. All lose their places, and joining is refused.
+    WARNING: 3 waiting. All lose their places, and each later join is refused.
     This cannot be undone. The record of changes stays.
 
 0 to make, 0 to change, 1 to delete; 1 as the file says already.
 `
 	const asked = "Type delete 1 zone to do this: "
 	wants(t, "yes", c.answers(t, 80, "yes\n", "zones", "apply", "--prune", "-f", file), cli.ExitFailed, shown,
-		asked+"queue-server: not confirmed: nothing was changed\n")
+		asked+"queue-server: not confirmed; nothing was changed\n")
 	wants(t, "deleted", c.answers(t, 80, "delete 1 zone\n", "zones", "apply", "--prune", "-f", file), cli.ExitOK,
 		shown+"  TICKETS: deleted\n1 done, 0 failed, 0 not tried.\n", asked)
 	for _, text := range []string{"", "zones: []\n", "addr: :8080\n"} {

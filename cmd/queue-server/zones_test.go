@@ -110,12 +110,12 @@ func TestZonesChangeTexts(t *testing.T) {
 	for _, step := range [][2]string{{"message=Soon.\nde: Gleich.", `
 TICKETS is changed:
   message none -> Soon. / de: Gleich.
-Everybody who waits sees the message with the next poll: most of them within 20 s.
+Each visitor who waits sees the message with the next poll, most within 20 s.
 To undo: queue-server zones set TICKETS message=
 `}, {"message=", `
 TICKETS is changed:
   message Soon. / de: Gleich. -> none
-The message disappears from everybody's page with the next poll: from most within 20 s.
+The message disappears from each page with the next poll, from most within 20 s.
 To undo: queue-server zones set TICKETS 'message=Soon.
 de: Gleich.'
 `}} {
@@ -130,7 +130,7 @@ func TestZonesChange(t *testing.T) {
 TICKETS is changed:
   perMinute 600 -> 1200
   windowSeconds 6 -> 2
-MIND: That is 2.0 times as many as now. Be sure that the service behind can take it.
+WARNING: That is 2.0 times as many as now. Be sure that the protected service can take it.
 At most 40 enter in any 2 s.
 While there is a line, at most 25 enter in any second.
 To undo: queue-server zones set TICKETS perMinute=600 windowSeconds=6
@@ -139,11 +139,11 @@ To undo: queue-server zones set TICKETS perMinute=600 windowSeconds=6
 		{"zones pause TICKETS", `
 TICKETS is changed:
   perMinute 1200 -> 0
-Nobody is let in. Those who wait (0) keep their places, and newcomers still take one.
-Those who are in already stay in.
+Nobody is let in. Visitors who wait (0) keep their places, and newcomers still get places.
+Visitors who were let in before stay in.
 To undo: queue-server zones set TICKETS perMinute=1200
 `},
-		{"zones pause TICKETS", "\nTICKETS: nothing to change. Nobody is let in. Those who wait keep their places.\n"},
+		{"zones pause TICKETS", "\nTICKETS: nothing to change. Nobody is let in. Visitors who wait keep their places.\n"},
 		{"zones resume TICKETS", `
 TICKETS is changed:
   perMinute 0 -> 1200
@@ -155,7 +155,7 @@ To undo: queue-server zones set TICKETS perMinute=0
 		{"zones set TICKETS perMinute=900", `
 TICKETS is changed:
   perMinute 1200 -> 900
-Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.
+Admissions of the last 60 s count: nobody enters until they are fewer than the new limit.
 At most 30 enter in any 2 s.
 While there is a line, at most 19 enter in any second.
 To undo: queue-server zones set TICKETS perMinute=1200
@@ -163,22 +163,22 @@ To undo: queue-server zones set TICKETS perMinute=1200
 		{"zones open TICKETS", `
 TICKETS is changed:
   mode queue -> open
-MIND: Everybody is let in at once, whatever the limit. The service behind gets all who come.
+WARNING: All visitors are let in at once, without the limit. The protected service gets all of them.
 To undo: queue-server zones set TICKETS mode=queue
 `},
 		{"zones pause TICKETS", `
 TICKETS is changed:
   perMinute 900 -> 0
-MIND: That holds nobody while its mode is open: everybody is let in. Set the mode to queue.
+WARNING: A limit of 0 holds nobody while the mode is open. Set the mode to queue.
 To undo: queue-server zones set TICKETS perMinute=900
 `},
 		{"zones close TICKETS", `
 TICKETS is changed:
   mode open -> closed
-Newcomers are turned away. Those who wait keep their places. The limit is 0, so nobody is let in.
+Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is let in.
 To undo: queue-server zones set TICKETS mode=open
 `},
-		{"zones create NEW perMinute=0 mode=queue", "\nNEW is made. Nobody is let in. Those who wait keep their places.\n"},
+		{"zones create NEW perMinute=0 mode=queue", "\nNEW is made. Nobody is let in. Visitors who wait keep their places.\n"},
 		{"zones delete NEW --yes", "\nNEW is deleted. To have one with its settings again:\n  queue-server zones create NEW perMinute=0\n"},
 	}
 	for _, step := range steps {
@@ -244,12 +244,12 @@ func TestStatsCommand(t *testing.T) {
 
 func TestDeleteAsksForTheName(t *testing.T) {
 	c := newClerk(t)
-	question := "Delete TICKETS?\nMIND: 0 waiting. All lose their places, and joining is refused.\nThis cannot be undone. The record of changes stays.\nType its name to delete it: "
+	question := "Delete TICKETS?\nWARNING: 0 waiting. All lose their places, and each later join is refused.\nThis cannot be undone. The record of changes stays.\nType its name to delete it: "
 	for _, answer := range []string{"yes\n", "tickets\n", "\n"} {
 		wants(t, answer, c.answers(t, 80, answer, "zones", "delete", "TICKETS"), cli.ExitFailed, "",
-			question+"queue-server: not confirmed: nothing was changed\n")
+			question+"queue-server: not confirmed; nothing was changed\n")
 	}
-	nobody := "queue-server: there is nobody to ask: say --yes to delete TICKETS\n" +
+	nobody := "queue-server: no terminal to ask at: say --yes to delete TICKETS\n" +
 		"Nothing was done. How it is used: queue-server zones delete --help\n"
 	wants(t, "in a script", c.types(t, "zones", "delete", "TICKETS"), cli.ExitUsage, "", nobody)
 	wants(t, "end of input", c.answers(t, 80, "", "zones", "delete", "TICKETS"), cli.ExitUsage, "", question+"\n"+nobody)

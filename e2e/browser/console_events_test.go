@@ -57,7 +57,7 @@ func TestEventInABrowser(t *testing.T) {
 	visitors := invite(t, s.Public, "EVENT", 20)
 	o.until(t, "20 have gathered", `document.querySelector("[data-f=waiting]").textContent === "20"`)
 	o.ask("hold", chromedp.Click(css(`.upnext button[value=hold]`)))
-	if got := o.text(t, "dialog .effects"); !strings.Contains(got, "Those who wait (20) keep their places") {
+	if got := o.text(t, "dialog .effects"); !strings.Contains(got, "Visitors who wait (20) keep their places") {
 		t.Errorf("before holding the page says %q", got)
 	}
 	o.check(t, "dialog of a step")

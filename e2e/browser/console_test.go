@@ -110,7 +110,7 @@ func (o *operatorAt) doublesTheLimit() {
 func (o *operatorAt) pausesAndUndoes(visitors *party) {
 	o.t.Helper()
 	o.ask("pause", chromedp.Click(css(`button[name=perMinute][value="0"]`)))
-	if got := o.text(o.t, "dialog .effects"); !strings.Contains(got, "Nobody is let in. Those who wait (") {
+	if got := o.text(o.t, "dialog .effects"); !strings.Contains(got, "Nobody is let in. Visitors who wait (") {
 		o.t.Errorf("before pausing the page says %q", got)
 	}
 	o.check(o.t, "dialog")

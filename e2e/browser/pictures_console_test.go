@@ -37,7 +37,7 @@ limits:
 	s.Operate(t, "PATCH", "/admin/zones/TICKETS-2026", `{"maxWaiting":50000}`)
 	<-time.After(6 * time.Minute)
 	for name, path := range map[string]string{
-		"zones": "", "zone": "zones/TICKETS-2026", "limits": "limits", "limit": "limits/api", "event": "zones/SALE/schedule/noon",
+		"zones": "", "zone": "zones/TICKETS-2026", "limits": "limits", "event": "zones/SALE/schedule/noon",
 	} {
 		for _, scheme := range []string{"light", "dark"} {
 			for _, width := range []int64{1280, 390} {

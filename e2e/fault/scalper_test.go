@@ -76,10 +76,7 @@ func TestScalperInOneNetwork(t *testing.T) {
 	servers := []*room.Server{room.Start(t, store), room.Start(t, store)}
 	z := busy("SALE")
 	z.PerMinute, z.MaxShareByNetwork, z.IdleTimeoutSeconds = 0, share, zone.MaxIdleTimeoutSeconds
-	servers[0].Put(t, z)
-	for _, s := range servers {
-		room.Await(t, "the server knows the zone", func() bool { return s.Knows(t.Context(), "SALE") })
-	}
+	servers[0].Put(t, z, servers[1])
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	var scalping sync.WaitGroup
@@ -153,7 +150,7 @@ func scalp(t *testing.T, s *room.Server, span time.Duration) (places int) {
 		d, err := joins(ctx, s, client, from, who, "")
 		if err == nil && d.Challenge != nil {
 			var shown string
-			if shown, err = challenge.Solve(ctx, *d.Challenge); err == nil {
+			if shown, err = challenge.Solve(ctx, *d.Challenge.Work); err == nil {
 				d, err = joins(ctx, s, client, from, who, shown)
 			}
 		}
@@ -196,7 +193,7 @@ func browse(t *testing.T, s *room.Server) (took []time.Duration) {
 			t.Errorf("%s: %+v, %v", who, d, err)
 			return took
 		}
-		w := *d.Challenge
+		w := *d.Challenge.Work
 		w.Parameters.KeyPrefix = "0"
 		text, err := json.Marshal(w.Parameters)
 		if err != nil {

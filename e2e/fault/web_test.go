@@ -44,7 +44,7 @@ type refusal struct {
 	told  bool
 	err   error
 	// challenge is the work that is to be done first; nil for none.
-	challenge *challenge.Work
+	challenge *challenge.RequiredError
 }
 
 // The codes that the crowd tells apart.
@@ -91,7 +91,7 @@ func (b *balancer) join(ctx context.Context, zoneID, clientID string) (room.Told
 	if body["challenge"] != "" || !errors.As(err, &no) || no.challenge == nil {
 		return told, err
 	}
-	if body["challenge"], err = challenge.Solve(ctx, *no.challenge); err != nil {
+	if body["challenge"], err = challenge.Solve(ctx, *no.challenge.Work); err != nil {
 		return told, err
 	}
 	b.solutions.Store(clientID, body["challenge"])

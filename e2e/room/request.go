@@ -145,8 +145,8 @@ type Told struct {
 	} `json:"admission"`
 	Type string `json:"type"`
 	Code string `json:"code"`
-	// Challenge is the work of a 403 challenge_required.
-	Challenge *challenge.Work `json:"challenge"`
+	// Challenge is what a 403 challenge_required asks for.
+	Challenge *challenge.RequiredError `json:"challenge"`
 }
 
 // Join asks for a place as a visitor does, with what it says beside the zone, such as clientId.

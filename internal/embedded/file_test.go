@@ -50,6 +50,29 @@ func kill(t *testing.T, s *Store) {
 	}
 }
 
+// restarts is a folder whose store a test ends and opens anew, and the clock of its stores.
+type restarts struct {
+	*testing.T
+
+	clock *conformance.Clock
+	open  func() *Store
+	end   func(*Store)
+}
+
+// throughRestarts runs a test twice, each time in a folder of its own: with stores that are stopped, and with stores that
+// are killed.
+func throughRestarts(t *testing.T, test func(restarts)) {
+	t.Helper()
+	t.Parallel()
+	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock, dir := conformance.NewClock(), filepath.Join(t.TempDir(), "a folder's name may have [brackets]")
+			test(restarts{t, clock, func() *Store { return reopen(t, dir, clock.Now) }, func(s *Store) { end(t, s) }})
+		})
+	}
+}
+
 func put(t *testing.T, s *Store, zones ...zone.Settings) {
 	t.Helper()
 	for _, z := range zones {
@@ -155,7 +178,7 @@ func TestWindowAfterARestart(t *testing.T) {
 				clock.Add(away)
 				s = reopen(t, dir, clock.Now)
 				for _, want := range []int64{60, 0} {
-					if st, err := s.Stats(t.Context(), "z"); err != nil || st.State.InWindow != want {
+					if st, err := s.Observe(t.Context(), "z", 0); err != nil || st.State.InWindow != want {
 						t.Errorf("%d in the window, %v, want %d", st.State.InWindow, err, want)
 					}
 					clock.Add(6*time.Second + time.Millisecond)

@@ -62,7 +62,7 @@ func (q *zoneQueue) capped() bool { return q.settings.MaxInside > 0 }
 // bySession reports whether sessions count, rather than admissions for as long as a session.
 func (q *zoneQueue) bySession() bool { return q.settings.InsideBy == zone.InsideBySession }
 
-// endStays takes off those whose time is over, and the phantoms, and counts who is inside.
+// endStays ends the stays and the phantoms whose time is over, at most window.EndBatch of the stays.
 func (q *zoneQueue) endStays(t *transaction) {
 	in := &q.in
 	t.from = t.now
@@ -126,19 +126,20 @@ func (i *inside) lost() (n int64) {
 	return n - i.back
 }
 
-// lose takes in that so many may be inside until those times.
+// lose adds phantoms: so many may be inside until those times.
 func (i *inside) lose(steps ...line.Step) {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s line.Step) bool { return s.Count == 0 })
 	i.phantoms = append(slices.Clone(i.phantoms), steps...)
 	slices.SortStableFunc(i.phantoms, func(a, b line.Step) int { return int(a.EndsMillis - b.EndsMillis) })
 }
 
-// countInside is how many are inside, phantoms included. from is when those who are not must have ended.
+// countInside is how many are inside, phantoms included. Stays that end by from do not count.
 func (q *zoneQueue) countInside(from int64) int64 {
 	return int64(len(q.in.ends)) - q.in.byEnd.upTo(from) + q.in.lost()
 }
 
-// cap works out the room inside. While there is less than a window's worth, the rates are those of who leave.
+// cap works out how many more may be inside. While that is less than a window's worth, visitors enter at the rate at which
+// others leave.
 func (q *zoneQueue) cap(t *transaction) {
 	q.rates, t.full = q.base, false
 	if !q.capped() {
@@ -157,8 +158,8 @@ func (q *zoneQueue) cap(t *transaction) {
 	}
 }
 
-// comes counts an admission that was given at its time as inside, if its own time is not over.
-func (q *zoneQueue) comes(t *transaction, a line.Admission, expires int64) {
+// enterInside counts an admission that was given at its time as inside, if its own time is not over.
+func (q *zoneQueue) enterInside(t *transaction, a line.Admission, expires int64) {
 	if !q.capped() {
 		return
 	}
@@ -167,12 +168,12 @@ func (q *zoneQueue) comes(t *transaction, a line.Admission, expires int64) {
 		ends = expires
 	}
 	if ends > t.from {
-		q.counts(t, a, ends, q.bySession())
+		q.countIn(t, a, ends, q.bySession())
 	}
 }
 
-// counts has one more be inside until then.
-func (q *zoneQueue) counts(t *transaction, a line.Admission, ends int64, unused bool) {
+// countIn counts one more inside until ends.
+func (q *zoneQueue) countIn(t *transaction, a line.Admission, ends int64, unused bool) {
 	before := int64(len(q.in.ends))
 	q.in.stays = q.in.stays.To(t.now, before)
 	q.in.put(a, ends, unused)
@@ -181,15 +182,15 @@ func (q *zoneQueue) counts(t *transaction, a line.Admission, ends int64, unused 
 	t.inside, t.cap = t.inside+came, t.cap-came
 }
 
-// returns takes one off the phantoms, if the admission may be one of them.
-func (i *inside) returns(a line.Admission) {
+// takeOffPhantom takes one off the phantoms, if the admission may be one of them.
+func (i *inside) takeOffPhantom(a line.Admission) {
 	if i.lost() > 0 && a.AtMillis <= i.lostAt {
 		i.back++
 	}
 }
 
-// tell takes in what a server knows of one admission.
-func (q *zoneQueue) tell(t *transaction, s line.Stay) line.StayStatus {
+// renewOrEnd takes in what a server knows of one admission.
+func (q *zoneQueue) renewOrEnd(t *transaction, s line.Stay) line.StayStatus {
 	in := &q.in
 	_, over := in.over[s.Admission]
 	ends, is := in.ends[s.Admission]
@@ -208,8 +209,8 @@ func (q *zoneQueue) tell(t *transaction, s line.Stay) line.StayStatus {
 	until := t.now + s.LeftMillis
 	switch {
 	case !is:
-		in.returns(s.Admission)
-		q.counts(t, s.Admission, until, false)
+		in.takeOffPhantom(s.Admission)
+		q.countIn(t, s.Admission, until, false)
 	case until > ends || in.unused[s.Admission]:
 		in.put(s.Admission, max(until, ends), false)
 		in.note(q.settings.ZoneID, s.Admission, max(until, ends), false, t.now)
@@ -225,7 +226,7 @@ func (q *zoneQueue) done(t *transaction, a line.Admission, is bool) {
 		in.takeOff(a)
 		in.stayed = countWait(in.stayed, t.now-a.AtMillis)
 	} else {
-		in.returns(a)
+		in.takeOffPhantom(a)
 	}
 	in.end(a, t.now)
 	in.note(q.settings.ZoneID, a, 0, false, t.now)
@@ -263,8 +264,8 @@ func (q *zoneQueue) isOver(a line.Admission) bool {
 // recallStay takes in an admission that may have been lost, and is not over.
 func (q *zoneQueue) recallStay(t *transaction, a line.Admission, expires int64) {
 	if _, is := q.in.ends[a]; q.capped() && !is {
-		q.in.returns(a)
-		q.comes(t, a, expires)
+		q.in.takeOffPhantom(a)
+		q.enterInside(t, a, expires)
 	}
 }
 
@@ -352,7 +353,7 @@ func (s *Store) Tell(_ context.Context, zoneID string, told line.Telling) (heard
 		}
 		q.lostBesides(t, told)
 		for _, one := range told.Stays {
-			heard.Statuses = append(heard.Statuses, q.tell(t, one))
+			heard.Statuses = append(heard.Statuses, q.renewOrEnd(t, one))
 		}
 		q.in.forget(t.now - 2*q.settings.SessionSeconds*1000 - window.MinuteMillis)
 		heard.Over, heard.NextMillis = q.in.overSince(told.SinceMillis)

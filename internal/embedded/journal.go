@@ -25,11 +25,11 @@ const (
 	departuresPrefix, staysPrefix, spentPrefix, journalSuffix = "departures-", "stays-", "spent-", ".log"
 	// journalEnd ends a record. A line without it was cut short, and is not read.
 	journalEnd = "."
-	// journalTimeout is how long one who waits for a record to be written waits: less than half of what a visitor's
+	// journalTimeout bounds the wait for a record to be written: less than half of what a visitor's
 	// call may take, and longer than a busy disk that works keeps a write.
 	journalTimeout = 200 * time.Millisecond
 	// maxUnwritten is how many bytes of records wait for a disk that does not write: some 900,000 admissions. Later
-	// records are not written, and the visitors they are of are at risk for as long as they matter.
+	// records are not written: after a restart the places of those visitors may come back.
 	maxUnwritten = 64 << 20
 )
 

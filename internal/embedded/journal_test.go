@@ -37,70 +37,66 @@ func parts(t *testing.T, dir string) []string {
 // was swept has a place. Visitors who waited have the same place, and admissions are the
 // same.
 func TestTheDeadStayDead(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock, dir := conformance.NewClock(), filepath.Join(t.TempDir(), "a folder's name may have [brackets]")
-			s := reopen(t, dir, clock.Now)
-			z := zone.Defaults("z")
-			z.PerMinute = 10
-			put(t, s, z)
-			poll := func(p line.Place) line.Answer {
-				a, err := s.Poll(t.Context(), "z", p)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return a
-			}
-			held := make(map[string]line.Place)
-			for i, who := range []string{"straight in", "swept", "used", "left", "honest"} {
-				if who == "used" {
-					clock.Add(80 * time.Second)
-					if _, err := s.Sweep(t.Context(), "z", "", 0); err != nil {
-						t.Fatal(err)
-					}
-					if _, err := s.Join(t.Context(), "z", testID(100)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				a, err := s.Join(t.Context(), "z", testID(i))
-				if err != nil {
-					t.Fatal(err)
-				}
-				held[who] = a.Place
-			}
-			clock.Add(6*time.Second + time.Millisecond)
-			in := poll(held["used"])
-			if in.Status != line.Admitted {
-				t.Fatalf("%+v, want admitted", in)
-			}
-			if err := s.Leave(t.Context(), "z", held["left"]); err != nil {
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
+		z := zone.Defaults("z")
+		z.PerMinute = 10
+		put(t, s, z)
+		poll := func(p line.Place) line.Answer {
+			a, err := s.Poll(t.Context(), "z", p)
+			if err != nil {
 				t.Fatal(err)
 			}
-			honest := poll(held["honest"])
-			if err := s.save(false); err != nil { // as it does once a second
+			return a
+		}
+		held := make(map[string]line.Place)
+		for i, who := range []string{"straight in", "swept", "used", "left", "honest"} {
+			if who == "used" {
+				clock.Add(80 * time.Second)
+				if _, err := s.Sweep(t.Context(), "z", "", 0); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Join(t.Context(), "z", testID(100)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a, err := s.Join(t.Context(), "z", testID(i))
+			if err != nil {
 				t.Fatal(err)
 			}
-			clock.Add(time.Second)
-			end(t, s)
+			held[who] = a.Place
+		}
+		clock.Add(6*time.Second + time.Millisecond)
+		in := poll(held["used"])
+		if in.Status != line.Admitted {
+			t.Fatalf("%+v, want admitted", in)
+		}
+		if err := s.Leave(t.Context(), "z", held["left"]); err != nil {
+			t.Fatal(err)
+		}
+		honest := poll(held["honest"])
+		if err := s.save(false); err != nil { // as it does once a second
+			t.Fatal(err)
+		}
+		clock.Add(time.Second)
+		r.end(s)
 
-			clock.Add(30 * time.Second)
-			s = reopen(t, dir, clock.Now)
-			for _, who := range []string{"straight in", "swept", "left"} {
-				if a := poll(held[who]); a.Status == line.Waiting || a.Status == line.Admitted {
-					t.Errorf("one who was %s came back: %+v", who, a)
-				}
+		clock.Add(30 * time.Second)
+		s = r.open()
+		for _, who := range []string{"straight in", "swept", "left"} {
+			if a := poll(held[who]); a.Status == line.Waiting || a.Status == line.Admitted {
+				t.Errorf("one who was %s came back: %+v", who, a)
 			}
-			if a := poll(held["used"]); a.Status != line.AdmittedBefore || a.AdmittedAtMillis != in.AdmittedAtMillis {
-				t.Errorf("one who was admitted: %+v, want the same admission as %+v", a, in)
-			}
-			// After an orderly stop the window is known to be over: it may enter.
-			if a := poll(honest.Place); !a.Restored || a.Position > 1 || a.Place.ArrivedAtMicros != honest.Place.ArrivedAtMicros {
-				t.Errorf("the honest one: %+v, want the place of %+v", a, honest)
-			}
-		})
-	}
+		}
+		if a := poll(held["used"]); a.Status != line.AdmittedBefore || a.AdmittedAtMillis != in.AdmittedAtMillis {
+			t.Errorf("one who was admitted: %+v, want the same admission as %+v", a, in)
+		}
+		// After an orderly stop the window is known to be over: it may enter.
+		if a := poll(honest.Place); !a.Restored || a.Position > 1 || a.Place.ArrivedAtMicros != honest.Place.ArrivedAtMicros {
+			t.Errorf("the honest one: %+v, want the place of %+v", a, honest)
+		}
+	})
 }
 
 // TestPassesOutliveARestart: as they were, whatever the time to live became before it.

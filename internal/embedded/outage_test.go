@@ -15,50 +15,46 @@ import (
 // as it has started. No visitor loses the place, and nobody comes back who had departed
 // before.
 func TestStartsInARow(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock, dir := conformance.NewClock(), t.TempDir()
-			s := reopen(t, dir, clock.Now)
-			z := zone.Defaults("z")
-			z.PerMinute = 1
-			put(t, s, z)
-			var held []line.Place
-			for i := range 4 {
-				a, err := s.Join(t.Context(), "z", testID(i))
-				if err != nil {
-					t.Fatal(err)
-				}
-				held = append(held, a.Place)
-			}
-			if err := s.Leave(t.Context(), "z", held[2]); err != nil {
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
+		z := zone.Defaults("z")
+		z.PerMinute = 1
+		put(t, s, z)
+		var held []line.Place
+		for i := range 4 {
+			a, err := s.Join(t.Context(), "z", testID(i))
+			if err != nil {
 				t.Fatal(err)
 			}
-			for range 3 {
-				if err := s.save(false); err != nil { // as it does once a second
-					t.Fatal(err)
-				}
-				end(t, s)
-				clock.Add(10 * time.Minute)
-				s = reopen(t, dir, clock.Now)
-				if _, err := s.Join(t.Context(), "z", testID(9)); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Leave(t.Context(), "z", line.Place{ID: testID(9), ArrivedAtMicros: clock.Now().UnixMicro()}); err != nil {
-					t.Fatal(err)
-				}
-				s.journal.rotate(s.keepFor())
-				clock.Add(3 * time.Second)
+			held = append(held, a.Place)
+		}
+		if err := s.Leave(t.Context(), "z", held[2]); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := s.save(false); err != nil { // as it does once a second
+				t.Fatal(err)
 			}
-			if a, err := s.Poll(t.Context(), "z", held[2]); err != nil || a.Status != line.Gone {
-				t.Errorf("one who left: %+v, %v, want gone", a, err)
+			r.end(s)
+			clock.Add(10 * time.Minute)
+			s = r.open()
+			if _, err := s.Join(t.Context(), "z", testID(9)); err != nil {
+				t.Fatal(err)
 			}
-			if a, err := s.Poll(t.Context(), "z", held[3]); err != nil || a.Status != line.Waiting {
-				t.Errorf("one who waited: %+v, %v, want the place", a, err)
+			if err := s.Leave(t.Context(), "z", line.Place{ID: testID(9), ArrivedAtMicros: clock.Now().UnixMicro()}); err != nil {
+				t.Fatal(err)
 			}
-		})
-	}
+			s.journal.rotate(s.keepFor())
+			clock.Add(3 * time.Second)
+		}
+		if a, err := s.Poll(t.Context(), "z", held[2]); err != nil || a.Status != line.Gone {
+			t.Errorf("one who left: %+v, %v, want gone", a, err)
+		}
+		if a, err := s.Poll(t.Context(), "z", held[3]); err != nil || a.Status != line.Waiting {
+			t.Errorf("one who waited: %+v, %v, want the place", a, err)
+		}
+	})
 }
 
 // TestTheClockGoesBackWithAKill: visitors who departed in the last second, of whom only the
@@ -119,41 +115,37 @@ func TestADamagedJournal(t *testing.T) {
 // TestStartsWithTheClockSetBack: a server starts twice in a row on a clock that was set back by more
 // than the idle timeout. It still knows the tokens that it gave out in between.
 func TestStartsWithTheClockSetBack(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock, dir := conformance.NewClock(), t.TempDir()
-			s := reopen(t, dir, clock.Now)
-			z := zone.Defaults("z")
-			z.PerMinute = 0
-			put(t, s, z)
-			var held []line.Place
-			for i := range 2 {
-				a, err := s.Join(t.Context(), "z", testID(i))
-				if err != nil {
-					t.Fatal(err)
-				}
-				held = append(held, a.Place)
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
+		z := zone.Defaults("z")
+		z.PerMinute = 0
+		put(t, s, z)
+		var held []line.Place
+		for i := range 2 {
+			a, err := s.Join(t.Context(), "z", testID(i))
+			if err != nil {
+				t.Fatal(err)
 			}
-			clock.Add(-time.Hour)
-			for start := range 3 {
-				clock.Add(3 * time.Second)
-				if err := s.save(false); err != nil { // as it does once a second
-					t.Fatal(err)
+			held = append(held, a.Place)
+		}
+		clock.Add(-time.Hour)
+		for start := range 3 {
+			clock.Add(3 * time.Second)
+			if err := s.save(false); err != nil { // as it does once a second
+				t.Fatal(err)
+			}
+			r.end(s)
+			s = r.open()
+			for i, p := range held {
+				a, err := s.Poll(t.Context(), "z", p)
+				if err != nil || a.Status != line.Waiting {
+					t.Fatalf("start %d: one who waited: %+v, %v, want the place", start, a, err)
 				}
-				end(t, s)
-				s = reopen(t, dir, clock.Now)
-				for i, p := range held {
-					a, err := s.Poll(t.Context(), "z", p)
-					if err != nil || a.Status != line.Waiting {
-						t.Fatalf("start %d: one who waited: %+v, %v, want the place", start, a, err)
-					}
-					if i == 0 {
-						held[i] = a.Place
-					}
+				if i == 0 {
+					held[i] = a.Place
 				}
 			}
-		})
-	}
+		}
+	})
 }

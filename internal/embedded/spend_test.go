@@ -10,32 +10,28 @@ import (
 
 // TestSpentThroughARestart: what was spent stays so after a stop or a kill, until its life is over.
 func TestSpentThroughARestart(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock, dir := conformance.NewClock(), t.TempDir()
-			s := reopen(t, dir, clock.Now)
-			is := func(key, by string, life time.Duration, want bool) {
-				t.Helper()
-				if first, err := s.Spend(t.Context(), key, by, life); err != nil || first != want {
-					t.Errorf("%s by %s: %t, %v", key, by, first, err)
-				}
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
+		is := func(key, by string, life time.Duration, want bool) {
+			t.Helper()
+			if first, err := s.Spend(t.Context(), key, by, life); err != nil || first != want {
+				t.Errorf("%s by %s: %t, %v", key, by, first, err)
 			}
-			is("short", "Ada", time.Minute, true)
-			is("long", "Ada", store.MaxSpendLife, true)
-			for range 3 {
-				clock.Add(time.Hour)
-				end(t, s)
-				s = reopen(t, dir, clock.Now)
-				is("long", "Bob", time.Minute, false)
-			}
-			is("short", "Bob", time.Minute, true)
-			clock.Add(store.MaxSpendLife)
-			is("long", "Bob", time.Minute, true)
-			end(t, s)
-		})
-	}
+		}
+		is("short", "Ada", time.Minute, true)
+		is("long", "Ada", store.MaxSpendLife, true)
+		for range 3 {
+			clock.Add(time.Hour)
+			r.end(s)
+			s = r.open()
+			is("long", "Bob", time.Minute, false)
+		}
+		is("short", "Bob", time.Minute, true)
+		clock.Add(store.MaxSpendLife)
+		is("long", "Bob", time.Minute, true)
+		r.end(s)
+	})
 }
 
 // TestSpentIsForgotten: when lives are over, memory and files are given back.

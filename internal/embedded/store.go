@@ -279,18 +279,6 @@ func (s *Store) Recall(_ context.Context, zoneID string, departed []line.Departu
 	return err
 }
 
-// Stats implements store.Viewer.
-func (s *Store) Stats(_ context.Context, zoneID string) (st line.Stats, err error) {
-	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
-		st.Totals, st.Waits, st.MostInSecond = q.totals, slices.Clone(q.waits), q.peak.Latest(t.now)
-		st.Stays = slices.Clone(q.in.stayed)
-		st.EstimateMillis = q.estimate(t, int64(q.line.len())-q.line.upTo(q.edge))
-		return none
-	})
-	st.State = a.State
-	return st, err
-}
-
 // Sweep implements store.Sweeper. It examines SweepBatch places. The owner is ignored: a
 // store in the process has one sweeper.
 func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.Sweep, error) {

@@ -19,7 +19,7 @@ type zoneQueue struct {
 	// mode, rates and gate are those in force.
 	mode zone.Mode
 	gate event.Gate
-	// base are the rates by the settings; rates are those of the transaction: slower while as many are inside as may be.
+	// base are the rates by the settings; rates are those of the transaction: slower while the cap is full.
 	base, rates window.Rates
 
 	clock window.Clock
@@ -67,7 +67,7 @@ type transaction struct {
 	// gathers says that people gather, so that nobody is told a position.
 	gathers bool
 	// inside is how many are inside, cap for how many there is room. full: there is less than a window's worth of room.
-	// Who was inside until from or earlier is not, in milliseconds.
+	// Stays that end at from or earlier are over; from is in milliseconds.
 	inside, cap, from int64
 	full              bool
 }
@@ -79,20 +79,6 @@ func (q *zoneQueue) set(s zone.Settings) {
 	q.setCap(was, q.clock.NowMicros/1000)
 }
 
-// look begins a transaction that only reads: it moves the clock on, but not the edge.
-func (q *zoneQueue) look(rawMicros int64) *transaction {
-	before := q.clock.NowMicros / 1000
-	t := &q.doing
-	*t = transaction{now: q.tick(rawMicros), before: before}
-	if t.gathers = q.gate.Gathers(t.now); q.gate.Holds(t.now) {
-		t.settles, t.opens = q.gate.SettlesAtMillis, q.gate.OpensAtMillis
-		t.hold = t.opens - t.now
-	}
-	q.endStays(t)
-	q.refill(t)
-	return t
-}
-
 // stepped is by how many microseconds the clock must have been set forward at once to count. Less lets nobody in earlier
 // than a reply takes.
 const stepped = 10_000
@@ -101,12 +87,19 @@ const stepped = 10_000
 // was set forward in all, in microseconds. If that has grown, the latest admissions are not as old as the clock says, and
 // the window counts as full.
 func (q *zoneQueue) begin(rawMicros, set int64) *transaction {
-	t := q.look(rawMicros)
+	before := q.clock.NowMicros / 1000
+	t := &q.doing
+	*t = transaction{now: q.tick(rawMicros), before: before}
+	if t.gathers = q.gate.Gathers(t.now); q.gate.Holds(t.now) {
+		t.settles, t.opens = q.gate.SettlesAtMillis, q.gate.OpensAtMillis
+		t.hold = t.opens - t.now
+	}
+	q.endStays(t)
 	if set-q.clockSet > stepped {
 		q.fill(t.now)
-		q.refill(t)
 	}
 	q.clockSet = set
+	q.refill(t)
 	if t.gathers {
 		return t
 	}
@@ -168,7 +161,7 @@ func (q *zoneQueue) takeOffLate(now int64) {
 		if late == nil || late.arrived >= now-window.GraceMillis {
 			return
 		}
-		q.deaden(q.line.find(q.actual(late.place())))
+		q.dropLive(q.line.find(q.actual(late.place())))
 		q.present = max(0, q.present-1)
 		q.shows = q.shows.Miss(q.rates)
 	}
@@ -191,7 +184,7 @@ func (q *zoneQueue) moveEdge(now, target int64) {
 		q.passed++
 		if r.due()+window.GraceMillis >= now {
 			q.present++
-			q.enliven(r)
+			q.addLive(r)
 		}
 		if q.passed >= max(64, 4*q.rates.Limit) {
 			q.passed, q.present = q.passed/2, q.present/2
@@ -200,13 +193,13 @@ func (q *zoneQueue) moveEdge(now, target int64) {
 	})
 }
 
-func (q *zoneQueue) enliven(r *record) {
+func (q *zoneQueue) addLive(r *record) {
 	r.setLive(true)
 	q.live.insert(record{arrived: r.arrived, id: r.id})
 	q.due.insert(record{arrived: r.due(), id: r.id})
 }
 
-func (q *zoneQueue) deaden(r *record) {
+func (q *zoneQueue) dropLive(r *record) {
 	q.live.remove(r.place())
 	q.due.remove(line.Place{ID: r.id, ArrivedAtMicros: r.due()})
 	r.setLive(false)
@@ -221,7 +214,7 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	_, inSecond := q.since(t.now - window.SecondMillis)
 	q.peak = q.peak.See(t.now, inSecond)
 	q.waits = countWait(q.waits, t.now-q.gate.WaitsSince(p.ArrivedAtMicros/1000, t.now))
-	q.comes(t, line.Admission{ID: p.ID, AtMillis: t.now}, pass.expiresMillis)
+	q.enterInside(t, line.Admission{ID: p.ID, AtMillis: t.now}, pass.expiresMillis)
 	t.inWindow++
 	t.inMinute++
 	t.room = min(q.rates.Room(t.inWindow, t.inMinute), t.cap)
@@ -247,7 +240,7 @@ func (q *zoneQueue) forget(p line.Place) bool {
 		return false
 	}
 	if r.live() {
-		q.deaden(r)
+		q.dropLive(r)
 	}
 	q.line.remove(r.place())
 	delete(q.byID, p.ID)
@@ -388,7 +381,7 @@ func (q *zoneQueue) itsTurn(t *transaction, r *record) bool {
 		return false
 	}
 	if !r.live() {
-		q.enliven(r)
+		q.addLive(r)
 		q.present = min(q.present+1, q.passed)
 		q.shows = q.shows.Return()
 	}

@@ -36,7 +36,7 @@ type deleted struct {
 	here bool
 }
 
-// Zones implements store.Viewer.
+// Zones implements store.Reader.
 func (s *Store) Zones(context.Context) ([]zone.Settings, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -48,7 +48,7 @@ func (s *Store) Zones(context.Context) ([]zone.Settings, error) {
 	return all, nil
 }
 
-// Zone implements store.Viewer.
+// Zone implements store.Reader.
 func (s *Store) Zone(_ context.Context, zoneID string) (zone.Settings, error) {
 	q, err := s.queue(zoneID)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -29,73 +28,65 @@ func brief(t *testing.T, s *Store) string {
 // TestRecordSurvives: the record of a zone survives restarts, that of a deleted zone for a
 // year.
 func TestRecordSurvives(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock, dir := conformance.NewClock(), t.TempDir()
-			s := reopen(t, dir, clock.Now)
-			for i, id := range []string{"a", "b"} {
-				clock.Add(time.Second)
-				if _, err := s.PutZone(t.Context(), zone.Defaults(id), nil, fmt.Sprint(i)); err != nil {
-					t.Fatal(err)
-				}
-			}
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
+		for i, id := range []string{"a", "b"} {
 			clock.Add(time.Second)
-			if err := s.DeleteZone(t.Context(), "a", "2"); err != nil {
+			if _, err := s.PutZone(t.Context(), zone.Defaults(id), nil, fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
-			end(t, s)
-			const want = "a true>false by 2, b false>true by 1, a false>true by 0"
-			for range 2 { // what was read is written again
-				s = reopen(t, dir, clock.Now)
-				if got := brief(t, s); got != want {
-					t.Errorf("%s, want %s", got, want)
-				}
-				end(t, s)
+		}
+		clock.Add(time.Second)
+		if err := s.DeleteZone(t.Context(), "a", "2"); err != nil {
+			t.Fatal(err)
+		}
+		r.end(s)
+		const want = "a true>false by 2, b false>true by 1, a false>true by 0"
+		for range 2 { // what was read is written again
+			s = r.open()
+			if got := brief(t, s); got != want {
+				t.Errorf("%s, want %s", got, want)
 			}
-			clock.Add(recordLife + time.Second)
-			stop(t, reopen(t, dir, clock.Now)) // which drops what is too old
-			if got := brief(t, reopen(t, dir, clock.Now)); got != "b false>true by 1" {
-				t.Errorf("more than a year later: %s", got)
-			}
-		})
-	}
+			r.end(s)
+		}
+		clock.Add(recordLife + time.Second)
+		stop(t, r.open()) // which drops what is too old
+		if got := brief(t, r.open()); got != "b false>true by 1" {
+			t.Errorf("more than a year later: %s", got)
+		}
+	})
 }
 
 // TestAnewAfterARestart: a zone that is deleted and made again lets in no more than without
 // that, even if the server was restarted in between.
 func TestAnewAfterARestart(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock, dir := conformance.NewClock(), t.TempDir()
-			z := zone.Defaults("z")
-			z.PerMinute = 10
-			s := reopen(t, dir, clock.Now)
-			put(t, s, z)
-			if _, err := s.Join(t.Context(), "z", testID(1)); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.DeleteZone(t.Context(), "z", ""); err != nil {
-				t.Fatal(err)
-			}
-			end(t, s)
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		z := zone.Defaults("z")
+		z.PerMinute = 10
+		s := r.open()
+		put(t, s, z)
+		if _, err := s.Join(t.Context(), "z", testID(1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.DeleteZone(t.Context(), "z", ""); err != nil {
+			t.Fatal(err)
+		}
+		r.end(s)
 
-			clock.Add(time.Second)
-			s = reopen(t, dir, clock.Now)
-			put(t, s, z)
-			a, err := s.Join(t.Context(), "z", testID(2))
-			if err != nil || a.Status != line.Waiting {
-				t.Fatalf("%+v, %v", a, err)
-			}
-			clock.Add(5*time.Second + time.Millisecond)
-			if a, err = s.Poll(t.Context(), "z", a.Place); err != nil || a.Status != line.Admitted {
-				t.Errorf("a window after the first: %+v, %v", a, err)
-			}
-		})
-	}
+		clock.Add(time.Second)
+		s = r.open()
+		put(t, s, z)
+		a, err := s.Join(t.Context(), "z", testID(2))
+		if err != nil || a.Status != line.Waiting {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		clock.Add(5*time.Second + time.Millisecond)
+		if a, err = s.Poll(t.Context(), "z", a.Place); err != nil || a.Status != line.Admitted {
+			t.Errorf("a window after the first: %+v, %v", a, err)
+		}
+	})
 }
 
 // TestNobodyEntersADeletedZone: not even a visitor whose call had found the zone before.

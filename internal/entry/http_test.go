@@ -266,7 +266,7 @@ func TestPollRefuses(t *testing.T) {
 	foreign, err := token.NewKeys(bytes.Repeat([]byte{'x'}, 32))
 	must(t, err)
 	body := func(zoneID, tok string) string { return fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok) }
-	before, err := r.store.Stats(t.Context(), zoneID)
+	before, err := r.store.Observe(t.Context(), zoneID, 0)
 	must(t, err)
 
 	tests := map[string]struct {
@@ -306,7 +306,7 @@ func TestPollRefuses(t *testing.T) {
 	if r.store.polls != 0 {
 		t.Errorf("the store was asked %d times", r.store.polls)
 	}
-	after, err := r.store.Stats(t.Context(), zoneID)
+	after, err := r.store.Observe(t.Context(), zoneID, 0)
 	must(t, err)
 	if !reflect.DeepEqual(after, before) {
 		t.Errorf("the zone changed from %+v to %+v", before, after)

@@ -1,5 +1,5 @@
 // Package estimate works out how long those who wait will wait, and how sure that is. It is arithmetic on what a store
-// says of the line once a second (line.Sample): no clock, no store. It has no influence on who may enter, nor on when
+// says of the line once a second (line.Observation): no clock, no store. It has no influence on who may enter, nor on when
 // anybody is asked to poll.
 //
 // # The model

@@ -12,11 +12,11 @@ const began = 1_800_000_000_000
 
 // rush is a line of n who came at once and were told to poll after 4 s each time; gone says who
 // has left at a time, by place. 60 a minute enter, one each second from the first on.
-func rush(n int, seconds int64, gone func(place int, second int64) bool) line.Sample {
+func rush(n int, seconds int64, gone func(place int, second int64) bool) line.Observation {
 	now := began + 1000*seconds
-	s := line.Sample{
-		State: line.State{NowMillis: now, Waiting: int64(n) - seconds, EdgeMicros: 1000*began + seconds, Released: 1, WindowLimit: 10},
-		Pace:  60, FirstMillis: now, SlotMillis: now + 1000, Coming: 1, Admitted: 1 + seconds, GraceMillis: 1000,
+	s := line.Observation{
+		Stats: line.Stats{State: line.State{NowMillis: now, Waiting: int64(n) - seconds, EdgeMicros: 1000*began + seconds, Released: 1, WindowLimit: 10}, Totals: line.Totals{Admitted: 1 + seconds}},
+		Pace:  60, FirstMillis: now, SlotMillis: now + 1000, Coming: 1, GraceMillis: 1000,
 		FrontMicros: 1000*began + seconds,
 	}
 	for i := int(seconds); i < n; i++ {
@@ -160,7 +160,7 @@ func TestNothingKnown(t *testing.T) {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
-	if table := new(Model).Learn(line.Sample{State: line.State{Waiting: 1, NowMillis: 1}, Line: make([]line.Seen, 1)}, time.Minute); table != nil {
+	if table := new(Model).Learn(line.Observation{Stats: line.Stats{State: line.State{Waiting: 1, NowMillis: 1}}, Line: make([]line.Seen, 1)}, time.Minute); table != nil {
 		t.Error("a zone on hold, of which no pace is known, has a table")
 	}
 }

@@ -42,7 +42,7 @@ func (c *counts) left(from, until float64) {
 
 // see counts who came and who did not, among the sampled visitors and those who entered, in the last millis milliseconds.
 // t says when it is whose turn; nil if there is no table yet.
-func (m *Model) see(s *line.Sample, millis float64, t *Table) (seen counts) {
+func (m *Model) see(s *line.Observation, millis float64, t *Table) (seen counts) {
 	now, far, weight := float64(s.State.NowMillis), 0.0, weightOf(s)
 	for i := range s.Line {
 		v := &s.Line[i]
@@ -69,7 +69,7 @@ func (m *Model) see(s *line.Sample, millis float64, t *Table) (seen counts) {
 
 // turn returns when it is the turn of a visitor who stands there, with far others ahead beyond the edge. A released
 // visitor's turn is now.
-func turn(s *line.Sample, stands int64, far float64, t *Table) float64 {
+func turn(s *line.Observation, stands int64, far float64, t *Table) float64 {
 	switch {
 	case stands <= s.State.EdgeMicros:
 		return float64(s.State.NowMillis)

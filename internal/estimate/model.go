@@ -40,7 +40,7 @@ type entered struct{ fromMillis, atMillis, n float64 }
 // Model is what is known of the line of one zone. The zero value knows nothing.
 // It is for one goroutine at a time; the tables that it makes are for any number.
 type Model struct {
-	// came are those who entered within recall. admitted is Admitted of the latest sample.
+	// came are those who entered within recall. admitted is Admitted of the totals in the latest sample.
 	came             []entered
 	admitted, lostAt int64
 	table            *Table
@@ -50,7 +50,7 @@ type Model struct {
 
 // Learn takes in a sample, and returns the table for estimates from now on. It returns nil if nobody waits, or if the zone
 // is on hold and there was no table before. Samples are to come about once a second, in order.
-func (m *Model) Learn(s line.Sample, idle time.Duration) *Table {
+func (m *Model) Learn(s line.Observation, idle time.Duration) *Table {
 	now, old := s.State.NowMillis, m.table
 	if s.State.Waiting == 0 || len(s.Line) == 0 {
 		*m = Model{lostAt: m.lostAt}
@@ -88,16 +88,16 @@ func (m *Model) Learn(s line.Sample, idle time.Duration) *Table {
 }
 
 // enter notes how many entered since the sample before, and where they stood.
-func (m *Model) enter(s *line.Sample, millis float64) {
+func (m *Model) enter(s *line.Observation, millis float64) {
 	now := float64(s.State.NowMillis)
-	if m.admitted > 0 && s.Admitted > m.admitted {
-		m.came = append(m.came, entered{float64(s.FrontMicros) / 1000, now, float64(s.Admitted - m.admitted)})
+	if m.admitted > 0 && s.Totals.Admitted > m.admitted {
+		m.came = append(m.came, entered{float64(s.FrontMicros) / 1000, now, float64(s.Totals.Admitted - m.admitted)})
 	}
-	m.admitted = s.Admitted
+	m.admitted = s.Totals.Admitted
 	for len(m.came) > 0 && m.came[0].atMillis <= now-millis {
 		m.came = m.came[1:]
 	}
 }
 
 // weightOf is how many visitors each of a sample stands for.
-func weightOf(s *line.Sample) float64 { return float64(s.State.Waiting) / float64(len(s.Line)) }
+func weightOf(s *line.Observation) float64 { return float64(s.State.Waiting) / float64(len(s.Line)) }

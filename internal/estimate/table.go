@@ -72,7 +72,7 @@ type Table struct {
 
 // put makes the points anew. The live released enter evenly from the next slot until the store's slot; of the visitors
 // beyond the edge each one adds to the waits behind it as likely as it stays.
-func (t *Table) put(s *line.Sample, h *hazard) {
+func (t *Table) put(s *line.Observation, h *hazard) {
 	t.points = t.points[:0]
 	if t.front < t.edge {
 		t.points = append(t.points, point{micros: t.front, entry: min(float64(s.FirstMillis), t.slot), spread: t.near()})
@@ -138,7 +138,7 @@ func between(wait, spread float64) (low, high float64) {
 }
 
 // say finds out why the estimates moved, if it was not the line's own movement.
-func (m *Model) say(t *Table, s *line.Sample, old *Table) {
+func (m *Model) say(t *Table, s *line.Observation, old *Table) {
 	was := m.reason
 	switch {
 	case t.held:

@@ -11,10 +11,10 @@
 //
 // # Why each server may count for itself
 //
-// A server admits a join of a network if that network then has at most the share s of the joins of the zone on this server, in the
-// last ten minutes. So with servers i, where n(i) joins are the network's and all(i) are all of them, n(i) <= s * all(i). The sum over
-// all servers is n <= s * all, however a load balancer spreads the joins. The first Floor joins of a network are always admitted:
-// that adds Floor for each server.
+// While there is a line, a server admits a join of a network if that network then has at most the share s of the places that were taken
+// on this server in the last ten minutes. So with servers i, where n(i) places are the network's and all(i) are all of them, n(i) <= s *
+// all(i). The sum over all servers is n <= s * all, however a load balancer spreads the joins. The first Floor joins of a network are
+// always admitted: that adds Floor for each server. Places that were taken while there was room count, too.
 //
 // # What is kept
 //

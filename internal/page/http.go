@@ -98,7 +98,7 @@ func (h *HTTP) Get(c echo.Context) error {
 		return c.NoContent(http.StatusServiceUnavailable)
 	}
 	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
-	q := c.Request().URL.Query()
+	q := c.QueryParams() // which echo reads once
 	// ingress-nginx leads here by itself, with the whole address of a visitor whose pass the gate has refused.
 	if to, shown := TakeOut(q.Get("to"), PassParameter); shown != "" && !q.Has(CookielessParameter) {
 		q.Set("to", to)
@@ -380,9 +380,20 @@ var script = strings.ReplaceAll(js.Source, "export ", "") + pageJS
 
 // with returns the page's own address with a parameter.
 func with(c echo.Context, parameter string, value int64) string {
-	q := c.Request().URL.Query()
+	q := own(c)
 	q.Set(parameter, strconv.FormatInt(value, 10))
 	return "?" + q.Encode()
+}
+
+// own are the parameters that stay in the page's own address. Others do not: thousands of them would make a page dear.
+func own(c echo.Context) url.Values {
+	q := url.Values{}
+	for _, name := range []string{"to", reloadedParameter, CookielessParameter} {
+		if value := c.QueryParam(name); value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
 }
 
 const (
@@ -455,10 +466,7 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(c.Request().Context(), zoneID, shown, readTicket(c, zoneID)) {
 		set(c, &http.Cookie{Name: ticketPrefix + zoneID, Value: shown, MaxAge: cookieSeconds, HttpOnly: true})
 	}
-	q.Del(TicketParameter)
-	q.Del(AgainParameter)
-	q.Del(RefusedParameter)
-	return lead(c, "?"+q.Encode())
+	return lead(c, "?"+own(c).Encode())
 }
 
 // keeps reports whether the seat may still be of use: in the line, or for a pass that is not the refused one. It says so, too, if the

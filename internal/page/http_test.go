@@ -89,6 +89,11 @@ func (r *room) settings(id string) *zone.Settings {
 	return &s
 }
 
+func (r *room) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	o, err := r.Observe(ctx, zoneID, 0)
+	return o.Stats, err
+}
+
 func (r *room) isInside(zoneID string, _ http.Header) bool { return zoneID == r.inside }
 
 func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
@@ -689,6 +694,22 @@ func TestScript(t *testing.T) {
 	check("", `{"clientId":"another"}`, 423, "zone_closed", "The line is closed", `data-after="30"`)
 }
 
+// TestParametersOfOthers: the page's own address keeps where it leads, and nothing that others have added.
+func TestParametersOfOthers(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 0)
+	for _, query := range []string{"?utm_source=mail&to=/cart", "?utm_source=mail&again=1&to=/cart&reloaded=0"} {
+		b := r.browser()
+		w := b.get(query)
+		if to := w.Header().Get("Location"); to != "" {
+			w = b.get(to)
+		}
+		if body := w.Body.String(); w.Code != 200 || strings.Contains(body, "utm_source") || !strings.Contains(body, "to=%2fcart") && !strings.Contains(body, "to=%2Fcart") {
+			t.Errorf("%s: %d %s", query, w.Code, body)
+		}
+	}
+}
+
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
@@ -706,38 +727,6 @@ func TestLeave(t *testing.T) {
 	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.State.Waiting != 0 {
 		t.Errorf("%d wait, %v", s.State.Waiting, err)
 	}
-}
-
-// TestFetchedInAdvance: a browser that guesses where its visitor goes next takes no place, nor does a crawler, which is told when
-// to come again.
-func TestFetchedInAdvance(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, 10)
-	const crawler = "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)"
-	for value, name := range map[string]string{
-		"prefetch;prerender": "Sec-Purpose", "prefetch": "Purpose", "preview": "X-Purpose", "image": "Sec-Fetch-Dest", crawler: "User-Agent", "WhatsApp/2.23.20.0 A": "User-Agent",
-	} {
-		b := r.browser()
-		b.header.Set(name, value)
-		w := b.get("")
-		if again := w.Header().Get("Retry-After"); (again != "") != (name == "User-Agent") || w.Header().Get("X-Robots-Tag") != "" {
-			t.Errorf("%s: %v", value, w.Header())
-		}
-		if w.Code != http.StatusServiceUnavailable || len(w.Result().Cookies()) > 0 {
-			t.Errorf("%s: status %d, cookies %v", value, w.Code, w.Result().Cookies())
-		} else if caching := w.Header().Get("Cache-Control"); caching != "no-store" { // a CDN would answer visitors with it
-			t.Errorf("%s: Cache-Control %q", value, caching)
-		}
-	}
-	fetched := r.browser()
-	fetched.header.Set("Sec-Fetch-Dest", "empty")
-	fetched.header.Set("Sec-Fetch-Mode", "cors")
-	shows(t, fetched.get(""), http.StatusServiceUnavailable)
-	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.Totals.Joined != 0 {
-		t.Errorf("%d joined, %v", s.Totals.Joined, err)
-	}
-	fetched.header.Set("Sec-Fetch-Mode", "navigate") // by a service worker, for one who opens the page
-	shows(t, fetched.get("?to=/x"), http.StatusSeeOther)
 }
 
 // TestLanguages: each language's page says who waits in that language, in its direction.
@@ -861,23 +850,6 @@ func BenchmarkPoll(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r.poll("", body)
-	}
-}
-
-// BenchmarkCrawls measures what each request without a session costs at the gate, and each page: of a phone, and of the longest
-// User-Agent that the listeners take.
-func BenchmarkCrawls(b *testing.B) {
-	for name, agent := range map[string]string{
-		"phone":   "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1",
-		"longest": strings.Repeat("cubot", 6<<10),
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if page.Crawls(agent) {
-					b.Fatal("it is none")
-				}
-			}
-		})
 	}
 }
 

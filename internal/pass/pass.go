@@ -28,6 +28,9 @@ var (
 // a pass whose iat is a second in its future.
 const issuedEarlier = 10 * time.Second
 
+// maxPass bounds a pass, in bytes, as the public package pass does: those that are made have at most 2048.
+const maxPass = 4096
+
 // Grant is one admission.
 type Grant struct {
 	// ZoneID names the zone.
@@ -108,8 +111,8 @@ func (g Grant) jti() uuid.UUID {
 // one of the secrets' or of the RSA keys. The error wraps ErrExpired for a genuine pass from the second of its exp on, and ErrInvalid in
 // every other case.
 func (s *Signer) Verify(pass string, now time.Time) (Grant, error) {
-	if strings.ContainsAny(pass, "\r\n") { // base64 would skip them
-		return Grant{}, fmt.Errorf("%w: line break", ErrInvalid)
+	if len(pass) > maxPass || strings.ContainsAny(pass, "\r\n") { // base64 would skip these
+		return Grant{}, fmt.Errorf("%w: too long, or with a line break", ErrInvalid)
 	}
 	var c claims
 	_, err := jwt.ParseWithClaims(pass, &c, s.key,

@@ -84,7 +84,7 @@ func TestAnOutage(t *testing.T) {
 	if other.AdmittedAtMillis != first.AdmittedAtMillis {
 		t.Errorf("at another server: %+v, first %+v", other, first)
 	}
-	if stats, err := r.store.Stats(t.Context(), testZone); err != nil || stats.State.InWindow != 3 {
+	if stats, err := r.store.Observe(t.Context(), testZone, 0); err != nil || stats.State.InWindow != 3 {
 		t.Errorf("%d in the window, %v; want the local admissions counted", stats.State.InWindow, err)
 	}
 }

@@ -51,7 +51,7 @@ func (z *Zone) Join(ctx context.Context, id line.ID) (line.Told, error) {
 }
 
 func (z *Zone) join(ctx context.Context, id line.ID) (line.Told, error) {
-	if a, ok := z.letInHere(line.Place{ID: id}); ok {
+	if a, ok := z.admittedHere(line.Place{ID: id}); ok {
 		return a, nil
 	}
 	if err := z.confirm(ctx); err != nil {
@@ -89,7 +89,7 @@ func (z *Zone) confirm(ctx context.Context) error {
 		return err
 	}
 	if z.registry.remember(is, false); !was.Equal(is) {
-		return fmt.Errorf("registry: the zone is another than the configuration says: %w", line.ErrStoreUnavailable)
+		return fmt.Errorf("registry: the store has other settings of the zone than the configuration: %w", line.ErrStoreUnavailable)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (z *Zone) Poll(ctx context.Context, p line.Place) (line.Told, error) {
 }
 
 func (z *Zone) poll(ctx context.Context, p line.Place) (line.Told, error) {
-	if a, ok := z.letInHere(p); ok {
+	if a, ok := z.admittedHere(p); ok {
 		return a, nil
 	}
 	if _, ended := z.departures.find(p); ended {
@@ -116,9 +116,9 @@ func (z *Zone) poll(ctx context.Context, p line.Place) (line.Told, error) {
 	return told, nil
 }
 
-// letInHere returns the admission of a visitor whom this server let in without the store, while the pass is good: every
+// admittedHere returns the admission of a visitor whom this server let in without the store, while the pass is good: every
 // repeated call gets the same.
-func (z *Zone) letInHere(p line.Place) (a line.Told, ok bool) {
+func (z *Zone) admittedHere(p line.Place) (a line.Told, ok bool) {
 	if z.outside.Load() == 0 {
 		return line.Told{}, false
 	}
@@ -147,28 +147,53 @@ func (z *Zone) Leave(ctx context.Context, p line.Place) error {
 	return err
 }
 
-// Stats implements store.Viewer.
+// Stats returns a zone's line as it is at this moment, and what happened in it since the zone's data began.
 func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return line.Stats{}, err
 	}
-	var began time.Time
-	s, err := ask(ctx, z, store.Stats, func() (line.Stats, error) {
+	o, err := z.observe(ctx, 0)
+	if err != nil {
+		return line.Stats{}, err
+	}
+	return z.forecast(o.Stats), nil
+}
+
+// Observe is Stats for the caller that asks each zone once a second. It also makes anew the table by which visitors are
+// told how long they will wait. A zone is observed by one goroutine at a time. While the store is away, a zone keeps its
+// last table.
+func (r *Registry) Observe(ctx context.Context, zoneID string) (line.Stats, error) {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return line.Stats{}, err
+	}
+	o, err := z.observe(ctx, sampledEach(int(r.lines.Load())))
+	if err != nil {
+		z.before.CompareAndSwap(nil, z.table.Load())
+		return line.Stats{}, err
+	}
+	table := z.model.Learn(o, z.settings.Load().IdleTimeout())
+	if was := z.table.Swap(table); table.Changed(was) {
+		z.judge.forget()
+	}
+	return z.forecast(o.Stats), nil
+}
+
+// observe asks the store for the zone's state, and for at most so many of those who wait.
+func (z *Zone) observe(ctx context.Context, most int) (line.Observation, error) {
+	r, began := z.registry, time.Time{}
+	o, err := ask(ctx, z, store.Observe, func() (line.Observation, error) {
 		began = r.now()
-		return r.store.Stats(ctx, zoneID)
+		return r.store.Observe(ctx, z.id, most)
 	})
 	if err == nil {
-		if told, ok := z.table.Load().Joining(&s.State); ok {
-			s.EstimateMillis, s.LowMillis, s.HighMillis = told.EstimateMillis, told.LowMillis, told.HighMillis
-		}
-		now := r.now()
-		z.learn(s.State, r.Millis())
+		z.learn(o.State, r.Millis())
 		// The store read its clock at some time during the call. The middle of the call is the best guess.
-		half := began.Add(now.Sub(began) / 2)
-		r.meter.ClockAhead(zoneID, time.UnixMilli(s.State.NowMillis).Sub(half))
+		half := began.Add(r.now().Sub(began) / 2)
+		r.meter.ClockAhead(z.id, time.UnixMilli(o.State.NowMillis).Sub(half))
 	}
-	return s, err
+	return o, err
 }
 
 // Sweep implements store.Sweeper.
@@ -283,7 +308,7 @@ func (r *Registry) heal(ctx context.Context, z *Zone, before uint64) error {
 			r.log.Warn("the store had lost a zone: put back from memory", "zone", id,
 				"edgeMicros", m.EdgeMicros, "lastArrivalMicros", m.LastArrivalMicros)
 			// The store is told who departed before any visitor's poll reaches it. Else it would put
-			// departed visitors back. If it cannot be told now, tellAll tells it later.
+			// departed visitors back. If it cannot be told now, recallAll tells it later.
 			z.told.Store(untold)
 			z.anew.Store(true)
 			if err := r.recall(ctx, z); err != nil {

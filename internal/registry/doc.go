@@ -18,8 +18,8 @@
 //
 // # Estimates
 //
-// Once a second the registry samples the line of each zone in which people wait, and makes a table of how long they
-// will wait (estimate.go). Some of the estimates that visitors are told are kept, and judged when those visitors are
+// Once a second the watch has the registry observe each zone. From the answer the registry makes a table of how long those
+// who wait will wait (call.go, estimate.go). Some of the estimates that visitors are told are kept, and judged when those visitors are
 // let in (judge.go).
 //
 // # What is authoritative

@@ -2,17 +2,11 @@ package registry
 
 import (
 	"cmp"
-	"context"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
 )
-
-// estimateEvery is how often the line of each zone in which people wait is sampled.
-const estimateEvery = time.Second
 
 // Each time, at most sampledInAll visitors are sampled in all zones together, but at least leastSampled of each zone. So
 // a hundred lines at once cost the store little more than a few: each estimate is only less exact.
@@ -21,43 +15,9 @@ const (
 	leastSampled = 16
 )
 
-// estimateAll makes anew the tables by which visitors are told how long they will wait. Zones do not wait for one
-// another. While the store is away, a zone keeps its last table.
-func (r *Registry) estimateAll(ctx context.Context) {
-	lined := r.lined()
-	most := sampledEach(len(lined))
-	for _, z := range lined {
-		r.background.GoAlone(&z.sampling, func() { r.estimate(ctx, z, most) })
-	}
-}
-
-// lined returns the zones in which people wait, or that have a table still.
-func (r *Registry) lined() (all []*Zone) {
-	for _, z := range *r.zones.Load() {
-		if z.waiting.Load() > 0 || z.table.Load() != nil {
-			all = append(all, z)
-		}
-	}
-	return all
-}
-
 // sampledEach returns how many visitors are sampled in each of so many lines.
 func sampledEach(lines int) int {
 	return max(leastSampled, min(estimate.Sampled, sampledInAll/max(1, lines)))
-}
-
-// estimate is estimateAll for one zone, with a sample of at most so many visitors.
-func (r *Registry) estimate(ctx context.Context, z *Zone, most int) {
-	s, err := ask(ctx, z, store.Sample, func() (line.Sample, error) { return r.store.Sample(ctx, z.id, most) })
-	if err != nil {
-		z.before.CompareAndSwap(nil, z.table.Load())
-	} else {
-		table := z.model.Learn(s, z.settings.Load().IdleTimeout())
-		if was := z.table.Swap(table); table.Changed(was) {
-			z.judge.forget()
-		}
-		z.learn(s.State, r.Millis())
-	}
 }
 
 // setEstimate returns the answer with how long its visitor will wait.
@@ -70,12 +30,12 @@ func (z *Zone) setEstimate(a line.Answer, score int64) line.Told {
 	return z.table.Load().Tell(a, stands.StandsAtMicros())
 }
 
-// EstimateOnce makes the tables anew, one zone after the other. After Start this is done once a second.
-func (r *Registry) EstimateOnce(ctx context.Context) {
-	lined := r.lined()
-	for _, z := range lined {
-		r.estimate(ctx, z, sampledEach(len(lined)))
+// forecast returns the stats with how long one who joins now will wait.
+func (z *Zone) forecast(s line.Stats) line.Stats {
+	if told, ok := z.table.Load().Joining(&s.State); ok {
+		s.EstimateMillis, s.LowMillis, s.HighMillis = told.EstimateMillis, told.LowMillis, told.HighMillis
 	}
+	return s
 }
 
 // expect returns about how long a visitor who stands there would still wait, in milliseconds, if a store that is away

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -29,9 +30,7 @@ func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 	if last.Status != line.Waiting || last.HighMillis != 0 {
 		t.Fatalf("before any sample: %+v", last)
 	}
-	if z := r.lookup("a"); z.waiting.Load() > 0 {
-		r.estimate(t.Context(), z, sampledEach(1))
-	}
+	observe(t, r)
 	told, err := r.Poll(t.Context(), "a", last.Place)
 	if err != nil || told.LowMillis <= 0 || told.LowMillis >= told.EstimateMillis || told.HighMillis <= told.EstimateMillis {
 		t.Errorf("after one: %+v, %v", told, err)
@@ -66,11 +65,19 @@ type unsampled struct {
 	away bool
 }
 
-func (u *unsampled) Sample(ctx context.Context, zoneID string, most int) (line.Sample, error) {
+func (u *unsampled) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
 	if u.away {
-		return line.Sample{}, line.ErrStoreUnavailable
+		return line.Observation{}, line.ErrStoreUnavailable
 	}
-	return u.Store.Sample(ctx, zoneID, most)
+	return u.Store.Observe(ctx, zoneID, most)
+}
+
+// observe is the watch's: once a second.
+func observe(t *testing.T, r *Registry) {
+	t.Helper()
+	if _, err := r.Observe(t.Context(), "a"); err != nil && !errors.Is(err, line.ErrStoreUnavailable) {
+		t.Fatal(err)
+	}
 }
 
 // onEmbedded returns a server on an embedded store of its own, and its clock, which the test sets.
@@ -117,13 +124,13 @@ func TestExpect(t *testing.T) {
 		}
 	}
 	expect("before any sample")
-	r.EstimateOnce(t.Context())
+	observe(t, r)
 	expect("after one")
 	u.away, *now = true, now.Add(40*time.Second)
-	r.EstimateOnce(t.Context())
+	observe(t, r)
 	expect("in an outage")
 	u.away, *now = false, now.Add(40*time.Second)
-	r.EstimateOnce(t.Context())
+	observe(t, r)
 	expect("after an outage, with nobody back")
 	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.lookup("a").before.Load() != nil {
 		t.Errorf("the table of before the outage goes on when people are back: %v", err)

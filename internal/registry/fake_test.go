@@ -138,14 +138,9 @@ func (f *fakeStore) Tell(_ context.Context, zoneID string, t line.Telling) (line
 	return line.Heard{State: f.heard, Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays))}, err
 }
 
-func (f *fakeStore) Stats(_ context.Context, zoneID string) (line.Stats, error) {
-	a, err := f.visit("Stats", zoneID)
-	return line.Stats{State: a.State}, err
-}
-
-func (f *fakeStore) Sample(_ context.Context, zoneID string, _ int) (line.Sample, error) {
-	a, err := f.visit("Sample", zoneID)
-	return line.Sample{State: a.State}, err
+func (f *fakeStore) Observe(_ context.Context, zoneID string, _ int) (line.Observation, error) {
+	a, err := f.visit("Observe", zoneID)
+	return line.Observation{Stats: line.Stats{State: a.State}}, err
 }
 
 func (f *fakeStore) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration) error {
@@ -385,7 +380,7 @@ func settings(id string, perMinute int64) zone.Settings {
 
 func (r *Registry) tellOnce(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
-		r.tellOrLog(ctx, z)
+		r.recallOrLog(ctx, z)
 	}
 }
 

@@ -22,7 +22,8 @@ const (
 	// tellInsideEvery is how often the store is told of sessions, and asked which are over: often enough that a session
 	// that is done or revoked is refused everywhere within a second.
 	tellInsideEvery = 900 * time.Millisecond
-	// stepsEvery is how often a server asks how many are inside until when: every so many tellings.
+	// stepsEvery is how often a server asks how many are inside until when, and goes through its sessions, up to a
+	// million: every so many tellings.
 	stepsEvery = 10
 	// maxSessions bounds how many sessions a server remembers of a zone: some 100 MB. Of more it tells again each time.
 	maxSessions = 1_000_000
@@ -136,7 +137,7 @@ func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, 
 	if z.settings.Load().MaxInside == 0 {
 		return true, nil
 	}
-	heard, err := z.tellInside(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
+	heard, err := z.tell(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
 	c := &z.crowd
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +178,7 @@ func (c *insiders) end(j jti, from int64) {
 }
 
 // Idle counts the sessions of a zone that this server knows, and how many of them have asked for nothing for that long: whole
-// minutes, at most five. The counts are a second old.
+// minutes, at most five. The counts are up to 9 s old.
 func (r *Registry) Idle(zoneID string, length time.Duration) (sessions, idle int64) {
 	if z := r.lookup(zoneID); z != nil {
 		z.crowd.mu.Lock()
@@ -222,7 +223,7 @@ func (r *Registry) Sessions(zoneID string, most int) []line.Session {
 	return all
 }
 
-func (z *Zone) tellInside(ctx context.Context, t line.Telling) (line.Heard, error) {
+func (z *Zone) tell(ctx context.Context, t line.Telling) (line.Heard, error) {
 	r := z.registry
 	heard, err := ask(ctx, z, store.Tell, func() (line.Heard, error) { return r.store.Tell(ctx, z.id, t) })
 	if err == nil {
@@ -235,7 +236,7 @@ func (z *Zone) tellInside(ctx context.Context, t line.Telling) (line.Heard, erro
 func (r *Registry) tellAllInside(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if z.settings.Load().MaxInside > 0 && z.seen.Load() {
-			r.background.GoAlone(&z.crowd.telling, func() { r.tellCrowd(ctx, z) })
+			r.background.GoAlone(&z.crowd.telling, func() { r.tellInside(ctx, z) })
 		}
 	}
 }
@@ -244,23 +245,26 @@ func (r *Registry) tellAllInside(ctx context.Context) {
 func (r *Registry) TellInsideOnce(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if z.settings.Load().MaxInside > 0 {
-			r.tellCrowd(ctx, z)
+			r.tellInside(ctx, z)
 		}
 	}
 }
 
-// tellCrowd tells the store of the sessions of one zone. What it does not take is told again later.
-func (r *Registry) tellCrowd(ctx context.Context, z *Zone) {
+// tellInside tells the store of the sessions of one zone. What it does not take is told again later.
+func (r *Registry) tellInside(ctx context.Context, z *Zone) {
 	c, now, lost := &z.crowd, r.Millis(), z.lostAt.Load()
 	c.mu.Lock()
-	c.tidy(z, now)
+	c.revoke(z)
 	t := line.Telling{SinceMillis: c.since, WantSteps: c.tellings%stepsEvery == 0}
+	if t.WantSteps {
+		c.tidy(z, now)
+	}
 	c.tellings++
 	if c.tellings > 1 && c.lostAt != lost { // a loss of before this server began is none of its own
 		// What the store has lost: all that is known here.
 		t.LostAtMillis, t.Lost = lost, c.remembered(z)
-		for j := range c.sessions {
-			if _, isOver := c.over[j]; !isOver {
+		for j, is := range c.sessions {
+			if _, isOver := c.over[j]; !isOver && is.until > now {
 				add(&c.untold, j)
 			}
 		}
@@ -283,7 +287,7 @@ func (r *Registry) tellCrowd(ctx context.Context, z *Zone) {
 		}
 	}
 	c.mu.Unlock()
-	heard, err := z.tellInside(ctx, t)
+	heard, err := z.tell(ctx, t)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -311,14 +315,19 @@ func (r *Registry) tellCrowd(ctx context.Context, z *Zone) {
 	}
 }
 
-// tidy takes in what was revoked, and forgets sessions that have ended. The caller holds mu.
-func (c *insiders) tidy(z *Zone, now int64) {
-	s := z.settings.Load()
-	for _, text := range s.InsideState.Revoked {
+// revoke takes in what was revoked. The caller holds mu.
+func (c *insiders) revoke(z *Zone) {
+	for _, text := range z.settings.Load().InsideState.Revoked {
 		if j, err := uuid.Parse(text); err == nil {
 			c.end(j, 0)
 		}
 	}
+}
+
+// tidy counts the idle sessions, and forgets those that have ended. It goes through all of them while the gate waits. The
+// caller holds mu.
+func (c *insiders) tidy(z *Zone, now int64) {
+	revoked := z.settings.Load().InsideState.Revoked
 	c.idle = [len(c.idle)]int64{}
 	maps.DeleteFunc(c.sessions, func(_ jti, is session) bool {
 		if is.until > now {
@@ -328,7 +337,7 @@ func (c *insiders) tidy(z *Zone, now int64) {
 		return is.until <= now
 	})
 	maps.DeleteFunc(c.over, func(j jti, _ int64) bool {
-		return admittedAt(j)+2*store.MaxSpendLife.Milliseconds() < now && !slices.Contains(s.InsideState.Revoked, uuid.UUID(j).String())
+		return admittedAt(j)+2*store.MaxSpendLife.Milliseconds() < now && !slices.Contains(revoked, uuid.UUID(j).String())
 	})
 }
 

@@ -136,15 +136,16 @@ func (j *judge) settle(nowMillis, waiting int64, s zone.Settings, most int) (all
 	return all
 }
 
-// judgeAll judges the estimates of all zones.
+// judgeAll judges the estimates of all zones, and counts those in which people wait.
 func (r *Registry) judgeAll(context.Context) {
-	zones, lines := *r.zones.Load(), 0
+	zones, lines := *r.zones.Load(), int64(0)
 	for _, z := range zones {
 		if z.waiting.Load() > 0 {
 			lines++
 		}
 	}
-	most := max(leastJudged, min(mostJudged, judgedInAll/max(1, lines)))
+	r.lines.Store(lines)
+	most := max(leastJudged, min(mostJudged, judgedInAll/max(1, int(lines))))
 	for _, z := range zones {
 		for _, j := range z.judge.settle(z.now.Load(), z.waiting.Load(), *z.settings.Load(), most) {
 			r.meter.Judged(z.id, j)

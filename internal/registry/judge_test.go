@@ -147,7 +147,7 @@ func TestAChangeThatTheTableKnows(t *testing.T) {
 	remembers := func(what string, want bool) {
 		t.Helper()
 		*now = now.Add(time.Millisecond)
-		r.estimate(t.Context(), z, sampledEach(1))
+		observe(t, r)
 		if got := len(z.judge.byID) > 0; got != want {
 			t.Errorf("%s: something is to be judged: %v", what, got)
 		}

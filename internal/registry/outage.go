@@ -12,7 +12,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
 const (
@@ -202,23 +201,13 @@ func (r *Registry) probeAll(ctx context.Context) {
 	}
 }
 
-// ProbeOnce probes the zones that need it, one after the other. After Start this is done every ProbeEvery.
-func (r *Registry) ProbeOnce(ctx context.Context) {
-	for _, z := range *r.zones.Load() {
-		if z.outage.inPhase(failing, away) {
-			r.probe(ctx, z)
-		}
-	}
-}
-
-// probe asks the store for something that changes nothing. A store that was stopped, not killed, later works off all
-// that it was sent: late Stats do no harm, but late polls would admit their senders.
+// probe asks the store for something that lets nobody in. A store that was stopped, not killed, later works off all
+// that it was sent: a late observation does no harm, but late polls would admit their senders.
 func (r *Registry) probe(ctx context.Context, z *Zone) {
 	bounded, cancel := context.WithTimeout(ctx, Within)
 	defer cancel()
-	stats, err := ask(bounded, z, store.Stats, func() (line.Stats, error) { return r.store.Stats(bounded, z.id) })
+	_, err := z.observe(bounded, 0)
 	if err == nil && z.outage.inPhase(away) {
-		z.learn(stats.State, r.Millis())
 		err = r.recall(bounded, z)
 	}
 	switch {

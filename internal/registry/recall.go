@@ -113,11 +113,11 @@ func (z *Zone) repeatAdmission(a *line.Told, p line.Place) {
 	}
 }
 
-// tellAll begins tell for all zones. Zones do not wait for one another: each may lie on another node.
-func (r *Registry) tellAll(ctx context.Context) {
+// recallAll begins recallOrLog for all zones. Zones do not wait for one another: each may lie on another node.
+func (r *Registry) recallAll(ctx context.Context) {
 	r.shareMemory()
 	for _, z := range *r.zones.Load() {
-		r.background.GoAlone(&z.telling, func() { r.tellOrLog(ctx, z) })
+		r.background.GoAlone(&z.telling, func() { r.recallOrLog(ctx, z) })
 	}
 }
 
@@ -135,8 +135,8 @@ func (r *Registry) shareMemory() {
 	}
 }
 
-// tellOrLog is tell, with the first of several failures logged. tellAll tries again.
-func (r *Registry) tellOrLog(ctx context.Context, z *Zone) {
+// recallOrLog is recall, with the first of several failures logged. recallAll tries again.
+func (r *Registry) recallOrLog(ctx context.Context, z *Zone) {
 	if err := r.recall(ctx, z); err != nil && !z.silent.Swap(true) {
 		r.log.Warn("the store cannot be told yet who had departed", "zone", z.id, "error", err)
 	} else if err == nil {
@@ -159,7 +159,7 @@ func (z *Zone) departed(a *line.Answer, local bool) {
 		z.registry.meter.Happened(z.id, Shortened, shortened)
 		z.registry.meter.Happened(z.id, Forgotten, forgotten)
 		if !z.short.Swap(true) {
-			z.registry.log.Warn("too many departed lately to remember all admissions: if the store loses its data, some are refused who ask again",
+			z.registry.log.Warn("too many visitors were admitted or left lately to remember all of them: if the store loses its data, some of those admitted are refused when they ask again",
 				"zone", z.id, "most", maxDepartures)
 		}
 	}

@@ -119,6 +119,8 @@ type Registry struct {
 	zones atomic.Pointer[map[string]*Zone]
 	// generations counts the generations of all zones.
 	generations atomic.Uint32
+	// lines is in how many zones people wait, as counted once a second.
+	lines atomic.Int64
 	// turned, guarded by turnedMu, counts the refused in zones that are not known.
 	turnedMu sync.Mutex
 	turned   turned
@@ -165,16 +167,15 @@ func New(o Options) *Registry {
 }
 
 // Start reads the zones once and creates the seeds that are absent. Until Stop, the background goes on: it reads the
-// zones, sends the store the changes that it did not take, probes stores that are away, and makes and judges estimates. If the store is away, Start
+// zones, sends the store the changes that it did not take, probes stores that are away, and judges estimates. If the store is away, Start
 // logs that and goes on. It is to be called once.
 func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	r.background.Start(ctx,
 		background.Every(interval, r.readAndLog),
-		background.Every(interval, r.tellAll),
+		background.Every(interval, r.recallAll),
 		background.Every(sendEvery, r.sendAll),
 		background.Every(ProbeEvery, r.probeAll),
-		background.Every(estimateEvery, r.estimateAll),
 		background.Every(tellInsideEvery, r.tellAllInside),
 		background.Every(judgeEvery, r.judgeAll))
 }
@@ -183,7 +184,7 @@ func (r *Registry) Start(ctx context.Context) {
 func (r *Registry) RunOnce(ctx context.Context) {
 	r.readAndLog(ctx)
 	for _, z := range *r.zones.Load() {
-		r.tellOrLog(ctx, z)
+		r.recallOrLog(ctx, z)
 	}
 }
 

@@ -180,7 +180,7 @@ func TestLostZoneIsRestoredFromMemory(t *testing.T) {
 	calls := map[string]func() error{
 		"Join":       func() error { _, err := r.Join(t.Context(), "a", line.ID{}); return err },
 		"Poll":       func() error { _, err := r.Poll(t.Context(), "a", line.Place{}); return err },
-		"Stats":      func() error { _, err := r.Stats(t.Context(), "a"); return err },
+		"Observe":    func() error { _, err := r.Stats(t.Context(), "a"); return err },
 		"HoldSweeps": func() error { return r.HoldSweeps(t.Context(), "a", "me", time.Second) },
 		"Sweep":      func() error { _, err := r.Sweep(t.Context(), "a", "me", 0); return err },
 	}
@@ -622,9 +622,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.Join(ctx, "a", line.ID{1})
 		_, _ = r.Poll(ctx, "a", line.Place{})
 		_ = r.Leave(ctx, "a", line.Place{})
-		_, _ = r.Stats(ctx, "a")
-		r.estimate(ctx, r.lookup("a"), sampledEach(1))
-		r.tellCrowd(ctx, r.lookup("a"))
+		_, _ = r.Observe(ctx, "a")
+		r.tellInside(ctx, r.lookup("a"))
 		_, _ = r.Sweep(ctx, "a", "me", 0)
 		_, _ = r.Changes(ctx, "a")
 		_, _ = r.Poll(ctx, "b", line.Place{}) // lost

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -57,9 +56,9 @@ func (r *Registry) redo(ctx context.Context) {
 		if !undone {
 			continue
 		}
-		stats, err := ask(ctx, z, store.Stats, func() (line.Stats, error) { return r.store.Stats(ctx, z.id) })
+		o, err := z.observe(ctx, 0)
 		is := c.was
-		if err == nil && stats.State.LostAtMillis != c.lostAt {
+		if err == nil && o.State.LostAtMillis != c.lostAt {
 			if _, err = r.write(ctx, c.now, &c.was, c.by); err == nil {
 				is = c.now
 				r.log.Warn("the store lost a change, which was made again", "zone", z.id, "by", c.by)

@@ -70,12 +70,8 @@ func (w *wire) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	return err
 }
 
-func (w *wire) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	return through(ctx, w, func() (line.Stats, error) { return w.Store.Stats(ctx, zoneID) })
-}
-
-func (w *wire) Sample(ctx context.Context, zoneID string, most int) (line.Sample, error) {
-	return through(ctx, w, func() (line.Sample, error) { return w.Store.Sample(ctx, zoneID, most) })
+func (w *wire) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
+	return through(ctx, w, func() (line.Observation, error) { return w.Store.Observe(ctx, zoneID, most) })
 }
 
 func (w *wire) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
@@ -165,11 +161,19 @@ func (r *room) newID() (id line.ID) {
 // heard just before.
 func (r *room) cut(down bool) {
 	for _, s := range r.servers {
-		if _, err := s.Stats(r.t.Context(), testZone); err != nil && !errors.Is(err, s.wire.fails) {
+		if _, err := s.Observe(r.t.Context(), testZone); err != nil && !errors.Is(err, s.wire.fails) {
 			r.t.Error(err)
 		}
-		s.EstimateOnce(r.t.Context())
 		s.wire.down.Store(down)
+	}
+}
+
+// probeOnce probes the zones that need it, one after the other.
+func (r *Registry) probeOnce(ctx context.Context) {
+	for _, z := range *r.zones.Load() {
+		if z.outage.inPhase(failing, away) {
+			r.probe(ctx, z)
+		}
 	}
 }
 
@@ -180,7 +184,7 @@ func (r *room) pass(d time.Duration) {
 		r.clock.advance(step)
 		d -= step
 		for _, s := range r.servers {
-			s.ProbeOnce(r.t.Context())
+			s.probeOnce(r.t.Context())
 			s.RunOnce(r.t.Context())
 		}
 	}

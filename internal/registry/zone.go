@@ -50,11 +50,10 @@ type healing struct {
 
 // estimates are how long those who wait will wait.
 type estimates struct {
-	// sampling is true while a goroutine of the background samples the line. model is what is known of how visitors
-	// leave; only the goroutine that samples uses it. table says how long visitors wait; nil while that is not known.
-	sampling atomic.Bool
-	model    estimate.Model
-	table    atomic.Pointer[estimate.Table]
+	// model is what is known of how visitors leave; only the goroutine that observes the zone uses it. table says how
+	// long visitors wait; nil while that is not known.
+	model estimate.Model
+	table atomic.Pointer[estimate.Table]
 	// before is the last table from before an outage. It is kept until the store answers a visitor again: a sample
 	// taken earlier would show a line in which nobody polls.
 	before atomic.Pointer[estimate.Table]

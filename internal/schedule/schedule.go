@@ -11,6 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -19,9 +20,7 @@ const every = 250 * time.Millisecond
 
 // Zones is what a Schedule needs of the registry.
 type Zones interface {
-	Zones(ctx context.Context) ([]zone.Settings, error)
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+	store.Viewer
 	// NowMillis is what the zone's clock shows, reckoned from the latest answer; 0 if that is not known.
 	NowMillis(zoneID string) int64
 	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
@@ -101,7 +100,7 @@ func (s *Schedule) Start(ctx context.Context) {
 	}))
 }
 
-// Stop ends that, and waits for it.
+// Stop ends what Start began, and waits for it.
 func (s *Schedule) Stop() { s.background.Stop() }
 
 // RunOnce does once what Start has done again and again: it makes one step in each zone in which one is due, and writes

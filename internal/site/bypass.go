@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -54,20 +55,25 @@ func bypasses(s zone.Settings, q *request) bool {
 	if !ok {
 		return false
 	}
+	shown := sync.OnceValues(func() (url.Values, error) {
+		_, query, _ := strings.Cut(q.uri, "?")
+		return url.ParseQuery(query)
+	})
 	return isCommon && common(path) || slices.ContainsFunc(s.BypassPaths, func(pattern string) bool {
 		pattern, query, has := strings.Cut(pattern, "?")
-		return matches(pattern, path) && (!has || matchesQuery(query, q.uri))
+		if !matches(pattern, path) {
+			return false
+		} else if !has {
+			return true
+		}
+		values, err := shown()
+		return err == nil && matchesQuery(query, values)
 	})
 }
 
-// matchesQuery reports whether the query of a URI has each parameter of a pattern, such as wc-api=*. It may have others.
+// matchesQuery reports whether a query has each parameter of a pattern, such as wc-api=*. It may have others.
 // Where it has one of them twice, each value must match: which one the site takes is not known.
-func matchesQuery(pattern, uri string) bool {
-	_, query, _ := strings.Cut(uri, "?")
-	shown, err := url.ParseQuery(query)
-	if err != nil {
-		return false
-	}
+func matchesQuery(pattern string, shown url.Values) bool {
 	for part := range strings.SplitSeq(pattern, "&") {
 		name, value, _ := strings.Cut(part, "=")
 		if len(shown[name]) == 0 || slices.ContainsFunc(shown[name], func(v string) bool { return !matches(value, v) }) {

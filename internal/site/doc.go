@@ -27,6 +27,15 @@
 // through: see docs/engineering/decisions/0029-sessions.md, which also says what a copied cookie or pass
 // can do.
 //
+// # At a CDN's edge
+//
+//	POST /traffic/session      a session for a pass, or a renewed one
+//	POST /traffic/session/end  the visitor is done
+//
+// The gate of clients/edge decides by itself, from the zone's public state, and by the same rules: clients/edge/test/cases.json holds
+// both gates to the same answers. These two, on the public listener, are what it asks beside joins. See
+// docs/decisions/0063-the-gate-at-the-edge.md.
+//
 // # How gateways differ
 //
 // nginx's auth_request knows 2xx, 401 and 403 alone. So it gets a 401 with the address in

@@ -78,6 +78,11 @@ type room struct {
 	http, public, bare http.Handler
 }
 
+func (r *room) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	o, err := r.Observe(ctx, zoneID, 0)
+	return o.Stats, err
+}
+
 func (r *room) clock() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

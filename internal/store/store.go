@@ -76,18 +76,28 @@ const (
 	DrawLife = 7 * 24 * time.Hour
 )
 
-// Viewer is what only looks, and changes nothing.
-type Viewer interface {
+// Reader reads the settings of zones.
+type Reader interface {
 	// Zone returns a zone's settings.
 	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
 
 	// Zones returns the settings of all zones, ordered by id. With ErrStoreUnavailable or ErrFormat it returns those
 	// that could be read; zones that are missing then may exist.
 	Zones(ctx context.Context) ([]zone.Settings, error)
+}
 
-	// Stats returns a zone's line as it is at this moment, and what happened in it since
-	// the zone's data began. Its cost does not depend on the length of the line.
+// Viewer is what the registry shows of zones. Its Stats are those of Observe, with the estimate that visitors are told.
+type Viewer interface {
+	Reader
 	Stats(ctx context.Context, zoneID string) (line.Stats, error)
+}
+
+// Observer says how a line is.
+type Observer interface {
+	// Observe returns a zone's line as it is at this moment, what happened in it since the zone's data began, and some of
+	// those who wait: at most most, which is 0 to 1000. Its cost does not depend on the length of the line. While people
+	// gather it returns no visitors.
+	Observe(ctx context.Context, zoneID string, most int) (line.Observation, error)
 }
 
 // Editor is what operators do to zones.
@@ -127,13 +137,6 @@ type Sweeper interface {
 	HoldSweeps(ctx context.Context, zoneID, owner string, span time.Duration) error
 }
 
-// Sampler gives samples, from which waits are estimated.
-type Sampler interface {
-	// Sample returns the state of the line at this moment, and some of those who wait: at most most, which is 1 to
-	// 1000. Its cost does not depend on the length of the line. While people gather it returns no visitors.
-	Sample(ctx context.Context, zoneID string, most int) (line.Sample, error)
-}
-
 // Healer takes in what servers know: what the store has lost, and, in zones with a cap, who is inside.
 type Healer interface {
 	// RestoreZone puts back a zone that the store has lost, with what is remembered of its line. Its window counts as
@@ -158,11 +161,11 @@ const TellBatch = 256
 
 // Store is all that a store does.
 type Store interface {
-	Viewer
+	Reader
+	Observer
 	Drawer
 	Editor
 	Sweeper
-	Sampler
 	Healer
 	Spender
 
@@ -181,7 +184,7 @@ const (
 	Leave
 	Zone
 	Zones
-	Stats
+	Observe
 	PutZone
 	DeleteZone
 	Changes
@@ -192,16 +195,15 @@ const (
 	Drawn
 	KeepDraw
 	Draw
-	Sample
 	Spend
 	Tell
 )
 
 // Calls are the names of all calls, as metrics write them.
 var Calls = [...]string{
-	Join: "join", Poll: "poll", Leave: "leave", Zone: "zone", Zones: "zones", Stats: "stats",
+	Join: "join", Poll: "poll", Leave: "leave", Zone: "zone", Zones: "zones", Observe: "observe",
 	PutZone: "put_zone", DeleteZone: "delete_zone", Changes: "changes", Sweep: "sweep",
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
-	Sample: "sample", Spend: "spend", Tell: "tell",
+	Spend: "spend", Tell: "tell",
 }

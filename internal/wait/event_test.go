@@ -65,3 +65,37 @@ func TestStateOfAnEvent(t *testing.T) {
 		t.Errorf("of an event that is not listed any more: %s", w.Body)
 	}
 }
+
+// TestNewcomersOfASite: a gate that only has the state is told what to do with those who come.
+func TestNewcomersOfASite(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	for _, step := range []struct {
+		name   string
+		change func(*zone.Settings)
+		joins  int
+		want   wait.Newcomers
+	}{
+		{"there is room", func(*zone.Settings) {}, 0, wait.NewcomersJoin},
+		{"there is a line", func(*zone.Settings) {}, 3, wait.NewcomersWait},
+		{"open", func(s *zone.Settings) { s.Mode = zone.ModeOpen }, 0, wait.NewcomersEnter},
+		{"open, while people gather", func(s *zone.Settings) {
+			opens := r.clock.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+			s.Events = []event.Event{{Name: "noon", PreQueueAt: r.clock.Now().UTC().Format(time.RFC3339), OpensAt: opens}}
+			for next, _, due := s.Due(r.clock.Now(), nil); due; next, _, due = s.Due(r.clock.Now(), nil) {
+				*s = next
+			}
+		}, 0, wait.NewcomersWait},
+	} {
+		r.set(t, step.change)
+		for i := range step.joins {
+			r.join(fmt.Sprint(step.name, i))
+		}
+		r.clock.forward(wait.StateMaxAge)
+		var got wait.State
+		must(t, json.Unmarshal(r.send("GET", "/traffic/zones/TEST_ZONE", "").Body.Bytes(), &got))
+		if got.Site.Newcomers != step.want {
+			t.Errorf("%s: %q, want %q", step.name, got.Site.Newcomers, step.want)
+		}
+	}
+}

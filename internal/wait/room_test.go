@@ -124,9 +124,9 @@ func (r *room) leave(tok string) *httptest.ResponseRecorder {
 // stats is the zone as it is now.
 func (r *room) stats(tb testing.TB) line.Stats {
 	tb.Helper()
-	stats, err := r.store.Store.Stats(context.Background(), zoneID)
+	stats, err := r.store.Observe(context.Background(), zoneID, 0)
 	must(tb, err)
-	return stats
+	return stats.Stats
 }
 
 // clock stands still until it is moved.
@@ -225,7 +225,8 @@ func (s *store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if err := s.called("stats"); err != nil {
 		return line.Stats{}, err
 	}
-	return s.Store.Stats(ctx, zoneID)
+	o, err := s.Observe(ctx, zoneID, 0)
+	return o.Stats, err
 }
 
 // meter writes down what it is told.

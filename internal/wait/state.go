@@ -92,7 +92,8 @@ func siteOf(z zone.Settings, waits bool, nowMillis int64) Site {
 	switch {
 	case z.OpenAt(now):
 		s.Newcomers = NewcomersEnter
-	case f.Mode == zone.ModeClosed, f.PerMinute == 0, z.InvitationAt(now) != "", z.Gate().Holds(nowMillis), waits:
+	case f.Mode == zone.ModeClosed, f.PerMinute == 0, z.InvitationAt(now) != "", z.Gate().Holds(nowMillis), waits,
+		z.Challenges() && z.ChallengeWhen == zone.ChallengeAlways:
 		s.Newcomers = NewcomersWait
 	}
 	return s

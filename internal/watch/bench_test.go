@@ -8,6 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -33,7 +34,7 @@ func BenchmarkRound(b *testing.B) {
 		}
 	}
 	now := time.Unix(1_800_000_000, 0)
-	w := New(Options{Lines: store, Now: func() time.Time { return now }})
+	w := New(Options{Lines: registry.New(registry.Options{Store: store}), Now: func() time.Time { return now }})
 	for range 61 { // a full minute of readings
 		w.runOnce(b.Context())
 		now = now.Add(every)
@@ -43,7 +44,7 @@ func BenchmarkRound(b *testing.B) {
 		w.runOnce(b.Context())
 		now = now.Add(every)
 	}
-	if n := len(w.Zones()); n != zones {
+	if n := len(w.zones); n != zones {
 		b.Errorf("%d zones are watched", n)
 	}
 }

@@ -1,8 +1,8 @@
-// Package watch samples every zone once a second and keeps the last hour: what
+// Package watch observes every zone once a second and keeps the last hour: what
 // an operator sees in the console, in /admin/zones/{zoneId}/stats and history,
 // and in the gauges of /metrics, is read once, here.
 //
-//	registry ── Zones, Stats ──> a round: 16 zones at a time, within 900 ms
+//	registry ── Zones, Observe ──> a round: 16 zones at a time, within 900 ms
 //	                                |
 //	                meter: totals of the last 60 s ──> rates a minute
 //	                                |
@@ -17,22 +17,20 @@
 // servers did. Where the totals are lower than a second ago, the store has begun
 // anew, and what it counts is added from there: no rate is ever negative.
 //
-// A zone whose store does not answer has a sample that says so, and since when,
-// and has no figures: a gap is true, an old value would not be. After a gap of
-// more than a minute the rates begin anew.
+// A zone whose store does not answer has a sample that says so and since when, but
+// has no figures: an old figure would be wrong. After a gap of more than a minute the
+// rates begin anew.
 //
 // # What it costs
 //
 // A zone's hour is 446,400 bytes, allocated as it fills, and its last minute
-// about 12 KB; MaxZones bounds the zones, 500 of which are 230 MB. Whoever reads
-// costs nothing that stays: a console left open for an hour holds one channel.
+// about 12 KB. MaxZones bounds how many zones have samples: 500 take 230 MB. A reader costs
+// no memory that stays: a console that is left open for an hour holds one channel.
 //
-// A round is one Stats a zone. Of 50 zones with a million waiting it takes 1.2 ms
-// of a core on the embedded store (BenchmarkRound), and on Redis, where the length
-// of the line does not matter either, less than 5 ms of Redis a second for each
-// server, the list of zones included. Both were measured on a machine that was busy
-// with other things.
+// A round is one Observe for each zone. By the same call the registry makes its estimates, and the sweeper looks at the
+// zone's clock (Observed): no other loop of a server asks the zones. What a call costs does not depend on the length of
+// the line. BenchmarkRound measures a round on the embedded store, BenchmarkObserve of package lua a call on Redis.
 //
-// Zones that failed in the round before are asked last, so that a dead node's do
-// not keep the others waiting.
+// Zones that failed in the round before are asked last, so that the zones of a dead node
+// do not keep the others waiting.
 package watch

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"maps"
@@ -31,8 +32,8 @@ const (
 	workers = 16
 	// enoughJudged is how many estimates must have been judged before samples say how good they were.
 	enoughJudged = 50
-	// MaxZones is how many zones are watched. Those that are known first stay;
-	// of the others there is no sample until some are gone.
+	// MaxZones is of how many zones samples are kept. Those that are known first stay. The others are observed, too, but of
+	// them there is no sample until some are gone.
 	MaxZones = 500
 )
 
@@ -45,10 +46,15 @@ type Estimates interface {
 	Estimates(zoneID string) (coverage, median float64, of int64)
 }
 
+// Lines are the zones that are observed: the registry.
+type Lines interface {
+	store.Reader
+	Observe(ctx context.Context, zoneID string) (line.Stats, error)
+}
+
 // Options of a Watch. Lines is required.
 type Options struct {
-	// Lines is what is sampled: the registry.
-	Lines store.Viewer
+	Lines Lines
 	// Estimates measures the estimates. May be nil.
 	Estimates Estimates
 	// Refused counts the requests of a zone that this server has refused. May be nil.
@@ -59,7 +65,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Watch samples all zones. Its methods may be called from any goroutine.
+// Watch observes all zones. Its methods may be called from any goroutine.
 type Watch struct {
 	Options
 
@@ -79,6 +85,8 @@ type Watch struct {
 
 // track is what is kept of one zone.
 type track struct {
+	// sampled: the zone is one of the first MaxZones.
+	sampled bool
 	meter   meter
 	history history
 	// failingSince is 0 while the store answers; Unix milliseconds.
@@ -90,8 +98,8 @@ type track struct {
 	asked int64
 	// seen is what the latest sample was made of, unless the store is failing.
 	seen seen
-	// ahead is by how much the zone's clock was ahead of this server's when it was last heard.
-	ahead time.Duration
+	// at is when the zone was last heard.
+	at time.Time
 }
 
 // seen is what a sample is made from.
@@ -173,14 +181,22 @@ func (w *Watch) Clock(zoneID string) (now time.Time, ok bool) {
 	if t == nil || t.seen.stats.State.NowMillis == 0 {
 		return time.Time{}, false
 	}
-	return w.Now().Add(t.ahead), true
+	return time.UnixMilli(t.seen.stats.State.NowMillis).Add(w.Now().Sub(t.at)), true
 }
 
-// Zones returns the names of all zones that are watched, sorted.
-func (w *Watch) Zones() []string {
+// Observed returns the state of a zone as its store last said, and when it said so: at most two seconds ago. The error
+// wraps line.ErrZoneUnknown for a zone that was not asked yet, and line.ErrStoreUnavailable if its store does not answer.
+func (w *Watch) Observed(zoneID string) (s line.State, at time.Time, err error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return slices.Sorted(maps.Keys(w.zones))
+	switch t := w.zones[zoneID]; {
+	case t == nil, t.at.IsZero() && t.failingSince == 0:
+		return s, at, fmt.Errorf("watch: not observed yet: %w", line.ErrZoneUnknown)
+	case t.failingSince > 0:
+		return s, at, fmt.Errorf("watch: %w", line.ErrStoreUnavailable)
+	default:
+		return t.seen.stats.State, t.at, nil
+	}
 }
 
 // Last returns what the latest samples were made from, all of one round, ordered by zone id. It does not ask the store, so
@@ -269,13 +285,12 @@ func (w *Watch) runOnce(ctx context.Context) {
 	w.next = make(chan struct{})
 }
 
-// order returns the zones to ask, in order and at most MaxZones: first those that answered last time, then new ones, then
-// failing ones. In each group, the zones that were not asked for longest come first: a round may not have time for all.
+// order returns the zones to ask, in order: first those that answered last time, then new ones, then failing ones. In each
+// group, the zones that were not asked for longest come first: a round may not have time for all.
 func (w *Watch) order(list []zone.Settings) []result {
 	const answered, unknown, failing = 0, 1, 2
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	news := MaxZones - len(w.zones)
 	results := make([]result, 0, len(list))
 	for _, s := range list {
 		r := result{settings: s.InForce(), group: unknown}
@@ -283,8 +298,6 @@ func (w *Watch) order(list []zone.Settings) []result {
 			if r.group, r.before = answered, t.asked; t.failingSince > 0 {
 				r.group = failing
 			}
-		} else if news--; news < 0 {
-			continue
 		}
 		results = append(results, r)
 	}
@@ -313,7 +326,7 @@ func (w *Watch) askOne(ctx context.Context, r *result) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	r.asked = true
-	r.stats, r.err = w.Lines.Stats(ctx, r.settings.ZoneID)
+	r.stats, r.err = w.Lines.Observe(ctx, r.settings.ZoneID)
 	r.at = w.Now()
 	if w.Estimates != nil {
 		r.coverage, r.median, r.judged = w.Estimates.Estimates(r.settings.ZoneID)
@@ -325,8 +338,13 @@ func (w *Watch) askOne(ctx context.Context, r *result) {
 
 // keep remembers what a round has heard. The caller holds mu.
 func (w *Watch) keep(at time.Time, results []result) {
-	before := w.zones
+	before, sampled := w.zones, 0
 	w.zones = make(map[string]*track, len(results))
+	for i := range results {
+		if t := before[results[i].settings.ZoneID]; t != nil && t.sampled {
+			sampled++
+		}
+	}
 	for i := range results {
 		r := &results[i]
 		t := before[r.settings.ZoneID]
@@ -335,6 +353,10 @@ func (w *Watch) keep(at time.Time, results []result) {
 		}
 		if t == nil {
 			t = &track{}
+		}
+		if !t.sampled && sampled < MaxZones {
+			t.sampled = true
+			sampled++
 		}
 		w.zones[r.settings.ZoneID] = t
 		if r.asked {
@@ -349,14 +371,10 @@ func (w *Watch) keep(at time.Time, results []result) {
 			t.add(at, r)
 		}
 	}
-	w.sayWhenFull(len(results))
-}
-
-func (w *Watch) sayWhenFull(zones int) {
-	if full := zones >= MaxZones; full != w.full {
+	if full := sampled >= MaxZones; full != w.full {
 		w.full = full
 		if full {
-			w.Logger.Warn("as many zones as can be watched: of further ones there are no rates and gauges", "zones", MaxZones)
+			w.Logger.Warn("samples are kept of as many zones as may be: further ones have no rates, no gauges and no history", "zones", MaxZones)
 		}
 	}
 }
@@ -367,6 +385,9 @@ func (t *track) fail(at time.Time) {
 		t.failingSince = second
 	}
 	t.enterableSince = 0
+	if !t.sampled {
+		return
+	}
 	t.history.add(pack(&Sample{At: second, Store: StoreFailing, FailingSince: t.failingSince}))
 }
 
@@ -376,8 +397,11 @@ func (t *track) stalled(latest *Sample) bool {
 }
 
 func (t *track) add(at time.Time, r *result) {
-	t.failingSince = 0
 	now := r.stats.State
+	t.failingSince, t.seen, t.at = 0, seen{r.settings, r.stats}, r.at
+	if !t.sampled {
+		return
+	}
 	s := Sample{
 		At: at.Truncate(every).UnixMilli(), Store: StoreOK,
 		Waiting: now.Waiting, Released: now.Released, Overdue: now.Released - now.Live,
@@ -398,6 +422,4 @@ func (t *track) add(at time.Time, r *result) {
 	}
 	t.meter.read(r.at, &r.stats, r.refused, &s)
 	t.history.add(pack(&s))
-	t.seen = seen{r.settings, r.stats}
-	t.ahead = time.UnixMilli(now.NowMillis).Sub(r.at)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -30,7 +31,7 @@ var start = time.Unix(1_800_000_000, 0)
 
 // lines are zones whose totals a test moves.
 type lines struct {
-	store.Viewer
+	store.Reader
 
 	mu    sync.Mutex
 	zones []string
@@ -58,7 +59,7 @@ func (l *lines) Zones(context.Context) ([]zone.Settings, error) {
 	return all, l.listErr
 }
 
-func (l *lines) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+func (l *lines) Observe(ctx context.Context, zoneID string) (line.Stats, error) {
 	l.mu.Lock()
 	l.asked = append(l.asked, zoneID)
 	stats, err, hung, takes := l.stats[zoneID], l.errs[zoneID], l.hung[zoneID], l.takes
@@ -297,7 +298,6 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// TestListThatFails: the zones are there, and their store is not.
 // TestClock: a store whose clock is 10 s ahead, and then does not answer.
 func TestClock(t *testing.T) {
 	t.Parallel()
@@ -305,10 +305,16 @@ func TestClock(t *testing.T) {
 	if _, ok := b.Clock("Z"); ok {
 		t.Error("there is a clock before anybody was asked")
 	}
+	if _, _, err := b.Observed("Z"); !errors.Is(err, line.ErrZoneUnknown) {
+		t.Errorf("observed before it was asked: %v", err)
+	}
 	ahead := start.Add(10 * time.Second)
 	b.store.stats["Z"] = line.Stats{State: line.State{NowMillis: ahead.UnixMilli()}}
 	b.runOnce(t.Context())
 	b.now = b.now.Add(700 * time.Millisecond)
+	if s, at, err := b.Observed("Z"); err != nil || s.NowMillis != ahead.UnixMilli() || !at.Equal(start) {
+		t.Errorf("observed %+v at %v, %v", s, at, err)
+	}
 	for range 2 {
 		if now, ok := b.Clock("Z"); !ok || !now.Equal(ahead.Add(b.now.Sub(start))) {
 			t.Errorf("the store's clock says %v, %v; this one %v", now, ok, b.now)
@@ -316,9 +322,13 @@ func TestClock(t *testing.T) {
 		b.now = b.now.Add(time.Minute)
 		b.store.errs["Z"] = errors.New("away")
 		b.runOnce(t.Context())
+		if _, _, err := b.Observed("Z"); !errors.Is(err, line.ErrStoreUnavailable) {
+			t.Errorf("observed while the store is away: %v", err)
+		}
 	}
 }
 
+// TestListThatFails: the zones are there, and their store is not.
 func TestListThatFails(t *testing.T) {
 	t.Parallel()
 	b := newBench("a")
@@ -341,7 +351,7 @@ func TestZonesThatAreGone(t *testing.T) {
 	b.store.zones = []string{"b", "c"}
 	b.store.errs["c"] = fmt.Errorf("registry: %w", line.ErrZoneDeleted)
 	b.second(t)
-	if got := b.Zones(); !slices.Equal(got, []string{"b"}) {
+	if got := slices.Collect(maps.Keys(b.zones)); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("zones are %v", got)
 	}
 	if b.History("a") != nil {
@@ -408,8 +418,17 @@ func TestTooManyZones(t *testing.T) {
 	}
 	b.second(t)
 	b.second(t)
-	if n := len(b.Zones()); n != MaxZones {
-		t.Errorf("%d zones are watched", n)
+	sampled := 0
+	for id := range b.zones {
+		if _, ok := b.Latest(id); ok {
+			sampled++
+		}
+		if _, _, err := b.Observed(id); err != nil {
+			t.Errorf("%s is not observed: %v", id, err)
+		}
+	}
+	if sampled != MaxZones {
+		t.Errorf("there are samples of %d zones", sampled)
 	}
 	if n := len(b.History("zz")); n != 3 {
 		t.Errorf("the first zone has %d samples", n)

@@ -38,7 +38,7 @@ for i, key in ipairs(KEYS) do
   local at = 4 * i
   local r = {
     key = key, limit = tonumber(ARGV[at + 1]), permits = tonumber(ARGV[at + 2]), window = tonumber(ARGV[at + 3]),
-    algorithm = ALGORITHMS[ARGV[at]],
+    algorithm = ALGORITHMS[ARGV[at]](),
   }
   r.algorithm.advance(r, now)
   local short = r.algorithm.short(r, cost)

@@ -11,22 +11,19 @@
 --                       (6), and the epoch (4); of a place that a draw has given, the score (8)
 --             then those who
 --               l  leave: the id; of the token the arrival, and when it was admitted, in ms (6), or 0
---               s  ask for the zone's totals: nothing
 --             and last those who
 --               j  join:  the id of each
 --               d  join:  the score of a draw, and the draw's range (3 times 8 bytes), the id
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, answers, rounded, pace, moved, waits}; each list is packed, see include/reply.lua
+--          {0, state, answers, rounded, pace, moved}; each list is packed, see include/reply.lua
 --   state, pace  see include/reply.lua
 --   answers  flat, in order. p, l: status (+16 if the place was restored), then
 --            position, estimate, period, or admitted at, expires at, 0.
 --            j, d: the same, then arrival.
---            s: TOTALS of include/zone.lua, estimate, most in a second (include/peak.lua)
 --   rounded  for whose position lies between two marks: both, and the position
 --   moved    of those who poll with a token that is late and does not name where they
 --            stand: which, from 1, and the arrival
---   waits    if there is an s: bucket, how many, ...; else empty
 --
 -- O(log n) a visitor, and at most 100 more tokens a call for the edge. Run twice,
 -- it gives the same places and admissions. A visitor's refusal writes nothing.
@@ -45,33 +42,22 @@ end
 local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
 local t = begin(z, r, ARGV[1], ARGV[2])
 
--- upto returns the first argument from i on that begins with none of the letters.
-local function upto(i, letters)
-  while ARGV[i] and string.find(letters, string.sub(ARGV[i], 1, 1), 1, true) do
+-- upto returns the first argument from i on that does not begin with the letter.
+local function upto(i, letter)
+  while ARGV[i] and string.sub(ARGV[i], 1, 1) == letter do
     i = i + 1
   end
   return i
 end
 
-local first_other = upto(3, 'p')
-local first_join = upto(first_other, 'ls')
-local answers, moved = answer_all(z, r, t, ARGV, 3, first_other - 1)
-local n, wants_stats = #answers, false
-for i = first_other, first_join - 1 do
-  if string.sub(ARGV[i], 1, 1) == 'l' then
-    local id, arrived, admitted = struct.unpack('>c8I8I6', ARGV[i], 2)
-    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(z, t, id, arrived, admitted)
-    n = n + 4
-  else
-    local est = far_wait(z, r, t, t.waiting - t.released)
-    for _, total in ipairs(TOTALS) do
-      n = n + 1
-      answers[n] = z[total]
-    end
-    answers[n + 1], answers[n + 2] = est, latest_peak(z, t)
-    n = n + 2
-    wants_stats = true
-  end
+local first_leave = upto(3, 'p')
+local first_join = upto(first_leave, 'l')
+local answers, moved = answer_all(z, r, t, ARGV, 3, first_leave - 1)
+local n = #answers
+for i = first_leave, first_join - 1 do
+  local id, arrived, admitted = struct.unpack('>c8I8I6', ARGV[i], 2)
+  answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(z, t, id, arrived, admitted)
+  n = n + 4
 end
 join_all(z, r, t, ARGV, first_join, answers)
 
@@ -82,5 +68,4 @@ for b, count in pairs(t.waits) do
 end
 return {
   0, pack(state_of(z, r, t)), pack(answers), pack(t.rounded), pack(pace_of(z, r, t)), pack(moved),
-  pack(wants_stats and redis.call('HGETALL', WAITS) or {}),
 }

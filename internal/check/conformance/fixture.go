@@ -154,13 +154,12 @@ func (w *fixture) all(what string, do func(store.Store) error) {
 func (w *fixture) stats() line.Stats {
 	w.t.Helper()
 	w.model.begin(w.raw())
-	want := w.model.stats()
+	want := w.model.observe(sampled)
 	for _, h := range w.stores {
-		got, err := h.Store.Stats(w.t.Context(), w.zoneID)
-		w.same("stats", got, want, err)
+		got, err := h.Store.Observe(w.t.Context(), w.zoneID, sampled)
+		w.same("observe", got, want, err)
 	}
-	w.sample()
-	return want
+	return want.Stats
 }
 
 // sweep goes through the whole line, in as many calls as it takes, and returns

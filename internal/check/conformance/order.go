@@ -69,8 +69,8 @@ func (s *story) losesItsLine(windowSeconds int64, remembered bool) {
 	pass(15 * second)
 	var m line.Memory
 	if remembered {
-		st, err := s.store().Stats(s.t.Context(), s.zoneID)
-		s.fails("stats", err, nil)
+		st, err := s.store().Observe(s.t.Context(), s.zoneID, 0)
+		s.fails("observe", err, nil)
 		m = line.Memory{EdgeMicros: st.State.EdgeMicros, LastArrivalMicros: st.State.LastArrivalMicros}
 	}
 	s.stores[0].Store = s.stores[0].Lose(s.t)

@@ -87,15 +87,14 @@ func (s *story) allFail(want error) {
 	s.t.Helper()
 	ctx, store, p := s.t.Context(), s.store(), line.Place{ID: visitorID("a"), ArrivedAtMicros: 1}
 	calls := map[string]func(context.Context) error{
-		"join":   func(ctx context.Context) error { _, err := store.Join(ctx, s.zoneID, p.ID); return err },
-		"poll":   func(ctx context.Context) error { _, err := store.Poll(ctx, s.zoneID, p); return err },
-		"leave":  func(ctx context.Context) error { return store.Leave(ctx, s.zoneID, p) },
-		"zone":   func(ctx context.Context) error { _, err := store.Zone(ctx, s.zoneID); return err },
-		"stats":  func(ctx context.Context) error { _, err := store.Stats(ctx, s.zoneID); return err },
-		"sample": func(ctx context.Context) error { _, err := store.Sample(ctx, s.zoneID, 1); return err },
-		"sweep":  func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
-		"hold":   func(ctx context.Context) error { return store.HoldSweeps(ctx, s.zoneID, "one", time.Minute) },
-		"delete": func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, "") },
+		"join":    func(ctx context.Context) error { _, err := store.Join(ctx, s.zoneID, p.ID); return err },
+		"poll":    func(ctx context.Context) error { _, err := store.Poll(ctx, s.zoneID, p); return err },
+		"leave":   func(ctx context.Context) error { return store.Leave(ctx, s.zoneID, p) },
+		"zone":    func(ctx context.Context) error { _, err := store.Zone(ctx, s.zoneID); return err },
+		"observe": func(ctx context.Context) error { _, err := store.Observe(ctx, s.zoneID, 1); return err },
+		"sweep":   func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
+		"hold":    func(ctx context.Context) error { return store.HoldSweeps(ctx, s.zoneID, "one", time.Minute) },
+		"delete":  func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, "") },
 	}
 	for name, call := range calls {
 		s.fails(name, call(ctx), want)

@@ -13,7 +13,7 @@ type FailurePolicy string
 
 // The failure policies.
 const (
-	// FailureOpen allows everything: for a service that had better be used than protected.
+	// FailureOpen allows everything: for a service that is better overloaded than unreachable.
 	FailureOpen FailurePolicy = "open"
 	// FailureClosed refuses everything: for a limit that must never be exceeded.
 	FailureClosed FailurePolicy = "closed"
@@ -161,7 +161,7 @@ func (p Policy) validateRules(tier string, rules []Rule) error {
 		}
 		for _, other := range rules[:i] {
 			if r.Algorithm == other.Algorithm && r.WindowSeconds == other.WindowSeconds {
-				bad("rule %d counts as an earlier one does; one of them holds", i+1)
+				bad("rule %d has the algorithm and the window of an earlier rule; keep the tighter one", i+1)
 			}
 		}
 	}

@@ -108,8 +108,8 @@ func (c Counts) Plus(d Counts) Counts {
 const (
 	// minute is how many seconds of counts are kept of each tier.
 	minute = 60
-	// HistorySeconds is how many seconds are kept of each policy, at 24 bytes: 84 KiB once it
-	// is an hour old, 8.3 MiB for the most policies that there may be.
+	// HistorySeconds is how many seconds are kept of each policy, at 24 bytes: up to 170 KiB
+	// once it is two hours old, 17 MiB for the most policies that there may be.
 	HistorySeconds = 3600
 )
 
@@ -118,7 +118,7 @@ const (
 type policyMetrics struct {
 	mu      sync.Mutex
 	tiers   map[string]*tierMetrics
-	history ring[Second]
+	history []Second // see keep
 }
 
 // Second is what happened to a policy in one second, on this server.
@@ -136,11 +136,11 @@ type tierMetrics struct {
 
 	// Guarded by the mutex of policyMetrics.
 	last   Counts
-	recent ring[Counts]
+	recent []Counts
 }
 
 func newPolicyMetrics() *policyMetrics {
-	return &policyMetrics{tiers: make(map[string]*tierMetrics), history: ring[Second]{size: HistorySeconds}}
+	return &policyMetrics{tiers: make(map[string]*tierMetrics)}
 }
 
 // tierMetricsOf returns the metrics of a tier, which are new for a new tier.
@@ -149,7 +149,7 @@ func (s *policyMetrics) tierMetricsOf(tier string) *tierMetrics {
 	defer s.mu.Unlock()
 	t := s.tiers[tier]
 	if t == nil {
-		t = &tierMetrics{recent: ring[Counts]{size: minute}}
+		t = &tierMetrics{}
 		s.tiers[tier] = t
 	}
 	return t
@@ -188,13 +188,13 @@ func (s *policyMetrics) note(at int64) {
 		now := t.read()
 		in := now.minus(t.last)
 		t.last = now
-		t.recent.add(in)
+		t.recent = keep(t.recent, in, minute)
 		all = all.Plus(in)
 	}
-	s.history.add(Second{
+	s.history = keep(s.history, Second{
 		At: at, Allowed: uint32(all.Allowed()), Refused: uint32(all.Refused()),
 		FromMemory: uint32(all[RefusedFromMemory]), WithoutStore: uint32(all.WithoutStore()),
-	})
+	}, HistorySeconds)
 }
 
 // TierCounts are the counts of one tier since the start of this server.
@@ -249,39 +249,23 @@ func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
 	defer p.mu.Unlock()
 	for _, t := range p.inOrder {
 		one := TierStats{Tier: t.name, Total: t.read()}
-		for _, c := range t.recent.newest(minute) {
+		for _, c := range newest(t.recent, minute) {
 			one.Recent = one.Recent.Plus(c)
 		}
 		out.Tiers = append(out.Tiers, one)
 	}
-	out.RecentSeconds = min(minute, p.history.len())
-	out.History = p.history.newest(seconds)
+	out.RecentSeconds = min(minute, len(p.history))
+	out.History = slices.Clone(newest(p.history, min(seconds, HistorySeconds)))
 	return out, nil
 }
 
-// ring keeps the latest values that are added, size of them.
-type ring[T any] struct {
-	size, next int
-	all        []T
-}
-
-func (r *ring[T]) add(v T) {
-	if len(r.all) < r.size {
-		r.all = append(r.all, v)
-		return
+// keep adds a value to a list of which only the latest most values are of use, and forgets older ones now and then.
+func keep[T any](all []T, v T, most int) []T {
+	if len(all) >= 2*most {
+		all = slices.Clone(all[len(all)-most:])
 	}
-	r.all[r.next] = v
-	r.next = (r.next + 1) % r.size
+	return append(all, v)
 }
 
-func (r *ring[T]) len() int { return len(r.all) }
-
-// newest returns the latest n values, the oldest of them first; fewer if there are fewer.
-func (r *ring[T]) newest(n int) []T {
-	n = max(0, min(n, len(r.all)))
-	out := make([]T, n)
-	for i := range out {
-		out[i] = r.all[(r.next+len(r.all)-n+i)%len(r.all)]
-	}
-	return out
-}
+// newest returns the latest n values; fewer if there are fewer.
+func newest[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }

@@ -13,8 +13,8 @@ import (
 const (
 	// ProbeEvery is the time between two probes of a store that failed.
 	ProbeEvery = 250 * time.Millisecond
-	// successes is how many answers in a row it takes to believe that the store is back: one
-	// that is starting, or behind a bad network, answers now and then.
+	// successes is how many probes in a row must be answered before the store counts as back: a store that is starting, or
+	// behind a bad network, answers some.
 	successes = 3
 	// longWait is how many milliseconds a request must have waited to count as a failure of the
 	// store if its sender gave up. It is less than any of our callers waits.

@@ -39,6 +39,11 @@ type failing struct {
 	changed bool
 }
 
+func (s *failing) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	o, err := s.Observe(ctx, zoneID, 0)
+	return o.Stats, err
+}
+
 func (s *failing) Policies(ctx context.Context) (limit.PolicySet, error) {
 	if s.err != nil {
 		return limit.PolicySet{}, s.err

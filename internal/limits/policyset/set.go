@@ -20,9 +20,8 @@ import (
 // a change must be in force everywhere.
 const readEvery = 500 * time.Millisecond
 
-// maxTries bounds how often a change is tried because another one came first. Operators are
-// people: a change that loses five times in a row competes with a script, and its operator
-// should know.
+// maxTries bounds how often a change is tried because another one came first. A change that loses five times in a row
+// competes with a script, of which its operator should know.
 const maxTries = 5
 
 // PolicyStore is where the policies are kept.
@@ -165,7 +164,7 @@ func (s *Set) adopt(current limit.PolicySet) {
 	s.policies = current
 	for _, p := range s.options.Seeds {
 		if lacks(current, p.Name) {
-			s.options.Logger.Error("a policy is not made, and limits nobody: there are as many as there may be", "policy", p.Name, "most", limit.MaxPolicies)
+			s.options.Logger.Error("a policy of the configuration is not made: there are as many policies as there may be", "policy", p.Name, "most", limit.MaxPolicies)
 		}
 	}
 	s.options.Use(s.usable(current.Clone()))
@@ -177,7 +176,7 @@ func (s *Set) usable(current limit.PolicySet) limit.PolicySet {
 	current.Policies = slices.DeleteFunc(current.Policies, func(p limit.Policy) bool {
 		err := p.Validate()
 		if err != nil {
-			s.options.Logger.Error("a policy in the store is of no use here, and not in force: put or delete it", "policy", p.Name, "error", err)
+			s.options.Logger.Error("a policy in the store is not valid for this version of the server, and not in force: replace or delete it", "policy", p.Name, "error", err)
 		}
 		return err != nil
 	})

@@ -21,15 +21,15 @@ func TestDoing(t *testing.T) {
 	}{
 		{zone.ModeQueue, 600, false, false, false, "queue", "Letting in", "People are let in at the limit."},
 		{zone.ModeQueue, 0, false, false, false, "paused", "Paused", "Nobody is let in."},
-		{zone.ModeClosed, 600, false, false, false, "closed", "Closed to newcomers", "Those who wait go on being let in."},
-		{zone.ModeClosed, 0, false, false, false, "closed, paused", "Paused and closed", "Nobody is let in, and newcomers are turned away."},
-		{zone.ModeOpen, 0, false, false, false, "open", "Open", "Everybody who comes is let in at once."},
+		{zone.ModeClosed, 600, false, false, false, "closed", "Closed to newcomers", "Visitors who wait are still let in."},
+		{zone.ModeClosed, 0, false, false, false, "closed, paused", "Paused and closed", "Nobody is let in, and newcomers are refused."},
+		{zone.ModeOpen, 0, false, false, false, "open", "Open", "Each visitor is let in at once."},
 		{zone.ModeQueue, 600, false, false, true, "sold out", "Sold out", "Nobody is let in."},
 		{zone.ModeQueue, 600, true, false, false, "gathering", "Gathering", "Nobody is let in before it opens."},
 		{zone.ModeClosed, 600, true, false, false, "gathering, closed", "Closed to newcomers", "Nobody is let in before noon opens."},
-		{zone.ModeOpen, 0, true, false, false, "gathering, open", "Gathering", "then everybody is, at once, whatever the limit."},
-		{zone.ModeQueue, 0, true, false, false, "gathering, paused", "Paused", "Nobody is let in, nor once noon opens."},
-		{zone.ModeOpen, 0, true, true, false, "opening held", "Opening held", "nobody is let in until somebody moves it."},
+		{zone.ModeOpen, 0, true, false, false, "gathering, open", "Gathering", "Then all visitors are let in at once, without the limit."},
+		{zone.ModeQueue, 0, true, false, false, "gathering, paused", "Paused", "Nobody is let in, also after noon opens."},
+		{zone.ModeOpen, 0, true, true, false, "opening held", "Opening held", "Nobody is let in until an operator moves the opening."},
 	} {
 		z := zone.Defaults("Z")
 		z.Mode, z.PerMinute = tt.mode, tt.limit

@@ -28,23 +28,23 @@ var EventFields = setting.Table[event.Event]{
 	{Name: "preQueueAt", At: func(e *event.Event) any { return &e.PreQueueAt }, Time: true, Label: "People gather from", Hint: "Without, nobody gathers."},
 	{Name: "opensAt", At: func(e *event.Event) any { return &e.OpensAt }, Time: true, Label: "It opens", Hint: "From then on people are let in."},
 	{Name: "closesAt", At: func(e *event.Event) any { return &e.ClosesAt }, Time: true, Label: "No newcomers from", Hint: "Without, newcomers are taken to the end."},
-	{Name: "endsAt", At: func(e *event.Event) any { return &e.EndsAt }, Time: true, Label: "It ends", Hint: "Then the settings from before the event hold again. Without, they stay."},
+	{Name: "endsAt", At: func(e *event.Event) any { return &e.EndsAt }, Time: true, Label: "It ends", Hint: "Then the settings from before the event hold again. Without an end, they stay."},
 	{
 		Name: "order", At: func(e *event.Event) any { return (*string)(&e.Order) },
 		Choices: []setting.Choice{{Value: "", Label: "as they came"}, {Value: string(event.OrderArrival), Label: "as they came: arrival"}, {Value: string(event.OrderDraw), Label: "drawn"}},
-		Label:   "Order of those who gathered", Hint: "Drawn: everybody who gathered gets a random place, which anybody can check.",
+		Label:   "Order of those who gathered", Hint: "Drawn: each visitor who gathered gets a random place, which anybody can verify.",
 	},
 	{
 		Name: "drawClosesSeconds", At: func(e *event.Event) any { return &e.DrawClosesSeconds }, Default: int64(0), Most: 3_600, Unit: "s",
-		None: "30 s", Label: "Places are fixed, seconds before", Hint: "25 to 3,600; 0 is 30. Who comes later stands behind.",
+		None: "30 s", Label: "Places are fixed, seconds before", Hint: "25 to 3,600; 0 is 30. Visitors who join later stand behind.",
 	},
 	{
 		Name: "settings", At: func(e *event.Event) any { return (*during)(&e.Settings) }, Lines: true,
 		Label: "Settings that hold during it", Hint: "A line each, such as perMinute=600. When it ends, those of before hold again.",
 	},
-	{Name: "textBefore", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.Before) }, MaxLength: event.MaxTextLength, Label: "Text before the opening", Hint: "For who comes before." + languages},
-	{Name: "textDuring", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.During) }, MaxLength: event.MaxTextLength, Label: "Text while it is open", Hint: "For who waits then."},
-	{Name: "textAfter", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.After) }, MaxLength: event.MaxTextLength, Label: "Text after it", Hint: "For who comes when it is over."},
+	{Name: "textBefore", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.Before) }, MaxLength: event.MaxTextLength, Label: "Text before the opening", Hint: "For visitors who come before the opening." + languages},
+	{Name: "textDuring", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.During) }, MaxLength: event.MaxTextLength, Label: "Text while it is open", Hint: "For visitors who wait while it is open."},
+	{Name: "textAfter", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.After) }, MaxLength: event.MaxTextLength, Label: "Text after it", Hint: "For visitors who come after the end."},
 }
 
 const languages = " Below, a line for each other language: de: Um zwölf geht es los."
@@ -244,7 +244,7 @@ func Event(was, now zone.Settings, line Line, at time.Time) (s Says) {
 		s = append(s, Say{Text: SettlesLabel(p) + " at", At: time.UnixMilli(after.SettlesAtMillis), Full: true, Tail: "."})
 	}
 	if len(s) > 0 && (after.OpensAtMillis != p.OpensAtMillis || after.PreQueueAtMillis != p.PreQueueAtMillis) && after.ClosesAtMillis+after.EndsAtMillis > 0 {
-		s.Add("The steps after it stay at their times: look at them, too.")
+		s.Add("The later steps keep their times. Check these, too.")
 	}
 	return s
 }
@@ -259,7 +259,7 @@ func SettlesLabel(p *event.Progress) string {
 
 func (s *Says) cancelled(p *event.Progress, now zone.Settings, line Line) {
 	if p.Phase == event.PhaseOpen || p.Phase == event.PhaseClosed {
-		s.Warn("%s is under way, and ends now: the settings from before the event hold again.", p.Event.Name)
+		s.Warn("%s is under way, and ends now. The settings from before the event hold again.", p.Event.Name)
 	} else {
 		s.Warn("%s does not take place.", p.Event.Name)
 	}
@@ -268,11 +268,11 @@ func (s *Says) cancelled(p *event.Progress, now zone.Settings, line Line) {
 	}
 	switch force := now.InForce(); {
 	case force.Mode == zone.ModeOpen:
-		s.Warn("Those who wait (%s) are let in from now on, whatever the limit. To keep them waiting, hold the opening instead.", line.words())
+		s.Warn("Visitors who wait (%s) are let in from now on, without the limit. To keep them waiting, hold the opening instead.", line.words())
 	case force.PerMinute == 0:
-		s.Add("Those who wait (%s) keep their places. The limit is 0, so nobody is let in.", line.words())
+		s.Add("Visitors who wait (%s) keep their places. The limit is 0, so nobody is let in.", line.words())
 	default:
-		s.Warn("Those who wait (%s) are let in from now on, at %s a minute. To keep them waiting, hold the opening instead.", line.words(), count(now.PerMinute))
+		s.Warn("Visitors who wait (%s) are let in from now on, at %s a minute. To keep them waiting, hold the opening instead.", line.words(), count(now.PerMinute))
 	}
 	if p.Order == event.OrderDraw {
 		s.Add("They keep the order of the draw.")
@@ -282,16 +282,16 @@ func (s *Says) cancelled(p *event.Progress, now zone.Settings, line Line) {
 func (s *Says) held(p *event.Progress, step event.Step, line Line, at time.Time) {
 	switch step {
 	case event.StepOpens:
-		s.Warn("Nobody is let in until somebody moves the opening. Those who wait (%s) keep their places, and are told that there is no time yet.", line.words())
+		s.Warn("Nobody is let in until an operator moves the opening. Visitors who wait (%s) keep their places, and read that the opening has no time yet.", line.words())
 		if p.Phase == event.PhaseGathering && p.SettlesAtMillis <= at.UnixMilli() {
-			s.Add("Places are fixed: everybody keeps the number, and who comes now stands behind.")
+			s.Add("Places are fixed: each visitor keeps the number, and newcomers stand behind.")
 		}
 	case event.StepPreQueue:
-		s.Warn("Nobody gathers, and it does not open, until somebody moves the gathering. Until then the zone goes on as it is: who comes is let in at its limit.")
+		s.Warn("Nobody gathers, and the event does not open, until an operator moves the gathering. Until then the zone lets visitors in at its limit.")
 	case event.StepCloses:
-		s.Add("Newcomers are taken until somebody moves the closing.")
+		s.Add("Newcomers get places until an operator moves the closing.")
 	case event.StepEnds:
-		s.Add("The settings of the event hold until somebody moves the end.")
+		s.Add("The settings of the event hold until an operator moves the end.")
 	}
 }
 

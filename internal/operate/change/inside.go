@@ -15,6 +15,6 @@ func Reset(lost int64) (s Says) {
 		return s
 	}
 	s.Add("The store lost data and counts %s admissions that may still be inside. They are not counted any more.", count(lost))
-	s.Warn("Those of them who are inside come on top of maxInside.")
+	s.Warn("Visitors among them who are still inside come on top of maxInside.")
 	return s
 }

@@ -71,9 +71,9 @@ func PolicyLoss(p limit.Policy) Says {
 func Away(p limit.Policy) (words, sentence string) {
 	switch p.OnStoreFailure {
 	case limit.FailureOpen:
-		words, sentence = "let through", "Who asks meanwhile is let through."
+		words, sentence = "allowed", "Requests are allowed meanwhile."
 	case limit.FailureClosed:
-		words, sentence = "refused", "Who asks meanwhile is refused."
+		words, sentence = "refused", "Requests are refused meanwhile."
 	default:
 		words, sentence = "by share", "Each server allows its share of the limit meanwhile."
 	}

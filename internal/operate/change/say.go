@@ -29,7 +29,7 @@ func (s Say) String() string {
 		text += s.At.UTC().Format("Mon 2 Jan 2006 15:04:05 UTC")
 	}
 	if text += s.Tail; s.Warn {
-		return "MIND: " + text
+		return "WARNING: " + text
 	}
 	return text
 }

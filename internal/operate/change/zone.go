@@ -40,36 +40,36 @@ func Zone(was, now zone.Settings, line Line, at time.Time) Says {
 	if now.Mode != was.Mode {
 		switch {
 		case now.Mode == zone.ModeOpen && gathers != "":
-			all.Warn("Nobody is let in before %s opens. Then everybody is, at once, whatever the limit: the service behind gets all who come.", gathers)
+			all.Warn("Nobody is let in before %s opens. Then all visitors are let in at once, without the limit. The protected service gets all of them.", gathers)
 		case now.Mode == zone.ModeOpen:
-			all.Warn("Everybody is let in at once, whatever the limit. The service behind gets all who come.")
+			all.Warn("All visitors are let in at once, without the limit. The protected service gets all of them.")
 			if line.Waiting > 0 || !line.Known {
-				all.Warn("Those who wait (%s) enter at their next poll: most of them within 20 s.", waiting)
+				all.Warn("Visitors who wait (%s) enter at their next poll, most of them within 20 s.", waiting)
 			}
 		case now.Mode == zone.ModeClosed && gathers != "":
-			all.Add("Newcomers are turned away. Those who wait keep their places, and nobody is let in before %s opens.", gathers)
+			all.Add("Newcomers are refused. Visitors who wait keep their places, and nobody is let in before %s opens.", gathers)
 		case now.Mode == zone.ModeClosed && now.PerMinute == 0:
-			all.Add("Newcomers are turned away. Those who wait keep their places. The limit is 0, so nobody is let in.")
+			all.Add("Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is let in.")
 		case now.Mode == zone.ModeClosed:
-			all.Add("Newcomers are turned away. Those who wait keep their places and go on being let in.")
+			all.Add("Newcomers are refused. Visitors who wait keep their places and are still let in.")
 		default:
-			all.Add("Newcomers take a place in the line again, and the limit holds.")
+			all.Add("Newcomers get places in the line again, and the limit holds.")
 		}
 	}
 
 	if now.PerMinute != was.PerMinute {
 		switch {
 		case now.PerMinute == 0 && now.Mode == zone.ModeOpen && gathers == "":
-			all.Warn("That holds nobody while its mode is open: everybody is let in. Set the mode to queue.")
+			all.Warn("A limit of 0 holds nobody while the mode is open. Set the mode to queue.")
 		case now.PerMinute == 0:
-			all.Add("Nobody is let in. Those who wait (%s) keep their places, and newcomers still take one.", waiting)
-			all.Add("Those who are in already stay in.")
+			all.Add("Nobody is let in. Visitors who wait (%s) keep their places, and newcomers still get places.", waiting)
+			all.Add("Visitors who were let in before stay in.")
 		case was.PerMinute > 0 && now.PerMinute >= 2*was.PerMinute:
-			all.Warn("That is %.1f times as many as now. Be sure that the service behind can take it.",
+			all.Warn("That is %.1f times as many as now. Be sure that the protected service can take it.",
 				float64(now.PerMinute)/float64(was.PerMinute))
 		}
 		if was.PerMinute > 0 && now.PerMinute > 0 && now.PerMinute < was.PerMinute {
-			all.Add("Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.")
+			all.Add("Admissions of the last 60 s count: nobody enters until they are fewer than the new limit.")
 		}
 	}
 	if limit := window.RatesOf(now).Limit; now.PerMinute > 0 && limit != window.RatesOf(was).Limit {
@@ -128,46 +128,42 @@ func (s *Says) soldOut(was, now zone.Settings, waiting string) {
 	switch idle := seconds(now.IdleTimeoutSeconds); {
 	case maps.Equal(was.SoldOut, now.SoldOut):
 	case len(now.SoldOut) == 0:
-		s.Add("The line goes on. Who was told that it is sold out, and has not been silent for longer than %s, has the place still.", idle)
+		s.Add("The line goes on. A visitor who read that it is sold out keeps the place until %s after the last poll.", idle)
 	case len(was.SoldOut) > 0:
-		s.Add("Who polls or comes from now on is told the new text.")
+		s.Add("Visitors who poll or join from now on get the new text.")
 	default:
-		s.Warn("Nobody is let in any more. Those who wait (%s) are told so at their next poll: most of them within 20 s. Then they stop asking.", waiting)
-		s.Add("Newcomers are told the same. Who was let in before stays in.")
-		s.Add("It can be taken back: until %s after their last poll, those who were told have their places still.", idle)
+		s.Warn("Nobody is let in any more. Visitors who wait (%s) learn it at their next poll, most of them within 20 s. Then they stop polling.", waiting)
+		s.Add("Newcomers get the same answer. Visitors who were let in before stay in.")
+		s.Add("You can take it back: visitors keep their places until %s after their last poll.", idle)
 	}
 }
 
-// rest adds the effects of the settings that one changes before an event. waiting is n in words.
+// worded are the settings that have sentences of their own. What another setting means, its row of zone.Table says.
+var worded = []string{
+	"perMinute", "mode", "windowSeconds", "maxPerSecond", "maxWaiting", "idleTimeoutSeconds", "message", "soldOut", "pageColor", "pageLogo", "sites",
+	"events", "eventState", "insideState",
+}
+
+// rest adds the effects of the other settings. waiting is n in words.
 func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
-	if now.Burst != was.Burst {
-		s.Add("While nobody waits, one window may let in %s more. The limit of the minute holds.", count(now.Burst))
-	}
-	if now.MaxWaiting != was.MaxWaiting {
-		switch {
-		case now.MaxWaiting == 0:
-			s.Add("No newcomer is turned away for the length of the line.")
-		case n >= now.MaxWaiting:
-			s.Warn("%s wait, so newcomers are turned away until fewer than %s do. Nobody loses a place.",
-				waiting, count(now.MaxWaiting))
-		default:
-			s.Add("Newcomers are turned away once %s wait; %s wait now.", count(now.MaxWaiting), waiting)
-		}
+	switch {
+	case now.MaxWaiting == was.MaxWaiting:
+	case now.MaxWaiting == 0:
+		s.Add("The length of the line refuses no newcomer.")
+	case n >= now.MaxWaiting:
+		s.Warn("%s wait, so newcomers are refused until fewer than %s wait. Nobody loses a place.", waiting, count(now.MaxWaiting))
+	default:
+		s.Add("Newcomers are refused once %s wait. %s wait now.", count(now.MaxWaiting), waiting)
 	}
 	if now.IdleTimeoutSeconds != was.IdleTimeoutSeconds {
 		s.Add("A visitor who does not poll for %s loses the place.", seconds(now.IdleTimeoutSeconds))
-		if now.IdleTimeoutSeconds < was.IdleTimeoutSeconds {
-			s.Warn("A phone that sleeps for longer than that loses its place.")
-		}
 	}
-	if now.PassTTLSeconds != was.PassTTLSeconds {
-		s.Add("Passes of those who are let in from now on are good for %s.", seconds(int64(now.PassTTL()/time.Second)))
+	if now.IdleTimeoutSeconds < was.IdleTimeoutSeconds {
+		s.Warn("A phone that sleeps for longer loses its place.")
 	}
-	if now.OnStoreFailure != was.OnStoreFailure {
-		if now.OnStoreFailure == zone.FailureAdmit {
-			s.Add("While the store is away, each server lets in its share of the limit.")
-		} else {
-			s.Add("While the store is away, nobody is let in and everybody keeps the place.")
+	for _, x := range zone.Table.Differences(was, now) {
+		if meaning := x.Meaning(now); !slices.Contains(worded, x.Name) && meaning != x.Hint {
+			s.Add("%s, %s: %s.", x.Label, x.Words(now), meaning)
 		}
 	}
 	if now.MaxShareByNetwork != was.MaxShareByNetwork || !slices.Equal(now.NetworkShares, was.NetworkShares) {
@@ -180,29 +176,19 @@ func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
 
 // page adds the effects of the settings of the waiting page.
 func (s *Says) page(was, now zone.Settings) {
-	const leastContrast = 3 // of WCAG 2.2, for what is no text
 	switch {
 	case maps.Equal(now.Message, was.Message):
 	case len(now.Message) == 0:
-		s.Add("The message disappears from everybody's page with the next poll: from most within 20 s.")
+		s.Add("The message disappears from each page with the next poll, from most within 20 s.")
 	default:
-		s.Add("Everybody who waits sees the message with the next poll: most of them within 20 s.")
-	}
-	if now.PageColor != was.PageColor && now.PageColor != "" {
-		text := zone.TextOn(now.PageColor)
-		s.Add("Text on buttons is %s, with a contrast of %.1f:1.", map[string]string{"#ffffff": "white", "#000000": "black"}[text], zone.Contrast(now.PageColor, text))
-		for _, ground := range zone.Grounds {
-			if c := zone.Contrast(now.PageColor, ground.Color); c < leastContrast {
-				s.Warn("The colour is hard to see on the %s page: its contrast is %.1f:1, and should be 3:1. Buttons get an edge there.", ground.Name, c)
-			}
-		}
+		s.Add("Each visitor who waits sees the message with the next poll, most within 20 s.")
 	}
 	if len(now.Sites) == 0 && len(was.Sites) > 0 {
-		s.Warn("The waiting page leads to paths of its own address only.")
+		s.Warn("The waiting page redirects to paths of its own address only.")
 	}
 	for _, site := range now.Sites {
 		if strings.HasPrefix(site, "http://") && !slices.Contains(was.Sites, site) {
-			s.Warn("%s has no TLS: passes can be read on the way to it.", site)
+			s.Warn("%s has no TLS: others on the network can read passes on their way to it.", site)
 		}
 	}
 }
@@ -234,7 +220,7 @@ func lastWait(was zone.Settings, perMinute int64, line Line) time.Duration {
 // ZoneLoss says what is lost with a zone that is deleted.
 func ZoneLoss(line Line) Says {
 	return Says{
-		{Warn: true, Text: line.words() + " waiting. All lose their places, and joining is refused."},
+		{Warn: true, Text: line.words() + " waiting. All lose their places, and each later join is refused."},
 		{Text: "This cannot be undone. The record of changes stays."},
 	}
 }

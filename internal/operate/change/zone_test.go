@@ -55,23 +55,23 @@ func TestEffects(t *testing.T) {
 				"At 900 a minute the last of 12,340 enters at about 12:05 UTC.\n" +
 				"At 600 a minute, as now, it would be at about 12:09 UTC.\n"},
 		"twice": {limit(600), limit(1500), empty,
-			"! That is 2.5 times as many as now. Be sure that the service behind can take it.\nAt most 150 enter in any 6 s.\n" +
+			"! That is 2.5 times as many as now. Be sure that the protected service can take it.\nAt most 150 enter in any 6 s.\n" +
 				"While there is a line, at most 32 enter in any second.\n"},
 		"sold out": {set(func(*zone.Settings) {}), set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }), line,
-			"! Nobody is let in any more. Those who wait (12,340) are told so at their next poll: most of them within 20 s. Then they stop asking.\n" +
-				"Newcomers are told the same. Who was let in before stays in.\n" +
-				"It can be taken back: until 60 s after their last poll, those who were told have their places still.\n"},
+			"! Nobody is let in any more. Visitors who wait (12,340) learn it at their next poll, most of them within 20 s. Then they stop polling.\n" +
+				"Newcomers get the same answer. Visitors who were let in before stay in.\n" +
+				"You can take it back: visitors keep their places until 60 s after their last poll.\n"},
 		"not sold out": {set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }), set(func(*zone.Settings) {}), line,
-			"The line goes on. Who was told that it is sold out, and has not been silent for longer than 60 s, has the place still.\n"},
+			"The line goes on. A visitor who read that it is sold out keeps the place until 60 s after the last poll.\n"},
 		"sold out, in other words": {set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }),
 			set(func(s *zone.Settings) { s.SoldOut, s.PerMinute = zone.Texts{"default": "All gone."}, 0 }), line,
-			"Who polls or comes from now on is told the new text.\n"},
+			"Visitors who poll or join from now on get the new text.\n"},
 		"less": {limit(600), limit(300), empty,
-			"Those who are in already count: nobody enters until fewer than the new limit came in within the last 60 s.\n" +
+			"Admissions of the last 60 s count: nobody enters until they are fewer than the new limit.\n" +
 				"At most 30 enter in any 6 s.\nWhile there is a line, at most 7 enter in any second.\n"},
 		"pause": {limit(600), limit(0), line,
-			"Nobody is let in. Those who wait (12,340) keep their places, and newcomers still take one.\n" +
-				"Those who are in already stay in.\n"},
+			"Nobody is let in. Visitors who wait (12,340) keep their places, and newcomers still get places.\n" +
+				"Visitors who were let in before stay in.\n"},
 		"resume": {limit(0), limit(600), change.Line{Known: true, Waiting: 1200, EstimateMillis: 86_400_000},
 			"At most 60 enter in any 6 s.\nWhile there is a line, at most 13 enter in any second.\n" +
 				"At 600 a minute the last of 1,200 enters at about 12:01 UTC.\n"},
@@ -81,28 +81,28 @@ func TestEffects(t *testing.T) {
 		"not evenly": {limit(600), set(func(s *zone.Settings) { s.MaxPerSecond = zone.PerSecondNone }), empty,
 			"All of a window may enter in the same second.\n"},
 		"open": {mode(zone.ModeQueue), mode(zone.ModeOpen), line,
-			"! Everybody is let in at once, whatever the limit. The service behind gets all who come.\n" +
-				"! Those who wait (12,340) enter at their next poll: most of them within 20 s.\n"},
+			"! All visitors are let in at once, without the limit. The protected service gets all of them.\n" +
+				"! Visitors who wait (12,340) enter at their next poll, most of them within 20 s.\n"},
 		"close": {mode(zone.ModeQueue), mode(zone.ModeClosed), line,
-			"Newcomers are turned away. Those who wait keep their places and go on being let in.\n" +
+			"Newcomers are refused. Visitors who wait keep their places and are still let in.\n" +
 				"At 600 a minute the last of 12,340 enters at about 12:19 UTC.\n"},
 		"close a paused one": {limit(0), set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 0 }), line,
-			"Newcomers are turned away. Those who wait keep their places. The limit is 0, so nobody is let in.\n"},
+			"Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is let in.\n"},
 		"pause an open one": {mode(zone.ModeOpen), set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeOpen, 0 }), line,
-			"! That holds nobody while its mode is open: everybody is let in. Set the mode to queue.\n"},
+			"! A limit of 0 holds nobody while the mode is open. Set the mode to queue.\n"},
 		"back to queue": {mode(zone.ModeOpen), mode(zone.ModeQueue), empty,
-			"Newcomers take a place in the line again, and the limit holds.\n"},
+			"Newcomers get places in the line again, and the limit holds.\n"},
 		"fewer may wait than do": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.MaxWaiting = 10_000 }), line,
-			"! 12,340 wait, so newcomers are turned away until fewer than 10,000 do. Nobody loses a place.\n"},
+			"! 12,340 wait, so newcomers are refused until fewer than 10,000 wait. Nobody loses a place.\n"},
 		"a shorter silence": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.IdleTimeoutSeconds = 20 }), line,
-			"A visitor who does not poll for 20 s loses the place.\n! A phone that sleeps for longer than that loses its place.\n"},
+			"A visitor who does not poll for 20 s loses the place.\n! A phone that sleeps for longer loses its place.\n"},
 		"the rest": {zone.Defaults("Z"), set(func(s *zone.Settings) {
 			s.Burst, s.PassTTLSeconds, s.OnStoreFailure, s.WindowSeconds = 20, 60, zone.FailureAdmit, 12
 		}), line,
 			"At most 120 enter in any 12 s.\n" +
-				"While nobody waits, one window may let in 20 more. The limit of the minute holds.\n" +
-				"Passes of those who are let in from now on are good for 60 s.\n" +
-				"While the store is away, each server lets in its share of the limit.\n"},
+				"Burst, 20: more in a window, while nobody waits.\nLife of a pass, 60 s: how long a pass is good for: 1 min.\n" +
+				"When the store is away, admit: each server lets in its share.\n"},
+		"a cap": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.MaxInside = 300 }), line, "Most inside, 300: nobody enters while so many are inside.\n"},
 	}
 	for name, tt := range tests {
 		if got := told(change.Zone(tt.was, tt.now, tt.line, at)); got != tt.want {
@@ -117,7 +117,7 @@ func TestEffects(t *testing.T) {
 		line.EstimateMillis += (30 * time.Minute).Milliseconds()
 		more, open, closed := gathers, gathers, gathers
 		more.PerMinute, open.Mode, closed.Mode = 1000, zone.ModeOpen, zone.ModeClosed
-		if got := told(change.Zone(gathers, closed, line, at)); !strings.HasPrefix(got, "Newcomers are turned away. Those who wait keep their places, and nobody is let in before noon opens.\n") {
+		if got := told(change.Zone(gathers, closed, line, at)); !strings.HasPrefix(got, "Newcomers are refused. Visitors who wait keep their places, and nobody is let in before noon opens.\n") {
 			t.Errorf("close while people gather:\n%s", got)
 		}
 		past := gathers
@@ -130,7 +130,7 @@ func TestEffects(t *testing.T) {
 			opens == event.Never && strings.Contains(got, "enters at about") {
 			t.Errorf("while people gather:\n%s", got)
 		}
-		if got := told(change.Zone(gathers, open, line, at)); got != "! Nobody is let in before noon opens. Then everybody is, at once, whatever the limit: the service behind gets all who come.\n" {
+		if got := told(change.Zone(gathers, open, line, at)); got != "! Nobody is let in before noon opens. Then all visitors are let in at once, without the limit. The protected service gets all of them.\n" {
 			t.Errorf("open while people gather:\n%s", got)
 		}
 	}
@@ -168,21 +168,19 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestEffectsOfThePage: the colour is looked at before everybody sees it.
+// TestEffectsOfThePage: when visitors see another message, and which sites are not safe.
 func TestEffectsOfThePage(t *testing.T) {
 	t.Parallel()
 	was := zone.Defaults("Z")
 	now := was
-	now.PageColor, now.Message, now.Sites = "#ffdd00", zone.Texts{"default": "Doors at noon."}, []string{"https://shop.example", "http://old.example"}
-	want := "Everybody who waits sees the message with the next poll: most of them within 20 s.\n" +
-		"Text on buttons is black, with a contrast of 15.6:1.\n" +
-		"! The colour is hard to see on the light page: its contrast is 1.3:1, and should be 3:1. Buttons get an edge there.\n" +
-		"! http://old.example has no TLS: passes can be read on the way to it.\n"
+	now.Message, now.Sites = zone.Texts{"default": "Doors at noon."}, []string{"https://shop.example", "http://old.example"}
+	want := "Each visitor who waits sees the message with the next poll, most within 20 s.\n" +
+		"! http://old.example has no TLS: others on the network can read passes on their way to it.\n"
 	if got := told(change.Zone(was, now, change.Line{Known: true}, time.Now())); got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
-	want = "The message disappears from everybody's page with the next poll: from most within 20 s.\n" +
-		"! The waiting page leads to paths of its own address only.\n"
+	want = "The message disappears from each page with the next poll, from most within 20 s.\n" +
+		"! The waiting page redirects to paths of its own address only.\n"
 	if got := told(change.Zone(now, was, change.Line{Known: true}, time.Now())); got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}

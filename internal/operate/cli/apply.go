@@ -118,7 +118,7 @@ func deleteOne[T any](c *connection, use, short string, open func(*session) reso
 	var yes bool
 	command := c.command(use, short, func(ctx context.Context, s *session, args []string) error {
 		r, one := open(s), &step[T]{name: args[0]}
-		if err := r.look(ctx, one); err != nil {
+		if err := r.fetch(ctx, one); err != nil {
 			return err
 		}
 		if !yes {

@@ -34,8 +34,8 @@ func (s *session) change(ctx context.Context, zoneID string, wanted func(was zon
 	return made{was.Value, now}, err
 }
 
-// tell prints what a change has done, what that means for the line, and how to undo it.
-func (s *session) tell(ctx context.Context, m made) error {
+// printChange prints what a change has done, what that means for the line, and how to undo it.
+func (s *session) printChange(ctx context.Context, m made) error {
 	if s.json {
 		return s.printReply(m.now.JSON, nil)
 	}
@@ -87,7 +87,7 @@ func (c *connection) changeZone(use, short string,
 		if err != nil {
 			return err
 		}
-		return s.tell(ctx, m)
+		return s.printChange(ctx, m)
 	})
 }
 

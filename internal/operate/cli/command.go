@@ -14,13 +14,13 @@ import (
 func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 	c := &connection{Terminal: t}
 	return []*cobra.Command{
-		group("zones", "Look at the zones of a running server, and change them.",
+		group("zones", "List, watch and change the zones of a running server.",
 			c.listZones(), c.getZone(), c.watch(), c.setZone(), c.resume(),
-			c.setTo("pause ZONE", "Let nobody in: perMinute 0. Everybody keeps the place.", perMinuteKey, 0),
-			c.setTo("open ZONE", "Let everybody in, and count them: mode open.", "mode", zone.ModeOpen),
-			c.setTo("close ZONE", "Take no newcomers: mode closed. Visitors who wait are admitted as before.", "mode", zone.ModeClosed),
+			c.setTo("pause ZONE", "Let nobody in: perMinute 0. Visitors keep their places.", perMinuteKey, 0),
+			c.setTo("open ZONE", "Let all visitors in, and count them: mode open.", "mode", zone.ModeOpen),
+			c.setTo("close ZONE", "Refuse newcomers: mode closed. Visitors who wait are still admitted.", "mode", zone.ModeClosed),
 			c.createZone(), c.deleteZone(), c.applyZones(fileKeys)),
-		group("limits", "Look at what one client may take, and change it.",
+		group("limits", "List and change policies of limits: what one client may take.",
 			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.deleteLimit()),
 		c.events(), c.inside(), c.networks(), c.stats(), c.audit(), simulateCommand(t, fileKeys), rehearseCommand(t), sizeCommand(t),
 	}

@@ -35,7 +35,7 @@ func (c *connection) events() *cobra.Command {
 			return nil
 		})
 	}
-	return group("events", "Look at the events of a zone; hold, move, open or cancel the one that is next; and check a draw.",
+	return group("events", "List the events of a zone; hold, move, open or cancel the next one; verify a draw.",
 		c.command("list ZONE", "The events of a zone, and what comes when.", func(ctx context.Context, s *session, args []string) error {
 			reply, err := s.Zone(ctx, args[0])
 			if err != nil || s.json {
@@ -43,10 +43,10 @@ func (c *connection) events() *cobra.Command {
 			}
 			return s.printEvents(reply.Value, time.Now())
 		}),
-		act("hold ZONE EVENT STEP", "Hold a step until it is moved: preQueue, opens, closes or ends.", operator.Hold),
-		act("move ZONE EVENT STEP TIME", "Move a step to a later time, also one that is held.", operator.Move),
-		act("open ZONE EVENT", "Open the event now, or as soon as everybody who gathered knows.", operator.Open),
-		act("cancel ZONE EVENT", "Cancel the event, or end it now: the settings from before it hold again. This cannot be undone. The event can be listed again, for another time or under another name.", operator.Cancel),
+		act("hold ZONE EVENT STEP", "Hold a step until you move it: preQueue, opens, closes or ends.", operator.Hold),
+		act("move ZONE EVENT STEP TIME", "Move a step to another time; this also ends a hold.", operator.Move),
+		act("open ZONE EVENT", "Open an event now. Visitors who gathered first learn their places, which takes up to 30 s.", operator.Open),
+		act("cancel ZONE EVENT", "Cancel an event, or end it now. The settings from before the event hold again. This cannot be undone; list the event again for another time or under another name.", operator.Cancel),
 		verifyEvent(c.Terminal),
 	)
 }
@@ -57,7 +57,7 @@ func (s *session) printEvents(z zone.Settings, now time.Time) error {
 		return err
 	}
 	for _, text := range z.Obstacles(z.EventState.Now) {
-		s.say("BUT %s: %s", z.EventState.Now.Event.Name, text)
+		s.say("WARNING: %s: %s", z.EventState.Now.Event.Name, text)
 	}
 	return nil
 }

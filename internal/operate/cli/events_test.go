@@ -84,11 +84,11 @@ func TestTheTableSaysWhatIsInTheWay(t *testing.T) {
 		want  string
 	}{
 		{zone.ModeQueue, 600, ""},
-		{zone.ModeQueue, 0, "BUT noon: The limit is 0: nobody is let in at the opening."},
-		{zone.ModeOpen, 600, "BUT noon: The zone’s mode is open: at the opening everybody is let in at once, whatever the limit."},
+		{zone.ModeQueue, 0, "WARNING: noon: The limit is 0: nobody is let in at the opening."},
+		{zone.ModeOpen, 600, "WARNING: noon: The zone’s mode is open: at the opening everybody is let in at once, whatever the limit."},
 	} {
 		z.Mode, z.PerMinute = tt.mode, tt.limit
-		if got := answered(t, []string{"events", "list", "TICKETS"}, z, z); !strings.Contains(got, tt.want) || strings.Contains(got, "BUT") != (tt.want != "") {
+		if got := answered(t, []string{"events", "list", "TICKETS"}, z, z); !strings.Contains(got, tt.want) || strings.Contains(got, "WARNING") != (tt.want != "") {
 			t.Errorf("%s, %d: %s", tt.mode, tt.limit, got)
 		}
 	}

@@ -51,10 +51,10 @@ func (c *connection) inside() *cobra.Command {
 		return nil
 	})
 	list.Flags().IntVar(&most, "limit", 100, "most sessions to show, up to "+strconv.Itoa(operator.MaxListed))
-	return group("inside", "Look at those inside a zone with maxInside, and revoke admissions.",
+	return group("inside", "List who is inside a zone with maxInside, and revoke admissions.",
 		list, revoke,
-		do("reset ZONE", "Forget the visitors who may be inside since data was lost: only visitors whom the store knows count.", operator.Reset,
-			"%s: %d who may be inside would be forgotten. Nothing is changed.", "%s: %d who may have been inside are forgotten."))
+		do("reset ZONE", "Reset the count after a loss of data: forget admissions that the store lost and that may still be inside.", operator.Reset,
+			"%s: %d lost admissions would be forgotten. Nothing is changed.", "%s: %d lost admissions are forgotten."))
 }
 
 // sessionTable is a table of sessions.

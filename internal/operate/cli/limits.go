@@ -56,7 +56,7 @@ func (c *connection) showLimit() *cobra.Command {
 
 // deleteLimit is queue-server limits delete.
 func (c *connection) deleteLimit() *cobra.Command {
-	return deleteOne(c, "delete POLICY", "Delete a policy: who asks for it is told that there is none.", policiesOf,
+	return deleteOne(c, "delete POLICY", "Delete a policy. Requests for the policy are answered with 404.", policiesOf,
 		func(limit.Policy) string { return "" })
 }
 

@@ -91,7 +91,7 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (p pla
 		if s.now == nil && !prune {
 			continue
 		}
-		if err := r.look(ctx, s); err != nil {
+		if err := r.fetch(ctx, s); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", r.one, s.name, err)
 		}
 	}
@@ -103,8 +103,8 @@ func (r resource[T]) compare(ctx context.Context, wanted []T, prune bool) (p pla
 	return p, nil
 }
 
-// look asks for what is there, and decides what is done to it.
-func (r resource[T]) look(ctx context.Context, s *step[T]) error {
+// fetch asks for what is there, and decides what is done to it.
+func (r resource[T]) fetch(ctx context.Context, s *step[T]) error {
 	is, err := r.get(ctx, s.name)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ func rehearseCommand(t *Terminal) *cobra.Command {
 	c := rehearse.Config{Stdout: t.Stdout, Stderr: t.Stderr}
 	command := &cobra.Command{
 		Use:   "rehearse -- COMMAND ARG...",
-		Short: "Play a room on its worst day, and judge the client that goes through it.",
+		Short: "Play a room on its worst day, and check which rules a client breaks.",
 		Long:  rehearseHelp(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {

@@ -68,7 +68,7 @@ func (c *connection) open() (*session, error) {
 	}
 	client, err := adminclient.New(adminclient.Options{
 		URL: address, Token: token, Operator: cmp.Or(c.as, c.Getenv(operatorVariable), c.Getenv(userVariable)), Timeout: c.timeout,
-		Warned: func(said string) { _, _ = fmt.Fprintf(c.Stderr, "Mind: it is %s\n", harmless(said, "")) },
+		Warned: func(said string) { _, _ = fmt.Fprintf(c.Stderr, "Warning: the change is %s\n", harmless(said, "")) },
 	})
 	if err != nil {
 		return nil, UsageError{err}

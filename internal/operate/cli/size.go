@@ -37,7 +37,7 @@ func sizeCommand(t *Terminal) *cobra.Command {
 		{"visitors", "How many visitors come at once", &s.visitors, 1, 1e7},
 	}
 	command := &cobra.Command{
-		Use: "size", Short: "Say what a zone needs: asks four questions, and prints the zone's settings as YAML.", Args: cobra.NoArgs,
+		Use: "size", Short: "Work out a zone's settings: asks four questions, and prints the zone as YAML.", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, q := range questions {
 				if !cmd.Flags().Changed(q.flag) {
@@ -82,7 +82,7 @@ func (s sizing) print(t *Terminal) {
 	t.say("    perMinute: %.0f        # %g orders an hour, %g %% of those let in order", perMinute, s.orders, s.buys)
 	t.say("    maxInside: %.0f        # %.0f a minute, each for %g minutes, and a fifth more", inside, perMinute, s.minutes)
 	t.say("    sessionSeconds: %.0f   # renewed while a visitor goes on asking", session)
-	t.say("# Of %.0f who come at once, the last is let in after %.0f minutes, sooner if some leave.", s.visitors, math.Ceil(s.visitors/perMinute))
+	t.say("# Of %.0f visitors who come at once, the last is let in after %.0f minutes, sooner if some leave.", s.visitors, math.Ceil(s.visitors/perMinute))
 	t.say("# Servers of two cores: %.0f, for the line alone and one that may fail; Redis: one master and a replica.", max(2, math.Ceil(s.visitors/carried)+1))
 	t.say("# Try it: queue-server simulate perMinute=%.0f maxInside=%.0f sessionSeconds=%.0f --visitors %.0f --stay %gm", perMinute, inside, session, min(s.visitors, 5e6), s.minutes)
 }

@@ -70,7 +70,7 @@ func (t *Terminal) readFile(path string) ([]byte, error) {
 }
 
 // errNobody: a question was to be asked, and nobody is there.
-var errNobody = errors.New("there is nobody to ask")
+var errNobody = errors.New("no terminal to ask at")
 
 // ask prints a question and returns the answer, a line without the white space
 // around it. It returns errNobody where nobody can answer, and ctx's error when
@@ -105,7 +105,7 @@ func (t *Terminal) ask(ctx context.Context, format string, a ...any) (string, er
 }
 
 // errNotConfirmed: who was asked did not say yes.
-var errNotConfirmed = errors.New("not confirmed: nothing was changed")
+var errNotConfirmed = errors.New("not confirmed; nothing was changed")
 
 // confirm asks, and returns an error unless want was answered. instead says what to do
 // where nobody can be asked.

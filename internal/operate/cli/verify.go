@@ -34,7 +34,7 @@ func verifyEvent(t *Terminal) *cobra.Command {
 	var earlier, tokenFile string
 	command := &cobra.Command{
 		Use:   "verify URL | DRAW-FILE LIST-FILE",
-		Short: "Check a draw by what is published of it: that the order is what the seed makes of it.",
+		Short: "Verify a published draw: the order must follow from the seed.",
 		Long: `Reads a draw and its list, and works the order out again: that the seed is the one
 that was committed to, that the list is complete and has each ticket once, and that
 each has the number which follows from the seed. URL is that of the draw:

@@ -41,8 +41,8 @@ func (c *connection) watch() *cobra.Command {
 			return w.run(ctx, count)
 		})
 	command.PreRun = func(*cobra.Command, []string) { c.timeout = watchTimeout }
-	command.Flags().DurationVar(&every, "every", time.Second, "how often to look")
-	command.Flags().IntVarP(&count, "count", "n", 0, "end after so many looks; 0 is never")
+	command.Flags().DurationVar(&every, "every", time.Second, "how often to ask for figures")
+	command.Flags().IntVarP(&count, "count", "n", 0, "end after so many samples; 0 is never")
 	return command
 }
 
@@ -63,15 +63,15 @@ type watcher struct {
 	away time.Time
 }
 
-// run looks every so often and shows what it found, until ctx ends, count looks
-// are over, or an error comes that waiting does not mend. A server that does not
+// run asks every so often and shows the figures, until ctx ends, count samples
+// were shown, or an error comes that waiting does not mend. A server that does not
 // answer is waited for, unless it did not answer the first time.
 func (w *watcher) run(ctx context.Context, count int) error {
 	ticker := time.NewTicker(w.every)
 	defer ticker.Stop()
 	for n := 1; ; n++ {
 		at := time.Now()
-		seen, err := w.look(ctx)
+		seen, err := w.fetch(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil // whoever watches has seen enough
@@ -99,9 +99,9 @@ func (w *watcher) run(ctx context.Context, count int) error {
 	}
 }
 
-// look asks for all zones, some at a time. The error is the server's rather than a zone's: nobody answers, or the token is
+// fetch asks for all zones, some at a time. The error is the server's rather than a zone's: nobody answers, or the token is
 // refused.
-func (w *watcher) look(ctx context.Context) ([]zoneView, error) {
+func (w *watcher) fetch(ctx context.Context) ([]zoneView, error) {
 	names := w.zones
 	if len(names) == 0 {
 		reply, err := w.Zones(ctx)

@@ -89,7 +89,7 @@ func (v *eventDryView) play(ctx context.Context, zones *operator.Service, cfg si
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		v.Faults = append(v.Faults, "That takes longer than this server can spare: let fewer gather.")
+		v.Faults = append(v.Faults, "The dry run takes longer than 15 s of this server: let fewer visitors gather.")
 		return nil
 	case errors.Is(err, simulate.ErrConfig):
 		v.Faults = append(v.Faults, strings.TrimPrefix(err.Error(), "operator: play an event: "))

@@ -81,7 +81,7 @@ func occasionOf(s zone.Settings, e event.Event, now time.Time) occasion {
 		o.Next = &o.Steps[i]
 	}
 	if p.Held != "" && p.Held != next {
-		o.Mind.Warn("%s is held: it waits until somebody moves it.", capital(change.Nouns[p.Held]))
+		o.Mind.Warn("%s is held: it waits until an operator moves it.", capital(change.Nouns[p.Held]))
 	}
 	for _, text := range s.Obstacles(p) {
 		o.Mind.Warn("%s", text)
@@ -93,18 +93,18 @@ func occasionOf(s zone.Settings, e event.Event, now time.Time) occasion {
 func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
 	switch {
 	case p == nil:
-		return state{"later", "–", "Over", "It is over, or was cancelled. Nothing comes of it any more."}
+		return state{"later", "–", "Over", "The event is over, or was cancelled."}
 	case !p.Fixed:
-		return state{"later", "○", "Listed", "The list can change it until an hour before its first step."}
+		return state{"later", "○", "Listed", "You can change the event until an hour before its first step."}
 	}
 	next, at := p.Next()
 	switch late := s.EventState.LateMillis(now.UnixMilli()) > lateAfter; {
 	case p.Held == next && next != "":
-		return state{"bad", "▮▮", "Held", capital(change.Nouns[next]) + " waits until somebody moves it."}
+		return state{"bad", "▮▮", "Held", capital(change.Nouns[next]) + " waits until an operator moves it."}
 	case late && next == event.StepOpens && p.Phase == event.PhaseGathering:
-		return state{"bad", "✕", "Late", "People are let in by the store’s clock, but no server has been able to note the opening. They try until they can."}
+		return state{"bad", "✕", "Late", "People are let in by the store’s clock, but no server could record the opening yet. The servers try again."}
 	case late:
-		return state{"bad", "✕", "Late", capital(change.Nouns[next]) + " is due, but no server has been able to make it. They try until they can."}
+		return state{"bad", "✕", "Late", capital(change.Nouns[next]) + " is due, but no server could make the step yet. The servers try again."}
 	case p.Phase == event.PhaseAnnounced:
 		return state{"ok", "○", "Announced", "Nobody gathers yet."}
 	case p.Phase == event.PhaseGathering && at <= now.UnixMilli():
@@ -112,7 +112,7 @@ func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
 	case p.Phase == event.PhaseGathering && now.UnixMilli() < p.SettlesAtMillis:
 		return state{"ok", "◔", "Gathering", "People gather. Nobody is let in, and nobody has a number yet."}
 	case p.Phase == event.PhaseGathering:
-		return state{"ok", "◕", "Places fixed", "Everybody has a place, and who comes now stands behind. Nobody is let in yet."}
+		return state{"ok", "◕", "Places fixed", "Each visitor has a place, and newcomers stand behind. Nobody is let in yet."}
 	}
 	// It has opened. Somebody may have changed the settings since.
 	word, sentence := change.Doing(s)
@@ -154,7 +154,7 @@ func stepsOf(s zone.Settings, p *event.Progress, now time.Time) (all []stepView)
 func settles(p *event.Progress, now time.Time) stepView {
 	v := stepView{
 		Label: change.SettlesLabel(p), State: state{Key: "later", Sign: "○", Word: "Later"},
-		What: "everybody has a place and hears of it; who comes now stands behind",
+		What: "each visitor gets a place; newcomers stand behind",
 	}
 	switch {
 	case p.SettlesAtMillis == event.Never:

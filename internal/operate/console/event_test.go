@@ -108,10 +108,10 @@ func TestEventPage(t *testing.T) {
 	}
 	limit := r.zone("Z").PerMinute
 	set(func(z *zone.Settings) { z.PerMinute = 0 })
-	shows(t, p.get("zones/Z/schedule/noon"), "▮▮ Paused Nobody is let in. Those who wait keep their places.")
+	shows(t, p.get("zones/Z/schedule/noon"), "▮▮ Paused Nobody is let in. Visitors who wait keep their places.")
 	set(func(z *zone.Settings) { z.PerMinute = limit })
 	r.goTo(2 * time.Hour)
-	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers Newcomers are turned away. Those who wait go on being let in.", "It ends in 1 h")
+	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers Newcomers are refused. Visitors who wait are still let in.", "It ends in 1 h")
 	r.goTo(3 * time.Hour)
 	shows(t, p.get("zones/Z/schedule/noon"), "– Over", "Nothing further")
 	lacks(t, p.get("zones/Z"), "Countdown, hold, move, open, cancel")
@@ -136,7 +136,7 @@ func TestLateIsLoud(t *testing.T) {
 	shows(t, p.get("zones/Z/schedule/noon"), "● Opening It opens this second.")
 	r.pass(5 * time.Second)
 	page := p.get("zones/Z/schedule/noon")
-	shows(t, page, "✕ Late People are let in by the store’s clock, but no server has been able to note the opening.")
+	shows(t, page, "✕ Late People are let in by the store’s clock, but no server could record the opening yet.")
 	if !strings.Contains(page.Body.String(), `class="card upnext loud"`) {
 		t.Error("it is not loud")
 	}
@@ -179,15 +179,15 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 	const act = "zones/Z/schedule/noon/act?"
 
 	shows(t, p.get(act+"do=hold&step=opens"), "Hold the opening of noon?",
-		"▲ Mind: Nobody is let in until somebody moves the opening. Those who wait (12,340) keep their places, and are told that there is no time yet.",
-		"The steps after it stay at their times")
+		"▲ Warning: Nobody is let in until an operator moves the opening. Visitors who wait (12,340) keep their places, and read that the opening has no time yet.",
+		"The later steps keep their times")
 	if at, _ := r.zone("Z").EventState.Now.Step(event.StepOpens); at == event.Never {
 		t.Fatal("asking holds it")
 	}
 	held := p.act(t, "do=hold&step=opens")
-	shows(t, held, "▮▮ Held The opening waits until somebody moves it.", "Held: the opening waits for you", "Done at 12:58:00 UTC by Anna.", "Open now …", "Cancel the event …")
+	shows(t, held, "▮▮ Held The opening waits until an operator moves it.", "Held: the opening waits for an operator", "Done at 12:58:00 UTC by Anna.", "Open now …", "Cancel the event …")
 	page := p.get("zones/Z")
-	shows(t, page, "▮▮ Opening held The opening of noon is held", "▮▮ Held noon : It opens when somebody moves it")
+	shows(t, page, "▮▮ Opening held The opening of noon is held", "▮▮ Held noon : It opens when an operator moves it")
 	if !strings.Contains(held.Body.String(), `class="card upnext loud"`) || !strings.Contains(page.Body.String(), `class="next-event loud"`) {
 		t.Error("a held step is not loud")
 	}
@@ -213,11 +213,11 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 			t.Errorf("%s: %d, or with a button", query, w.Code)
 		}
 	}
-	shows(t, p.get(act+"do=hold&step=ends"), "The settings of the event hold until somebody moves the end.")
-	shows(t, p.act(t, "do=hold&step=closes"), "It opens in 11 min", "▲ Mind: The closing is held: it waits until somebody moves it.", "No newcomers ▮▮ Held")
-	shows(t, p.get(act+"do=cancel"), "Cancel noon?", "▲ Mind: noon does not take place.",
-		"▲ Mind: Those who wait (12,340) are let in from now on, at 600 a minute. To keep them waiting, hold the opening instead.", "They keep the order of the draw.")
-	shows(t, p.act(t, "do=cancel"), "– Over It is over, or was cancelled. Nothing comes of it any more.", "Anna 2026-11-21 13:09:00 UTC")
+	shows(t, p.get(act+"do=hold&step=ends"), "The settings of the event hold until an operator moves the end.")
+	shows(t, p.act(t, "do=hold&step=closes"), "It opens in 11 min", "▲ Warning: The closing is held: it waits until an operator moves it.", "No newcomers ▮▮ Held")
+	shows(t, p.get(act+"do=cancel"), "Cancel noon?", "▲ Warning: noon does not take place.",
+		"▲ Warning: Visitors who wait (12,340) are let in from now on, at 600 a minute. To keep them waiting, hold the opening instead.", "They keep the order of the draw.")
+	shows(t, p.act(t, "do=cancel"), "– Over The event is over, or was cancelled.", "Anna 2026-11-21 13:09:00 UTC")
 	if s := r.zone("Z"); s.EventState.Now != nil || s.PerMinute != 600 {
 		t.Errorf("after cancelling: %v", s)
 	}
@@ -340,7 +340,7 @@ func TestEventIsEditedAndRemoved(t *testing.T) {
 	r.makeDue("Z")
 
 	asked = p.get("zones/Z/schedule/noon/remove")
-	shows(t, asked, "▲ Mind: noon does not take place.")
+	shows(t, asked, "▲ Warning: noon does not take place.")
 	r.goTo(71 * time.Minute)
 	shows(t, p.post("zones/Z/change", formOf(t, asked, "zones/Z/change")), "The event is fixed", "to cancel it: queue-server events cancel Z noon")
 	shows(t, p.get("zones/Z/schedule/noon/remove"), "This cannot be set", "to cancel it")

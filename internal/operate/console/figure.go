@@ -33,13 +33,13 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 	lets := word == "Letting in" || word == "Closed to newcomers" && gathers == ""
 	switch {
 	case seen && !now.Known() && len(s.SoldOut) > 0:
-		return state{"bad", "✕", "Store away", "The store does not answer. It is sold out, and nobody is let in."}
+		return state{"bad", "✕", "Store away", "The store does not answer. The zone is sold out, and nobody is let in."}
 	case seen && !now.Known() && s.OnStoreFailure == zone.FailureAdmit:
 		return state{"bad", "✕", "Store away", "The store does not answer. Servers let in their share of the limit; places are kept."}
 	case seen && !now.Known():
 		return state{"bad", "✕", "Store away", "The store does not answer. Nobody is let in; places are kept."}
 	case lets && now.Stalled:
-		return state{"bad", "✕", "Nobody comes in", "People wait and there is room, but nobody has come in for a minute."}
+		return state{"bad", "✕", "Nobody comes in", "People wait and there is room, but nobody was let in for a minute."}
 	case word != "Letting in":
 		return state{signs[word][0], signs[word][1], word, sentence}
 	case !seen:
@@ -47,9 +47,9 @@ func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 	case now.Waiting > 0 && now.MaxInside > 0 && now.Inside >= now.MaxInside:
 		return state{"warn", "●", "Full inside", "As many are inside as may be. People enter as others leave."}
 	case now.Waiting == 0:
-		return state{"ok", "○", "No line", "Nobody waits. Who comes is let in at once, up to the limit."}
+		return state{"ok", "○", "No line", "Nobody waits. Visitors are let in at once, up to the limit."}
 	case now.Waiting == now.Overdue:
-		return state{"ok", "○", "Only absent ones", "Who is still in the line did not come when it was their turn. They may come yet."}
+		return state{"ok", "○", "Overdue only", "The visitors in the line did not poll when it was their turn. They may still come."}
 	default:
 		return state{"ok", "●", word, "People wait, and are let in at the limit."}
 	}
@@ -86,14 +86,14 @@ func texts(s zone.Settings, now watch.Sample, seen bool) map[string]string {
 		t["store.note"] = "for " + span(now.At-now.FailingSince+int64(time.Second/time.Millisecond))
 		return t
 	}
-	t["store"], t["store.note"] = "answers", "asked a second ago or less"
+	t["store"], t["store.note"] = "answers", "asked within the last second"
 	counted(t, s, now)
 	rated(t, now)
 	return t
 }
 
 // tooFew stands beside what is not known of the estimates.
-const tooFew = "too few let in yet to tell"
+const tooFew = "too few admissions yet to tell"
 
 // figureKeys are the figures that may be unknown.
 var figureKeys = []string{

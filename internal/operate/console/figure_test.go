@@ -40,7 +40,7 @@ func TestState(t *testing.T) {
 		"letting in":                   {set(none), ok, true, "Letting in"},
 		"nobody":                       {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
 		"stalled":                      {set(none), stalled, true, "Nobody comes in"},
-		"only absent":                  {set(none), absent, true, "Only absent ones"},
+		"only absent":                  {set(none), absent, true, "Overdue only"},
 		"full inside":                  {set(none), full, true, "Full inside"},
 		"resumed, or opened, just now": {set(none), resumed, true, "Letting in"},
 		"open while people gather":     {set(func(s *zone.Settings) { gathers(s); s.Mode, s.PerMinute = zone.ModeOpen, 0 }), ok, true, "Gathering"},

@@ -143,7 +143,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 		p := problem.Of(err)
 		form.TokenFault = "That is not the operators' token."
 		if p.RetryAfterSeconds > 0 {
-			form.TokenFault = "That is not the operators' token either. It was wrong too often; the right one is taken at any time."
+			form.TokenFault = "That is not the operators' token. Wrong tokens came too often; wait some seconds. The server takes the right token at any time."
 			w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
 		}
 		c.Meter.Refuse("", p.Code)
@@ -175,7 +175,7 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) e
 // logout is POST /console/logout.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) error {
 	if err := c.sessions.end(r.Context(), s); err != nil {
-		c.Logger.ErrorContext(r.Context(), "a log out is known to this server alone: the store does not take it", "who", s.who, "error", err)
+		c.Logger.ErrorContext(r.Context(), "the store did not record a log out: only this server knows of it", "who", s.who, "error", err)
 	}
 	http.SetCookie(w, cookie(c.Secure(r), "", -time.Second))
 	http.Redirect(w, r, root+"login", http.StatusSeeOther)

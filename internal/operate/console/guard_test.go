@@ -175,7 +175,7 @@ func TestLogIn(t *testing.T) {
 	if body := w.Body.String(); strings.Contains(body, "<script>") || strings.Contains(body, "wrong-") {
 		t.Errorf("what was typed comes back:\n%s", body)
 	}
-	shows(t, p.post("login", url.Values{"who": {" "}, "token": {token}}), "Say who you are")
+	shows(t, p.post("login", url.Values{"who": {" "}, "token": {token}}), "Enter your name")
 
 	w = p.post("login", url.Values{"who": {" Anna "}, "token": {token + "\n"}, "next": {"/console/zones/Z?x=1"}}, "X-Forwarded-Proto", "https")
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/console/zones/Z?x=1" {
@@ -228,7 +228,7 @@ func TestLogInIsSlowedDown(t *testing.T) {
 	for range 6 {
 		w = p.post("login", url.Values{"who": {"Eve"}, "token": {"guess"}})
 	}
-	shows(t, w, "It was wrong too often; the right one is taken at any time.")
+	shows(t, w, "Wrong tokens came too often; wait some seconds.")
 	if after := w.Header().Get("Retry-After"); w.Code != http.StatusTooManyRequests || after < "2" || after > "4" {
 		t.Errorf("the sixth guess: %d %q", w.Code, after)
 	}

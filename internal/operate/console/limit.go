@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -111,12 +112,12 @@ func limitState(p limit.Policy, s limiter.Stats, seen bool) state {
 
 // allows is what a policy allows a client, tier by tier.
 func allows(p limit.Policy) string {
-	text := change.RuleWords(p.Rules)
+	all := []string{change.RuleWords(p.Rules)}
 	if change.Fitted(p) != "" {
-		text += fmt.Sprintf(", of a zone with %s a minute", count(zone.DefaultPerMinute))
+		all[0] += fmt.Sprintf(", of a zone with %s a minute", count(zone.DefaultPerMinute))
 	}
 	for _, tier := range change.Tiers(p)[1:] {
-		text += "; " + tier + ": " + change.RuleWords(change.RulesOf(p, tier))
+		all = append(all, tier+": "+change.RuleWords(change.RulesOf(p, tier)))
 	}
-	return text
+	return strings.Join(all, "; ")
 }

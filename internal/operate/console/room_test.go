@@ -56,6 +56,14 @@ type room struct {
 	at time.Time
 }
 
+// lines are a store as a registry shows it.
+type lines struct{ *embedded.Store }
+
+func (l lines) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+	o, err := l.Observe(ctx, zoneID, 0)
+	return o.Stats, err
+}
+
 func newRoom(tb testing.TB) *room {
 	tb.Helper()
 	r := &room{tb: tb, logs: &bytes.Buffer{}, seen: newSight(), meter: &meter{counts: map[string]int{}}, at: start}
@@ -63,7 +71,7 @@ func newRoom(tb testing.TB) *room {
 	store, err := embedded.Open(embedded.Options{Now: r.now, Logger: log})
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, store.Close()) })
-	r.store, r.desk = store, operator.New(store, r.seen, log)
+	r.store, r.desk = store, operator.New(lines{store}, r.seen, log)
 	r.seen.now, r.draws = r.now, &draws{}
 	r.decided = &decided{all: map[string]limiter.Stats{}}
 	r.book = policyset.New(policyset.SetOptions{Store: store, Use: func(limit.PolicySet) {}})

@@ -155,7 +155,7 @@ func checkWho(name string) (who, fault string) {
 	who = strings.TrimSpace(name)
 	switch {
 	case who == "":
-		return who, "Say who you are: the record of changes needs a name."
+		return who, "Enter your name: the record of changes needs it."
 	case len(who) > maxWhoBytes:
 		return who, "That name is too long: it may have 64 bytes."
 	case !utf8.ValidString(who) || strings.ContainsFunc(who, func(r rune) bool { return !unicode.IsPrint(r) }):

@@ -37,10 +37,10 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 	case q.Get("resume") != "":
 		changes, err := c.Zones.Changes(r.Context(), current.ZoneID, zone.MaxChanges)
 		if err != nil {
-			return next, []string{"The store does not answer just now, so the limit from before the pause is not known."}
+			return next, []string{"The store does not answer, so the limit from before the pause is not known. Enter a limit."}
 		}
 		if next.PerMinute = resumeTo(current, changes); next.PerMinute == 0 {
-			return next, []string{"The record does not say what the limit was. Type one."}
+			return next, []string{"The record does not say what the limit was. Enter a limit."}
 		}
 	case q.Get("network") != "":
 		next = current.SetShare(q.Get("network"), q.Get("share"))

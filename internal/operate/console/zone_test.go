@@ -132,7 +132,7 @@ func TestPauseRemembersTheLimit(t *testing.T) {
 	r.make(made, "Olga")
 	shows(t, p.get("zones/Y"), "Paused. To resume, set a limit.")
 	w := p.get("zones/Y/change?resume=1")
-	shows(t, w, "The record does not say what the limit was. Type one.")
+	shows(t, w, "The record does not say what the limit was. Enter a limit.")
 	if w.Code != http.StatusUnprocessableEntity {
 		t.Errorf("resume to what nobody knows: %d", w.Code)
 	}

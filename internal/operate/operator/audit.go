@@ -22,8 +22,8 @@ type changesQuery struct {
 	limit          int
 }
 
-// readChangesQuery reads a query. It returns a *serve.FieldError for anything
-// else, and for a limit that is none.
+// readChangesQuery reads a query. It returns a *serve.FieldError for a parameter that is unknown, is there twice or has a wrong
+// value.
 func readChangesQuery(raw string) (q changesQuery, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -31,34 +31,28 @@ func readChangesQuery(raw string) (q changesQuery, err error) {
 	}
 	q.limit = DefaultChanges
 	for name, values := range query {
-		if len(values) > 1 {
-			return q, &serve.FieldError{Field: name, Reason: "is given twice"}
-		}
-		switch text := values[0]; name {
-		case "zoneId":
+		switch text := values[0]; {
+		case len(values) > 1:
+			err = &serve.FieldError{Field: name, Reason: "is given twice"}
+		case name == "zoneId" && !query.Has("policy"):
 			q.zoneID, err = text, answer.CheckZoneID(text)
-		case "policy":
+		case name == "policy" && !query.Has("zoneId"):
 			if q.policy = text; !limit.ValidName(text) {
 				err = &serve.FieldError{Field: name, Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
 			}
-		case "limit":
+		case name == "limit":
 			if q.limit, err = strconv.Atoi(text); err != nil || q.limit < 1 || q.limit > zone.MaxChangesListed {
 				err = &serve.FieldError{Field: name, Reason: fmt.Sprintf("must be a whole number from 1 to %d", zone.MaxChangesListed)}
 			}
 		default: // what was sent is not repeated
-			err = errChangesQuery
+			err = &serve.FieldError{Field: "the query", Reason: "may hold zoneId or policy, and limit, nothing else"}
 		}
 		if err != nil {
 			return q, err
 		}
 	}
-	if q.zoneID != "" && q.policy != "" {
-		return q, errChangesQuery
-	}
 	return q, nil
 }
-
-var errChangesQuery = &serve.FieldError{Field: "the query", Reason: "may hold zoneId or policy, and limit, nothing else"}
 
 // Changes are the latest changes, the newest first in each list. Those of policies are left out where a zone was asked
 // for, those of zones where a policy was.

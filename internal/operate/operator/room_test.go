@@ -15,6 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -41,7 +42,7 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, lines.Close()) })
 	r.store = &store{Store: lines}
-	r.watch = watch.New(watch.Options{Lines: lines})
+	r.watch = watch.New(watch.Options{Lines: registry.New(registry.Options{Store: lines, Now: clock})})
 	r.service = operator.New(r.store, r.watch, log)
 	r.http = openapitest.Operators.Handler(tb, routes(tb, r.service, log))
 	return r
@@ -154,9 +155,9 @@ func (s *store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if s.onStats != nil {
 		s.onStats()
 	}
-	stats, err := s.Store.Stats(ctx, zoneID)
-	stats.LowMillis, stats.HighMillis = s.low, s.high
-	return stats, err
+	o, err := s.Observe(ctx, zoneID, 0)
+	o.LowMillis, o.HighMillis = s.low, s.high
+	return o.Stats, err
 }
 
 // deaf is a meter that does nothing.

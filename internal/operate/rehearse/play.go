@@ -100,13 +100,15 @@ func newPlay(a Act, issuer answer.Issuer, speed float64) *play {
 }
 
 // clock is the time since it began, as the client's pauses are told.
-func (p *play) clock() time.Duration { return p.told(time.Since(p.began)) }
+func (p *play) clock() time.Duration { return p.scaled(time.Since(p.began)) }
 
-// told is a real time, as the client's pauses are told.
-func (p *play) told(real time.Duration) time.Duration { return time.Duration(float64(real) * p.speed) }
+// scaled is a real time, multiplied by the speed of the client's pauses.
+func (p *play) scaled(real time.Duration) time.Duration {
+	return time.Duration(float64(real) * p.speed)
+}
 
-// hold holds the client to a rule, and notes what it did where it did not keep it.
-func (p *play) hold(r Rule, kept bool, format string, a ...any) {
+// require records a finding where the client did not keep a rule.
+func (p *play) require(r Rule, kept bool, format string, a ...any) {
 	if !kept {
 		p.findings = append(p.findings, Finding{r, p.act.Name, fmt.Sprintf(format, a...)})
 	}
@@ -124,9 +126,9 @@ func (p *play) ask(q request) (a sent, number int) {
 	a = prepare(p.issuer, s, p.act.Name, p.place)
 	if s.how == slow {
 		// As if it hung up in time. If it does not, it has the answer later.
-		now += p.told(patience)
+		now += p.scaled(patience)
 	}
-	p.gave(s, a, q, now)
+	p.record(s, a, q, now)
 	return a, p.requests
 }
 
@@ -135,7 +137,7 @@ func (p *play) judge(q request, now time.Duration) {
 	n := p.requests + 1
 	if q.joins {
 		id := q.text("clientId")
-		p.hold(RuleClientID, id != "" && (p.clientID == "" || id == p.clientID),
+		p.require(RuleClientID, id != "" && (p.clientID == "" || id == p.clientID),
 			"request %d joins with the clientId %q, after %q", n, id, p.clientID)
 		p.clientID = id
 	}
@@ -147,26 +149,26 @@ func (p *play) judge(q request, now time.Duration) {
 	if row.rule != "" {
 		early := tolerance
 		if p.answered.how == slow {
-			early = p.told(hangUpTolerance)
+			early = p.scaled(hangUpTolerance)
 		}
-		p.hold(row.rule, now >= p.since+p.pause-early, "request %d came %.1f s after %s, not %.1f s",
+		p.require(row.rule, now >= p.since+p.pause-early, "request %d came %.1f s after %s, not %.1f s",
 			n, max(0, now-p.since).Seconds(), after, p.pause.Seconds())
 	}
 	switch row.then {
 	case thenPoll:
-		p.hold(RuleToken, !q.joins && q.text("token") == p.newest,
+		p.require(RuleToken, !q.joins && q.text("token") == p.newest,
 			"request %d, a %s, does not have the token of the newest answer", n, q)
 	case thenAgain:
-		p.hold(RuleSame, q.joins == p.to.joins && maps.Equal(q.body, p.to.body),
+		p.require(RuleSame, q.joins == p.to.joins && maps.Equal(q.body, p.to.body),
 			"request %d, a %s, is not the %s that was answered with %s", n, q, p.to, after)
 	case thenJoin, thenMayJoin:
-		p.hold(RuleRejoin, q.joins, "request %d polls after %s", n, after)
+		p.require(RuleRejoin, q.joins, "request %d polls after %s", n, after)
 	case thenSolve:
-		p.hold(RuleChallenge, q.joins && challenge.Solved(work, q.text("challenge")), "request %d, a %s, does not have a solution of the challenge", n, q)
+		p.require(RuleChallenge, q.joins && challenge.Solved(work, q.text("challenge")), "request %d, a %s, does not have a solution of the challenge", n, q)
 	case thenStop:
-		p.hold(RuleStop, false, "request %d, a %s, came after %s", n, q, after)
+		p.require(RuleStop, false, "request %d, a %s, came after %s", n, q, after)
 	case thenEnter:
-		p.hold(RuleDone, false, "request %d, a %s, came after the pass", n, q)
+		p.require(RuleDone, false, "request %d, a %s, came after the pass", n, q)
 	}
 }
 
@@ -190,8 +192,8 @@ func (p *play) choose(q request) step {
 	}
 }
 
-// gave notes what the client has been answered, and since when it knows.
-func (p *play) gave(s step, a sent, q request, at time.Duration) {
+// record keeps what the client was answered, and since when it has the answer.
+func (p *play) record(s step, a sent, q request, at time.Duration) {
 	p.answered, p.to, p.since = s, q, at
 	if rowOf(s).then == thenAgain && rowOf(s).rule == RuleBackoff {
 		p.failures++
@@ -216,7 +218,7 @@ func (p *play) gave(s step, a sent, q request, at time.Duration) {
 func (p *play) hungUp(number int, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.hold(RulePatience, took >= patience-hangUpTolerance, "request %d was given up after %.1f s", number, took.Seconds())
+	p.require(RulePatience, took >= patience-hangUpTolerance, "request %d was given up after %.1f s", number, took.Seconds())
 	if number == p.requests {
 		p.since = min(p.since, p.clock())
 	}
@@ -228,7 +230,7 @@ func (p *play) waited(number int, a sent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if number == p.requests {
-		p.gave(p.answered.but(whole), a, p.to, p.clock())
+		p.record(p.answered.but(whole), a, p.to, p.clock())
 	}
 }
 
@@ -240,7 +242,7 @@ func (p *play) enter(pass string) {
 		p.entered = true
 		return
 	}
-	p.hold(RulePass, false, "the service was shown another pass than the one that was given last")
+	p.require(RulePass, false, "the service was shown another pass than the one that was given last")
 }
 
 // leaves notes that nothing more will come of this client.
@@ -260,9 +262,9 @@ func (p *play) over() bool {
 	case p.requests == 0:
 		return false
 	case t == thenStop || t == thenMayJoin || t == thenEnter:
-		return p.clock() >= p.since+p.told(settled)
+		return p.clock() >= p.since+p.scaled(settled)
 	default:
-		return p.clock() >= p.since+p.pause+p.told(silence)
+		return p.clock() >= p.since+p.pause+p.scaled(silence)
 	}
 }
 
@@ -274,13 +276,13 @@ func (p *play) result() (played bool, findings []Finding) {
 	if p.requests > 0 {
 		switch rowOf(p.answered).then {
 		case thenPoll, thenAgain:
-			end.hold(RuleGoOn, false, "it gave up after %s", p.answered)
+			end.require(RuleGoOn, false, "it gave up after %s", p.answered)
 		case thenJoin:
-			end.hold(RuleRejoin, false, "it did not join again after %s", p.answered)
+			end.require(RuleRejoin, false, "it did not join again after %s", p.answered)
 		case thenSolve:
-			end.hold(RuleChallenge, false, "it did not join again after %s", p.answered)
+			end.require(RuleChallenge, false, "it did not join again after %s", p.answered)
 		case thenEnter:
-			end.hold(RulePass, p.entered, "the service was not shown the pass")
+			end.require(RulePass, p.entered, "the service was not shown the pass")
 		default:
 		}
 	}

@@ -64,7 +64,7 @@ func (c EventConfig) Validate() error {
 	case c.Leave < 0 || c.Leave > 1:
 		return fault("leave is a percentage between 0 and 100")
 	case c.Within <= 0 || c.Within > horizon:
-		return fault("those who gather must come within 1s to 24h")
+		return fault("visitors must gather within 1s to 24h")
 	}
 	z, err := c.zone()
 	if err != nil {
@@ -183,8 +183,8 @@ func PlayEvent(ctx context.Context, cfg EventConfig) (EventReport, error) {
 		return nil
 	})
 	p.every(p.start, time.Second, func(ctx context.Context) error {
-		server.EstimateOnce(ctx)
-		p.look()
+		_, _ = server.Observe(ctx, p.zone.ZoneID) // without it, the last table goes on
+		p.sample()
 		return nil
 	})
 	p.every(p.start, sweepEvery, p.sweep)
@@ -192,7 +192,7 @@ func PlayEvent(ctx context.Context, cfg EventConfig) (EventReport, error) {
 		err = p.play(ctx)
 	}
 	if err == nil {
-		err = p.stand(ctx, seeds)
+		err = p.takePlaces(ctx, seeds)
 	}
 	server.Stop()
 	if err := errors.Join(err, store.Close()); err != nil {
@@ -224,8 +224,8 @@ func (p *played) populate() {
 	}
 }
 
-// look begins a second of the report, and ends the one before.
-func (p *played) look() {
+// sample begins a second of the report, and ends the one before.
+func (p *played) sample() {
 	at := int((p.now - p.opens) / time.Second.Microseconds())
 	if n := len(p.seconds); n > 0 && p.seconds[n-1].At == at-1 {
 		p.seconds[n-1].Polls += p.allPolls
@@ -236,8 +236,8 @@ func (p *played) look() {
 	}
 }
 
-// stand gives the visitors the places of the draw.
-func (p *played) stand(ctx context.Context, seeds drawSeeds) error {
+// takePlaces gives the visitors the places of the draw.
+func (p *played) takePlaces(ctx context.Context, seeds drawSeeds) error {
 	z, err := p.room.Zone(ctx, p.zone.ZoneID)
 	for _, d := range z.EventState.Draws {
 		seed, _ := seeds.Seed(z.ZoneID, d)

@@ -84,15 +84,15 @@ func (c *crowd) report(rates window.Rates, from int64) Report {
 		c.changes[i].AtMillis = max(c.changes[i].AtMillis, from/1000)
 	}
 	out.CapacityUsed = measure.Capacity(c.changes, c.admitted, rates)
-	c.visits(&out, rates)
+	c.judgeVisitors(&out, rates)
 	if c.shop != nil {
 		c.shop.report(&out)
 	}
 	return out
 }
 
-// visits looks at the visitors one by one.
-func (c *crowd) visits(out *Report, rates window.Rates) {
+// judgeVisitors measures what the visitors saw.
+func (c *crowd) judgeVisitors(out *Report, rates window.Rates) {
 	var all []measure.Visitor
 	var polls, waits []float64
 	sum := 0
@@ -120,11 +120,11 @@ func (c *crowd) visits(out *Report, rates window.Rates) {
 	out.PollsMax = int(measure.Percentile(polls, 100))
 	slices.Sort(waits)
 	out.MedianMs = int64(measure.Percentile(waits, 50))
-	c.told(out, rates.WindowMillis)
+	c.judgeEstimates(out, rates.WindowMillis)
 }
 
-// told compares what visitors were told with what became. Estimates of waits shorter than a window are not counted.
-func (c *crowd) told(out *Report, windowMillis int64) {
+// judgeEstimates compares the estimates that visitors got with their waits. Estimates of waits shorter than a window are not counted.
+func (c *crowd) judgeEstimates(out *Report, windowMillis int64) {
 	var errs []float64
 	held := 0
 	for i := range c.visitors {

@@ -148,7 +148,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 			r.every(r.start+change.At.Microseconds(), 0, func(ctx context.Context) error { return r.put(ctx, z) })
 		}
 		r.every(r.start, time.Second, func(ctx context.Context) error {
-			server.EstimateOnce(ctx)
+			_, _ = server.Observe(ctx, r.zone.ZoneID) // without it, the last table goes on
 			if cfg.Progress != nil {
 				cfg.Progress((time.Duration(r.now-r.start) * time.Microsecond).Truncate(time.Second), len(r.admitted))
 			}

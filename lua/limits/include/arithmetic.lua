@@ -15,8 +15,8 @@
 
 local floor, max = math.floor, math.max
 
--- The algorithms that the script has, by letter. It costs more to make their tables than
--- to use one, so a script for requests of one algorithm has no other.
+-- The algorithms, by letter: each is a function that makes its table. To make a table costs
+-- more than to use it, so only those are made that a request needs.
 local ALGORITHMS = {}
 
 -- ceil is a/b, rounded up. a must not be negative.

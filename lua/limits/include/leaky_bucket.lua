@@ -2,14 +2,14 @@
 -- request leaves when all that came before it has left.
 --@include token_bucket
 
-local leaky_bucket = {
-  advance = token_bucket.advance, short = token_bucket.short, left = token_bucket.left, keep = token_bucket.keep,
-}
+function ALGORITHMS.q()
+  local leaky_bucket = ALGORITHMS.t()
+  local take = leaky_bucket.take
+  function leaky_bucket.take(r, now, cost)
+    local delay = r.at - now + ceil(r.held, r.limit)
+    take(r, now, cost)
+    return delay
+  end
 
-function leaky_bucket.take(r, now, cost)
-  local delay = r.at - now + ceil(r.held, r.limit)
-  token_bucket.take(r, now, cost)
-  return delay
+  return leaky_bucket
 end
-
-ALGORITHMS.q = leaky_bucket

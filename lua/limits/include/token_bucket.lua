@@ -6,42 +6,44 @@
 
 local BUCKET = '>I6I7'
 
-local token_bucket = {}
+function ALGORITHMS.t()
+  local token_bucket = {}
 
-function token_bucket.advance(r, now)
-  r.at, r.held = now, 0
-  local value = redis.call('GET', r.key)
-  if not value then
-    return
+  function token_bucket.advance(r, now)
+    r.at, r.held = now, 0
+    local value = redis.call('GET', r.key)
+    if not value then
+      return
+    end
+    local at, held = struct.unpack(BUCKET, value)
+    if at - now > r.window then
+      r.held, r.mended = held, true
+      return
+    end
+    r.at = max(now, at)
+    -- If all of the debt is back, r.held stays 0. The product cannot exceed the debt.
+    local back = r.at - at
+    if back < ceil(held, r.limit) then
+      r.held = held - back * r.limit
+    end
   end
-  local at, held = struct.unpack(BUCKET, value)
-  if at - now > r.window then
-    r.held, r.mended = held, true
-    return
+
+  function token_bucket.short(r, cost)
+    local over = r.held + (cost - r.permits) * r.window
+    return over > 0 and ceil(over, r.limit) or 0
   end
-  r.at = max(now, at)
-  -- If all of the debt is back, r.held stays 0. The product cannot exceed the debt.
-  local back = r.at - at
-  if back < ceil(held, r.limit) then
-    r.held = held - back * r.limit
+
+  function token_bucket.take(r, _, cost)
+    r.held = r.held + cost * r.window
   end
-end
 
-function token_bucket.short(r, cost)
-  local over = r.held + (cost - r.permits) * r.window
-  return over > 0 and ceil(over, r.limit) or 0
-end
+  function token_bucket.left(r)
+    return floor((r.permits * r.window - r.held) / r.window), ceil(r.held, r.limit)
+  end
 
-function token_bucket.take(r, _, cost)
-  r.held = r.held + cost * r.window
-end
+  function token_bucket.keep(r, ttl)
+    redis.call('SET', r.key, struct.pack(BUCKET, r.at, r.held), 'PX', ttl)
+  end
 
-function token_bucket.left(r)
-  return floor((r.permits * r.window - r.held) / r.window), ceil(r.held, r.limit)
+  return token_bucket
 end
-
-function token_bucket.keep(r, ttl)
-  redis.call('SET', r.key, struct.pack(BUCKET, r.at, r.held), 'PX', ttl)
-end
-
-ALGORITHMS.t = token_bucket

@@ -35,9 +35,9 @@ local function room_in_line(z, r, t)
   return min(t.room, r.per_second - t.lost_second - t.logged_second)
 end
 
--- look moves the clock on, which should show expected by then (nil if nobody is let in). It returns t, what the rest
--- of the call knows of this moment.
-local function look(z, r, override, expected)
+-- begin moves the clock and the edge on. The clock should show expected by then; nil if nobody is let in.
+-- It returns t, what the rest of the call knows of this moment.
+local function begin(z, r, override, expected)
   local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }
   t.inside, t.cap = 0, DAY
   check_master(z, r, t.now, t.before)
@@ -50,12 +50,6 @@ local function look(z, r, override, expected)
   refill(z, r, t)
   t.waiting, t.live = redis.call('ZCARD', LINE), redis.call('ZCARD', LIVE)
   t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
-  return t
-end
-
--- begin moves the clock and the edge on. It returns t, as look does.
-local function begin(z, r, override, expected)
-  local t = look(z, r, override, expected)
   if t.gathers then
     return t
   end

@@ -13,7 +13,7 @@ const HOUR_EVERY = 60000;
 // TICK_EVERY is how often countdowns are brought up to date.
 const TICK_EVERY = 200;
 // PARTS of a page are read anew when what they show is another.
-const PARTS = ["rows", "tiers", "event", "next", "steps", "draw", "events", "controls", "networks", "settings", "page", "record"];
+const PARTS = ["rows", "event", "next", "steps", "draw", "events", "controls", "networks", "settings", "page", "record"];
 
 const head = document.querySelector("[data-events]");
 const dialog = document.querySelector("#ask");
@@ -184,13 +184,13 @@ function swap(doc, names) {
     const focused = here.contains(document.activeElement) ? keyOf(document.activeElement) : "";
     here.replaceWith(there);
     there.querySelectorAll("details").forEach((el, i) => { el.open = open[i]; });
-    dress(there);
+    localize(there);
     if (focused) [...there.querySelectorAll("button, input, textarea, select, a, summary")].find((el) => keyOf(el) === focused)?.focus();
   }
 }
 
-// dress has times be the browser's own, and countdowns run.
-function dress(el) {
+// localize writes times in the browser's zone, and starts countdowns.
+function localize(el) {
   localTimes(el);
   localFields(el);
   tick();
@@ -239,7 +239,7 @@ function ask(doc, url) {
   title.append(...heading.childNodes);
   heading.replaceWith(title);
   dialog.replaceChildren(content);
-  dress(dialog);
+  localize(dialog);
   if (!dialog.open) dialog.showModal();
   dialog.querySelector("input:not([type=hidden]), button, a")?.focus();
 }
@@ -268,7 +268,7 @@ document.addEventListener("submit", async (event) => {
     if (overtaken()) return;
     // The network is away: as a plain form, the browser says so itself.
     dialog.close();
-    announce("That did not reach the server. Nothing is known to have changed.");
+    announce("The request did not reach the server. Nothing is known to have changed.");
     showTrouble();
   } finally {
     if (busy?.isConnected) busy.disabled = false;
@@ -296,7 +296,7 @@ function showTrouble() {
   const part = document.querySelector("[data-part=done]");
   const banner = document.createElement("div");
   banner.className = "banner bad";
-  banner.textContent = "✕ That did not reach the server. Look at the figures before you try again.";
+  banner.textContent = "✕ The request did not reach the server. Check the figures before you try again.";
   part?.replaceChildren(banner);
 }
 
@@ -375,7 +375,7 @@ document.addEventListener("change", (event) => {
 // --- Start --------------------------------------------------------------------------
 
 setClock(Number(head?.dataset.now));
-dress(document);
+localize(document);
 if (head) {
   connect();
   setInterval(tick, TICK_EVERY);

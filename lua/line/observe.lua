@@ -1,25 +1,31 @@
 #!lua flags=allow-oom
--- sample: look at some of those who wait, evenly spread over the line.
+-- observe: what a server asks each second of a zone: its state and totals, and some of those who wait,
+-- evenly spread over the line.
 --
 -- KEYS[1..11]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
--- ARGV[2]     how many to look at, at most, 1..1000
+-- ARGV[2]     as in poll.lua
+-- ARGV[3]     how many to look at, at most, 0..1000
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, flow, seen}; each list is packed, see include/reply.lua
---   state  see include/reply.lua
+--          {0, state, pace, totals, waits, flow, seen}; each list is packed, see include/reply.lua
+--   state, pace  see include/reply.lua
+--   totals TOTALS of include/zone.lua, the estimate for one who joins, most in a second (include/peak.lua)
+--   waits  bucket, how many, ...
 --   flow   how many a minute enter from a line, when the next slot opens, when the visitors enter who
 --          have as many ahead as the two whole numbers about those of the live released who are
 --          expected to come, what is left over at the first of them, and of how many parts;
 --          the share of the live that is expected to come, in the same parts; where the first of
---          the live stands; admitted
+--          the live stands
 --   seen   of each: where it stands, last poll, period
 --
--- O(log n) for each who is looked at. It changes nothing but the clock, and takes off stays that are over.
+-- O(log n) for each who is looked at, and at most 100 more tokens for the edge.
 
 --@include zone
 --@include begin
 --@include admit
+--@include wait
+--@include peak
 --@include reply
 
 -- enters is when a visitor with so many ahead enters if all of them come, as window.Rates.Enters has it.
@@ -41,18 +47,25 @@ if not z then
   return { missing }
 end
 local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
-local t = look(z, r, ARGV[1])
+local t = begin(z, r, ARGV[1], ARGV[2])
 local half = floor(r.trust / 2)
 local share, parts = z.kept + half, z.kept + z.missed + half
 local come = floor(t.live * share / parts)
 local front = redis.call('ZRANGE', LIVE, 0, 0, 'WITHSCORES')[2]
 local flow = {
   r.pace, opens(z, r, t, 0), enters(z, r, t, come), enters(z, r, t, come + 1), t.live * share % parts, parts, share,
-  front and tonumber(front) or z.edge_micros, z.admitted,
+  front and tonumber(front) or z.edge_micros,
 }
 
+local totals = {}
+for i, total in ipairs(TOTALS) do
+  totals[i] = z[total]
+end
+totals[#totals + 1] = far_wait(z, r, t, t.waiting - t.released)
+totals[#totals + 1] = latest_peak(z, t)
+
 local seen = {}
-local n = t.gathers and 0 or min(t.waiting, tonumber(ARGV[2]))
+local n = t.gathers and 0 or min(t.waiting, tonumber(ARGV[3]))
 for i = 0, n - 1 do
   local from, to = floor(i * t.waiting / n), floor((i + 1) * t.waiting / n)
   local rank = from + (floor(t.now / 97) + i * 7919) % (to - from)
@@ -64,4 +77,7 @@ for i = 0, n - 1 do
   end
 end
 save(z, r, t)
-return { 0, pack(state_of(z, r, t)), pack(flow), pack(seen) }
+return {
+  0, pack(state_of(z, r, t)), pack(pace_of(z, r, t)), pack(totals), pack(redis.call('HGETALL', WAITS)),
+  pack(flow), pack(seen),
+}

@@ -1,9 +1,9 @@
 package line
 
-// Sample is what a store says of a zone's line, once a second, so that waits can be estimated from it. Times are in Unix
-// milliseconds or microseconds on the zone's clock.
-type Sample struct {
-	State State
+// Observation is what a store says of a zone's line, once a second: what operators see, and what waits are estimated
+// from. Times are in Unix milliseconds or microseconds on the zone's clock.
+type Observation struct {
+	Stats
 	// Pace is how many a minute enter from the line; 0 while the zone is on hold.
 	Pace int64
 	// FirstMillis is when the next slot opens. SlotMillis is when the first visitor who is not released is expected to
@@ -11,11 +11,9 @@ type Sample struct {
 	FirstMillis, SlotMillis int64
 	// Coming is the share of the live released who are expected to come, 0 to 1.
 	Coming float64
-	// Admitted is that of Totals.
-	Admitted int64
 	// FrontMicros is where the first live visitor stands; the edge if nobody is live.
 	FrontMicros int64
-	// GraceMillis is how late the sample may show the poll of a visitor who is there.
+	// GraceMillis is how late Line may show the poll of a visitor who is there.
 	GraceMillis int64
 	// Line has some of the waiting visitors, in order and evenly spread: at most as many as were asked for, and all if there
 	// are no more.
@@ -31,7 +29,7 @@ type Seen struct {
 }
 
 // There reports whether the visitor has not missed the time at which it was told to poll, as far as is known.
-func (s *Sample) There(v *Seen) bool {
+func (s *Observation) There(v *Seen) bool {
 	return v.PolledMillis+v.PeriodMillis+s.GraceMillis >= s.State.NowMillis
 }
 
@@ -65,7 +63,7 @@ func (r Reason) String() string {
 	return ""
 }
 
-// SampleRank returns the rank in the line of the i-th of n visitors in a sample. There is one in each of n equal parts
+// SampleRank returns the rank in the line of the i-th of n visitors in Observation.Line. There is one in each of n equal parts
 // of the line; which one changes with the time.
 func SampleRank(i, n, waiting, nowMillis int64) int64 {
 	from, to := i*waiting/n, (i+1)*waiting/n

@@ -8,10 +8,10 @@ import (
 // sampled is how many the fixture looks at: fewer than wait in most lines.
 const sampled = 5
 
-// sample is a look at some of those who wait.
-func (m *model) sample(most int64) line.Sample {
-	s := line.Sample{
-		State: m.state(), Pace: m.rates.Pace, Admitted: m.totals.Admitted, GraceMillis: window.GraceMillis,
+// observe has the state and totals of the line, and some of those who wait.
+func (m *model) observe(most int64) line.Observation {
+	s := line.Observation{
+		Stats: m.stats(), Pace: m.rates.Pace, GraceMillis: window.GraceMillis,
 		FirstMillis: m.now + m.opensIn(0), Coming: m.shows.Coming(m.rates), FrontMicros: m.edge, Line: []line.Seen{},
 	}
 	all, of := m.shows.Share(m.live(), m.rates)
@@ -37,16 +37,4 @@ func (m *model) sample(most int64) line.Sample {
 		s.Line = append(s.Line, line.Seen{StandsAtMicros: v.StandsAtMicros(), PolledMillis: v.polled, PeriodMillis: v.due - v.polled})
 	}
 	return s
-}
-
-// sample has the stores look at the line. It moves nobody.
-func (w *fixture) sample() {
-	w.t.Helper()
-	w.model.tick(w.raw())
-	w.model.lookInside()
-	want := w.model.sample(sampled)
-	for _, h := range w.stores {
-		got, err := h.Store.Sample(w.t.Context(), w.zoneID, sampled)
-		w.same("sample", got, want, err)
-	}
 }

@@ -2,33 +2,30 @@ package embedded
 
 import (
 	"context"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
 )
 
-// Sample implements store.Sampler.
-func (s *Store) Sample(_ context.Context, zoneID string, most int) (line.Sample, error) {
-	q, err := s.queue(zoneID)
-	if err != nil {
-		return line.Sample{}, err
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.ended {
-		return line.Sample{}, line.ErrZoneDeleted
-	}
-	t := q.look(s.now().UnixMicro())
-	out := q.sample(t, most)
-	out.State = q.state(t)
-	return out, nil
+// Observe implements store.Observer.
+func (s *Store) Observe(_ context.Context, zoneID string, most int) (out line.Observation, err error) {
+	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
+		out = q.sample(t, most)
+		out.Totals, out.Waits, out.MostInSecond = q.totals, slices.Clone(q.waits), q.peak.Latest(t.now)
+		out.Stays = slices.Clone(q.in.stayed)
+		out.EstimateMillis = q.estimate(t, int64(q.line.len())-q.line.upTo(q.edge))
+		return none
+	})
+	out.State = a.State
+	return out, err
 }
 
 // sample describes the line. It cuts the line into most parts of equal length, and looks at
 // one visitor in each; at all if fewer wait.
-func (q *zoneQueue) sample(t *transaction, most int) line.Sample {
-	out := line.Sample{
-		Pace: q.rates.Pace, Admitted: q.totals.Admitted, FrontMicros: q.edge,
+func (q *zoneQueue) sample(t *transaction, most int) line.Observation {
+	out := line.Observation{
+		Pace: q.rates.Pace, FrontMicros: q.edge,
 		FirstMillis: q.opens(t, 0), GraceMillis: window.GraceMillis,
 	}
 	// all/of, the number of live released who are expected to come, need not be whole. SlotMillis
