@@ -61,7 +61,9 @@ func TestPackage(t *testing.T) {
 			do(t, app, "npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", file)
 
 			installed := filepath.Join(app, "node_modules", name)
-			var about struct{ Exports map[string]any }
+			var about struct {
+				Exports map[string]any `json:"exports"`
+			}
 			if err := json.Unmarshal([]byte(read(t, filepath.Join(installed, "package.json"))), &about); err != nil || len(about.Exports) == 0 {
 				t.Fatal(about, err)
 			}
