@@ -201,7 +201,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const refuse = () => {
         const status = crawls ? 503 : 429;
         return answer(status, { 'Content-Type': 'application/problem+json', ...(crawls && { 'Retry-After': '600' }), ...allow() }, JSON.stringify({
-          type: 'https://github.com/openqueue/waitingroom/blob/main/internal/problem/README.md#admission_required',
+          type: 'https://github.com/openqueue/waitingroom/blob/main/docs/reference/problems.md#admission_required',
           title: 'The site has a waiting room', status, detail: 'Join at the address in join, and send the pass as X-Waiting-Room-Pass.',
           code: 'admission_required', zoneId: zone, join: `${visitors}/traffic/wait`, page: `${visitors}/wait/${zone}`,
         }));

@@ -1,4 +1,4 @@
-// Passes are JSON Web Tokens: docs/pass.md says which are good.
+// Passes are JSON Web Tokens: docs/integrate/pass.md says which are good.
 
 const ALGORITHMS = {
   EdDSA: { name: 'Ed25519' },

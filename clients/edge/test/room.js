@@ -5,7 +5,7 @@ import { mock } from 'node:test';
 export const NOW = 1_795_223_373_000;
 export const ROOM = 'https://queue.shop.example';
 export const KEY = '0123456789abcdef0123456789abcdef';
-const TYPE = 'https://github.com/openqueue/waitingroom/blob/main/internal/problem/README.md#';
+const TYPE = 'https://github.com/openqueue/waitingroom/blob/main/docs/reference/problems.md#';
 
 const pair = await crypto.subtle.generateKey({ name: 'Ed25519' }, true, ['sign', 'verify']);
 const { kty, crv, x } = await crypto.subtle.exportKey('jwk', pair.publicKey);

@@ -66,7 +66,7 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 	flags.DurationVar(&d.Arrive, "arrive", 5*time.Second, "the span over which they come")
 	flags.Float64Var(&d.leave, "leave", 35, "percent that go away silently, each at a random moment of its wait")
 	flags.Float64Var(&d.dark, "dark", 5, "percent that are silent once, for 5 to 50 s, and come back")
-	flags.DurationVar(&d.Stay, "stay", 5*time.Minute, "in a zone with maxInside, how long a visitor stays inside, in the mean")
+	flags.DurationVar(&d.Stay, "stay", 5*time.Minute, "in a zone with maxInside, how long a visitor stays inside, on average")
 	flags.Float64Var(&d.done, "done", 0, "in a zone with maxInside, percent of visitors whose end of visit the shop reports")
 	flags.Uint64Var(&d.Seed, "seed", 1, "the same seed gives the same run")
 	flags.BoolVar(&d.json, "json", false, "print the report as JSON")

@@ -32,7 +32,7 @@ func sizeCommand(t *Terminal) *cobra.Command {
 		least, most    float64
 	}{
 		{"orders", "How many orders an hour can the site take", &s.orders, 1, 1e8},
-		{"buy", "What percentage of the visitors who are let in order something", &s.buys, 0.1, 100},
+		{"buy", "What percentage of the admitted visitors order something", &s.buys, 0.1, 100},
 		{"minutes", "How many minutes does a visitor stay", &s.minutes, 1, 1440},
 		{"visitors", "How many visitors come at once", &s.visitors, 1, 1e7},
 	}
