@@ -46,7 +46,7 @@ func TestTheBrakeWithAFullDisk(t *testing.T) {
 	if got := request(t, "POST", s.public+"/traffic/wait", aJoin); got.value(t, "canEnter") != true {
 		t.Fatalf("before: %+v", got)
 	}
-	if got := s.admin(t, "PATCH", "/admin/zones/TICKETS", `{"maxWaiting":5}`); got.header.Get("Warning") != "" {
+	if got := s.admin(t, "PATCH", "/admin/zones/TICKETS", `{"maxWaiting":5,"maxInside":100}`); got.header.Get("Warning") != "" {
 		t.Errorf("a warning before: %+v", got)
 	}
 	free := fullFor(t, dir)
@@ -75,6 +75,9 @@ func TestTheBrakeWithAFullDisk(t *testing.T) {
 	}
 	if got := s.admin(t, "PATCH", "/admin/zones/TICKETS", `{"perMinute":-1}`); got.header.Get("Warning") != "" {
 		t.Errorf("a change that was not made is said to be in force: %+v", got)
+	}
+	if got := s.admin(t, "POST", "/admin/zones/TICKETS/inside/revoke", `{"all":true,"dryRun":true}`); got.status != http.StatusOK || got.header.Get("Warning") != "" {
+		t.Errorf("a dry run: %+v", got)
 	}
 	if got := request(t, "GET", s.public+"/readyz", ""); got.status != http.StatusOK {
 		t.Errorf("/readyz: %+v", got)

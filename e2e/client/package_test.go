@@ -45,8 +45,8 @@ func do(t *testing.T, folder, name string, args ...string) string {
 	return string(out)
 }
 
-// TestPackage installs each package into a new project from the file that npm publish would send, imports the package in
-// node, and compares what node has with what the types say.
+// TestPackage installs each package into a new project from the file that npm publish would send, imports all of it in node,
+// and compares what node has with what the types say.
 func TestPackage(t *testing.T) {
 	t.Parallel()
 	made := pack(t)
@@ -55,20 +55,31 @@ func TestPackage(t *testing.T) {
 			t.Parallel()
 			app := t.TempDir()
 			write(t, filepath.Join(app, "package.json"), `{"private": true, "type": "module"}`)
+			// What an app for Node has from @types/node, as far as our types name it.
+			write(t, filepath.Join(app, "node.d.ts"), "declare module 'node:http' { export class IncomingMessage {} export class ServerResponse {} }\n")
 			file := only(t, filepath.Join(made, strings.NewReplacer("@", "", "/", "-").Replace(name)+"-[0-9]*.tgz"))
 			do(t, app, "npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", file)
 
-			var exported []string
-			said := do(t, app, "node", "--input-type=module", "--eval", "console.log(JSON.stringify(Object.keys(await import('"+name+"'))))")
-			if err := json.Unmarshal([]byte(said), &exported); err != nil || len(exported) == 0 {
-				t.Fatal(said, err)
-			}
-			// A name too many or too few on either side is an error of tsc.
-			write(t, filepath.Join(app, "app.ts"), "import * as all from '"+name+"';\n"+
-				"export const names: Record<keyof typeof all, true> = { "+strings.Join(exported, ": true, ")+": true };\n")
-			do(t, app, "tsc", "--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module", "node16", "--moduleResolution", "node16", "app.ts")
-
 			installed := filepath.Join(app, "node_modules", name)
+			var about struct {
+				Exports map[string]any `json:"exports"`
+			}
+			if err := json.Unmarshal([]byte(read(t, filepath.Join(installed, "package.json"))), &about); err != nil || len(about.Exports) == 0 {
+				t.Fatal(about, err)
+			}
+			for path := range about.Exports {
+				module := name + strings.TrimPrefix(path, ".")
+				var exported []string
+				said := do(t, app, "node", "--input-type=module", "--eval", "console.log(JSON.stringify(Object.keys(await import('"+module+"'))))")
+				if err := json.Unmarshal([]byte(said), &exported); err != nil || len(exported) == 0 {
+					t.Fatal(said, err)
+				}
+				// A name too many or too few on either side is an error of tsc.
+				write(t, filepath.Join(app, "app.ts"), "import * as all from '"+module+"';\n"+
+					"export const names: Record<keyof typeof all, true> = { "+strings.Join(exported, ": true, ")+": true };\n")
+				do(t, app, "tsc", "--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module", "node16", "--moduleResolution", "node16", "node.d.ts", "app.ts")
+			}
+
 			readme := read(t, filepath.Join(installed, "README.md"))
 			for _, link := range regexp.MustCompile(`\]\(([a-zA-Z][\w./-]*)\)`).FindAllStringSubmatch(readme, -1) {
 				read(t, filepath.Join(installed, link[1]))

@@ -165,11 +165,11 @@ func testContainer(t *testing.T, archive string) {
 	} else if status != 0 || !strings.Contains(said, image) {
 		t.Fatalf("%d: %s", status, said)
 	}
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+	var open syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &open); err != nil {
 		t.Fatal(err)
 	}
-	most := strconv.FormatUint(files.Max, 10)
+	most := strconv.FormatUint(open.Max, 10)
 	public, zones := room.FreeAddr(t), filepath.Join(dir, "zones.yaml")
 	put(t, zones, "zones: [{zoneId: SHOP, perMinute: 60}]", 0o600)
 	if err := os.Chmod(zones, 0o644); err != nil { // whatever the umask

@@ -33,15 +33,13 @@
 //
 // # Without scripts
 //
-// Every form is a plain one. The scripts (assets/*.js) only bring the answer's
-// part of a page into a dialog, keep the figures fresh and draw charts.
+// Every form works without scripts. The scripts (assets/*.js) show confirmations in a dialog, update the figures every
+// second and draw charts.
 //
 // # What protects it
 //
-// The session is a cookie signed with a key made of the server's secret and the
-// operators' token: HttpOnly, SameSite=Strict, and worth nothing once the token
-// is another. What a browser sends for another site is refused. Every answer has
-// a Content-Security-Policy under which only this server's files are run, and
-// nothing that is written into a page. Log ins are slowed down in bounded memory;
-// streams are bounded.
+// The session is a cookie, HttpOnly and SameSite=Strict, signed with a key that is derived from the server's secret and the
+// operators' token: a new token ends all sessions. Cross-origin requests are refused. The Content-Security-Policy of every
+// answer allows only this server's scripts, and no inline script. Wrong tokens at the log in are slowed down; the number of
+// streams is bounded.
 package console

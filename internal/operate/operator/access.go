@@ -41,10 +41,9 @@ type AccessOptions struct {
 	Now func() time.Time
 }
 
-// Access is open to those who show a token. The right one opens whatever came
-// before, from wherever: nobody locks others out by guessing. What keeps
-// guessers out is that no token is easy to guess (secret.CheckToken); what they do
-// is logged, and they are told to wait. It is safe for concurrent use.
+// Access checks the operators' tokens. It accepts the right token at any time and from any address, so wrong tokens lock
+// nobody out. A token holds 128 random bits (secret.CheckToken), so nobody can guess it. Wrong tokens are logged, and
+// clients that send many are told to wait. It is safe for concurrent use.
 type Access struct {
 	// tokens are hashes, so that all comparisons take the same time, whatever
 	// the length of what was sent.
@@ -105,13 +104,10 @@ const (
 	guessEvery = 2 * time.Second
 )
 
-// Hosts are the names under which the operators' listener answers. A page of the
-// internet can have its own name lead to 127.0.0.1, and then ask there as its own
-// site (DNS rebinding); what it cannot do is to send another name than its own.
+// Hosts are the names under which the operators' listener answers. They prevent DNS rebinding: a site on the internet can
+// resolve its own name to 127.0.0.1, but the browser then sends that name as the Host.
 //
-// The port is not looked at: a tunnel (ssh -L, kubectl port-forward) may have
-// another at its other end, and who is sent a wrong name by a browser is sent it with
-// any port.
+// The port is not compared: the other end of a tunnel (ssh -L, kubectl port-forward) may have another port.
 type Hosts struct {
 	// Loopback tells that only this machine reaches the listener. It answers
 	// then as localhost, 127.0.0.1 and [::1]. Elsewhere it answers to any name if

@@ -19,9 +19,8 @@
 // if the zone still has it, one with If-None-Match: * only if there is no such
 // zone; else it is refused, and nothing is changed.
 //
-// A change is refused as a whole, with every fault listed, or made as a whole.
-// A name that is no setting is a fault: a typo must not be taken for consent
-// to the default.
+// A change is made as a whole, or refused as a whole with every fault listed.
+// An unknown name is a fault, so that a typo does not leave a setting at its default.
 //
 // Whoever makes a change may give a name in the header X-Operator, for the record
 // of changes. The store keeps the record, in one step with the change itself.

@@ -42,6 +42,9 @@ func warning(why error) string {
 	return `199 queue-server "in force on this server, but not kept: ` + text + `"`
 }
 
+// dryRun is the key under which a request's context says that it changes nothing.
+const dryRun = "dry run"
+
 // Warn has the answer to a change that was made say if it is not kept. The change is in
 // force: a pause must not wait for a disk that is full, or a store that is away. To be put
 // on everything under /admin.
@@ -51,7 +54,7 @@ func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
 		case http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodPost:
 			res := c.Response()
 			res.Before(func() {
-				if res.Status >= http.StatusMultipleChoices {
+				if dry, _ := c.Get(dryRun).(bool); dry || res.Status >= http.StatusMultipleChoices {
 					return
 				}
 				if why := h.notKept(); why != nil {
@@ -209,6 +212,7 @@ func (h *HTTP) ActInside(c echo.Context) error {
 	if err := readFields(body, "a change of those inside", &act.Whom); err != nil {
 		return err
 	}
+	c.Set(dryRun, act.DryRun)
 	done, err := h.service.ActInside(c.Request().Context(), c.Param("zoneId"), act, by)
 	return send(c, done, err)
 }
