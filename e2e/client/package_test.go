@@ -13,6 +13,7 @@ import (
 // packages are those that npm installs, by the name that an app imports, and their folders in clients.
 var packages = map[string]string{
 	"@openqueue/waitingroom": "js",
+	"@openqueue/edge":        "edge",
 }
 
 // pack returns a folder with what a release has for npm and Maven.
