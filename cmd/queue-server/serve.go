@@ -143,7 +143,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	seen.Start(ctx)
 	defer seen.Stop()
 
-	sweeps, err := sweeper.New(sweeper.Options{Lines: zones, Observer: seen, Registerer: reg, Every: s.SweepEvery, StoreOverloaded: zones.Overloaded, Logger: log})
+	sweeps, err := sweeper.New(sweeper.Options{Lines: zones, Registerer: reg, Every: s.SweepEvery, StoreOverloaded: zones.Overloaded, Logger: log})
 	if err != nil {
 		return err
 	}

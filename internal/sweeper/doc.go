@@ -29,9 +29,6 @@
 //     calls of the zone's visitors unanswered: polls may not have got through. No other server sweeps the zone
 //     meanwhile. That lasts for two idle timeouts at most. A newcomer whom a full store refuses has been answered.
 //
-// The sweeper goes by what the watch last heard of the zone, at most two seconds ago. A jump of the clock within these
-// seconds is not seen before the next run.
-//
 // # Failures
 //
 // A zone that cannot be swept does not stop the others. A panic ends the run,

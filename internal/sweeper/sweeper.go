@@ -28,19 +28,13 @@ const (
 
 // Lines is what is swept: the registry.
 type Lines interface {
-	store.Reader
+	store.Viewer
 	store.Sweeper
 }
 
-// Observer says what a zone's store last said of its state, and when: the watch.
-type Observer interface {
-	Observed(zoneID string) (s line.State, at time.Time, err error)
-}
-
-// Options of a Sweeper. Lines, Observer and Registerer are required.
+// Options of a Sweeper. Lines and Registerer are required.
 type Options struct {
 	Lines      Lines
-	Observer   Observer
 	Registerer prometheus.Registerer
 	// Every is the period, at least MinEvery and in whole seconds: cron rounds
 	// down. DefaultEvery when 0.
@@ -58,7 +52,6 @@ type Options struct {
 // Sweeper sweeps all zones on a schedule.
 type Sweeper struct {
 	lines   Lines
-	zones   Observer
 	log     *slog.Logger
 	now     func() time.Time
 	metrics *metrics
@@ -90,7 +83,7 @@ func New(o Options) (*Sweeper, error) {
 	}
 	m.period.Set(o.Every.Seconds())
 	s := &Sweeper{
-		lines: o.Lines, zones: o.Observer, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, metrics: m, every: o.Every,
+		lines: o.Lines, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, metrics: m, every: o.Every,
 		owner: uuid.NewString(), watches: make(map[string]*watch),
 		storeOverloaded: o.StoreOverloaded,
 	}
@@ -175,14 +168,14 @@ func (s *Sweeper) sweepAll(ctx context.Context, r *run) {
 	}
 }
 
-// mayBeSwept looks at the zone's clock, as it was last observed. Only a zone whose store answered then stays watched.
+// mayBeSwept looks at the zone's clock just before a sweep. Only a zone whose store answers stays watched.
 func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *watch) bool {
-	is, at, err := s.zones.Observed(z.ZoneID)
+	stats, err := s.lines.Stats(ctx, z.ZoneID)
 	if err != nil {
 		s.failed(ctx, r, z.ZoneID, err)
 		return false
 	}
-	skip, jump := w.look(at, is.NowMillis, is.LostAtMillis, z.IdleTimeout())
+	skip, jump := w.look(s.now(), stats.State.NowMillis, stats.State.LostAtMillis, z.IdleTimeout())
 	s.watches[z.ZoneID] = w
 	if jump > 0 {
 		s.log.WarnContext(ctx, "the store's clock jumped forward: nobody is swept for one idle timeout",

@@ -35,14 +35,14 @@ type batch struct {
 type fakeStore struct {
 	Lines
 
-	mu          sync.Mutex
-	zones       []zone.Settings
-	zonesErr    error
-	observedErr map[string]error
-	batches     map[string][]batch // by zone; {} when there are none left
-	asked       []string           // "zone cursor"
-	owners      map[string]bool
-	held        []time.Duration
+	mu       sync.Mutex
+	zones    []zone.Settings
+	zonesErr error
+	statsErr map[string]error
+	batches  map[string][]batch // by zone; {} when there are none left
+	asked    []string           // "zone cursor"
+	owners   map[string]bool
+	held     []time.Duration
 
 	now     func() time.Time
 	ahead   time.Duration // of the store's clock
@@ -59,10 +59,10 @@ func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {
 	return f.zones, f.zonesErr
 }
 
-func (f *fakeStore) Observed(zoneID string) (line.State, time.Time, error) {
+func (f *fakeStore) Stats(_ context.Context, zoneID string) (line.Stats, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return line.State{NowMillis: f.now().Add(f.ahead).UnixMilli()}, f.now(), f.observedErr[zoneID]
+	return line.Stats{State: line.State{NowMillis: f.now().Add(f.ahead).UnixMilli()}}, f.statsErr[zoneID]
 }
 
 func (f *fakeStore) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
@@ -111,13 +111,13 @@ func newHarness(t *testing.T, zones ...string) *harness {
 	h := &harness{clock: time.Unix(1_800_000_000, 0)}
 	now := func() time.Time { return h.clock }
 	h.store = &fakeStore{
-		observedErr: map[string]error{}, batches: map[string][]batch{}, owners: map[string]bool{}, now: now,
+		statsErr: map[string]error{}, batches: map[string][]batch{}, owners: map[string]bool{}, now: now,
 	}
 	for _, id := range zones {
 		h.store.zones = append(h.store.zones, zone.Defaults(id))
 	}
 	s, err := New(Options{
-		Lines: h.store, Observer: h.store, Registerer: prometheus.NewPedanticRegistry(), Now: now,
+		Lines: h.store, Registerer: prometheus.NewPedanticRegistry(), Now: now,
 		Logger: slog.New(slog.NewTextHandler(&h.log, nil)),
 	})
 	if err != nil {
@@ -221,9 +221,9 @@ func TestAFailureDoesNotStopTheOtherZones(t *testing.T) {
 		{"second batch fails", func(f *fakeStore) {
 			f.batches["a"] = []batch{{Sweep: line.Sweep{Next: 5}}, {err: boom}}
 		}, []string{"a 0", "a 5", "b 0"}, 1},
-		{"stats fail", func(f *fakeStore) { f.observedErr["a"] = boom }, []string{"b 0"}, 1},
+		{"stats fail", func(f *fakeStore) { f.statsErr["a"] = boom }, []string{"b 0"}, 1},
 		{"zone deleted meanwhile", func(f *fakeStore) {
-			f.observedErr["a"] = fmt.Errorf("x: %w", line.ErrZoneDeleted)
+			f.statsErr["a"] = fmt.Errorf("x: %w", line.ErrZoneDeleted)
 			f.batches["b"] = []batch{{err: fmt.Errorf("x: %w", line.ErrZoneUnknown)}}
 		}, []string{"b 0"}, 0},
 		{"no zones to be had", func(f *fakeStore) { f.zonesErr = boom }, nil, 1},
@@ -348,8 +348,8 @@ func TestClockJumpIsLoggedOnceAndConcernsItsZoneOnly(t *testing.T) {
 func TestAZoneThatCouldNotBeLookedAtIsWatchedAnew(t *testing.T) {
 	away := errors.New("away")
 	for name, fail := range map[string]func(f *fakeStore, err error){
-		"observed": func(f *fakeStore, err error) { f.observedErr["a"] = err },
-		"zones":    func(f *fakeStore, err error) { f.zonesErr = err },
+		"stats": func(f *fakeStore, err error) { f.statsErr["a"] = err },
+		"zones": func(f *fakeStore, err error) { f.zonesErr = err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := watched(t, "a")
@@ -412,11 +412,11 @@ func TestLongestCall(t *testing.T) {
 func scheduled(t *testing.T) (*Sweeper, *fakeStore) {
 	t.Helper()
 	f := &fakeStore{
-		zones: []zone.Settings{zone.Defaults("a")}, observedErr: map[string]error{},
+		zones: []zone.Settings{zone.Defaults("a")}, statsErr: map[string]error{},
 		batches: map[string][]batch{}, owners: map[string]bool{}, now: time.Now,
 	}
 	f.zones[0].IdleTimeoutSeconds = zone.MinIdleTimeoutSeconds
-	s, err := New(Options{Lines: f, Observer: f, Registerer: prometheus.NewRegistry(), Every: time.Second})
+	s, err := New(Options{Lines: f, Registerer: prometheus.NewRegistry(), Every: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

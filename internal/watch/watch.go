@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"log/slog"
 	"maps"
@@ -182,21 +181,6 @@ func (w *Watch) Clock(zoneID string) (now time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	return time.UnixMilli(t.seen.stats.State.NowMillis).Add(w.Now().Sub(t.at)), true
-}
-
-// Observed returns the state of a zone as its store last said, and when it said so: at most two seconds ago. The error
-// wraps line.ErrZoneUnknown for a zone that was not asked yet, and line.ErrStoreUnavailable if its store does not answer.
-func (w *Watch) Observed(zoneID string) (s line.State, at time.Time, err error) {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	switch t := w.zones[zoneID]; {
-	case t == nil, t.at.IsZero() && t.failingSince == 0:
-		return s, at, fmt.Errorf("watch: not observed yet: %w", line.ErrZoneUnknown)
-	case t.failingSince > 0:
-		return s, at, fmt.Errorf("watch: %w", line.ErrStoreUnavailable)
-	default:
-		return t.seen.stats.State, t.at, nil
-	}
 }
 
 // Last returns what the latest samples were made from, all of one round, ordered by zone id. It does not ask the store, so
