@@ -93,7 +93,7 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "maxWaiting", At: func(s *Settings) any { return &s.MaxWaiting },
 		Default: int64(0), Least: 0, Most: MaxMaxWaiting, None: "no bound",
-		Label: "Most waiting", Hint: "Newcomers are turned away when so many wait. 0 sets no bound.",
+		Label: "Most waiting", Hint: "Newcomers are refused when so many wait. 0 sets no bound.",
 		Means: func(s Settings) string {
 			if s.MaxWaiting == 0 {
 				return "as many may wait as come"
@@ -271,9 +271,9 @@ var Table = setting.Table[Settings]{
 		Default: string(ChallengeNone), Choices: []setting.Choice{
 			{Value: string(ChallengeNone), Label: "none", Means: "nobody has to show anything"},
 			{Value: string(ChallengeWork), Label: "work", Means: "browsers do some work before they take a place"},
-			{Value: string(ChallengeTurnstile), Label: "Turnstile", Means: "Cloudflare's Turnstile has to say yes"},
-			{Value: string(ChallengeHCaptcha), Label: "hCaptcha", Means: "hCaptcha has to say yes"},
-			{Value: string(ChallengeReCaptcha), Label: "reCAPTCHA", Means: "Google's reCAPTCHA has to say yes"},
+			{Value: string(ChallengeTurnstile), Label: "Turnstile", Means: "Cloudflare's Turnstile checks each browser"},
+			{Value: string(ChallengeHCaptcha), Label: "hCaptcha", Means: "hCaptcha checks each browser"},
+			{Value: string(ChallengeReCaptcha), Label: "reCAPTCHA", Means: "Google's reCAPTCHA checks each browser"},
 		},
 		Label: "Challenge", Hint: "What a visitor has to show for a place. Work is done by the browser, unseen; the others ask their providers.",
 		Choose: "what a join has to show, so that bots pay for each place. `work`: the browser computes, unseen, with no third " +
