@@ -145,7 +145,7 @@ var Table = setting.Table[Settings]{
 		Default: "", MaxLength: len("#rrggbb"), None: "the page's own", Fault: Settings.colourFault,
 		Label: "Page colour", Hint: "Of the waiting page's buttons and bar, such as #1d4ed8. Text on it is white or black.",
 		Choose: "the colour of the page's bar and buttons, `#rrggbb`. Text on it is black or white, whichever is easier to read. " +
-			"The console warns of a contrast below 3:1",
+			"Its preview is in the console",
 	},
 	{
 		Name: "pageLogo", At: func(s *Settings) any { return &s.PageLogo },
