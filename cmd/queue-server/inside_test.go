@@ -34,9 +34,9 @@ func TestInsideCommands(t *testing.T) {
 		status  int
 		says    string
 	}{
-		{"revoke SHOP " + jti + " --dry-run", cli.ExitOK, "SHOP: 1 would be revoked. Nothing is changed."},
-		{"revoke SHOP --all --dry-run", cli.ExitOK, "SHOP: 3 would be revoked. Nothing is changed."},
-		{"reset SHOP --dry-run", cli.ExitOK, "SHOP: 0 lost admissions would be forgotten. Nothing is changed."},
+		{"revoke SHOP " + jti + " --dry-run", cli.ExitOK, "SHOP: would revoke 1 admission. Nothing is changed."},
+		{"revoke SHOP --all --dry-run", cli.ExitOK, "SHOP: would revoke 3 admissions. Nothing is changed."},
+		{"reset SHOP --dry-run", cli.ExitOK, "SHOP: would forget 0 admissions that the store lost. Nothing is changed."},
 		{"revoke SHOP", cli.ExitUsage, "name one JTI, or all with --all"},
 		{"revoke SHOP " + jti + " --all", cli.ExitUsage, "name one JTI, or all with --all"},
 		{"revoke SHOP nonsense", cli.ExitUsage, "jti is not one of this zone's passes"},
@@ -50,10 +50,10 @@ func TestInsideCommands(t *testing.T) {
 	if got := c.types(t, "audit", "SHOP"); strings.Contains(got.out, "insideState") {
 		t.Errorf("a dry run, or what was refused, is recorded:\n%s", got.out)
 	}
-	says(t, "revoke", c.types(t, "inside", "revoke", "SHOP", jti), cli.ExitOK, "SHOP: 1 are revoked.")
-	says(t, "once more", c.types(t, "inside", "revoke", "SHOP", jti), cli.ExitOK, "SHOP: 1 are revoked.")
-	says(t, "all", c.types(t, "inside", "revoke", "SHOP", "--all"), cli.ExitOK, "SHOP: 2 are revoked.", "This cannot be undone.")
-	says(t, "reset", c.types(t, "inside", "reset", "SHOP"), cli.ExitOK, "SHOP: 0 lost admissions are forgotten.")
+	says(t, "revoke", c.types(t, "inside", "revoke", "SHOP", jti), cli.ExitOK, "SHOP: revoked 1 admission.")
+	says(t, "once more", c.types(t, "inside", "revoke", "SHOP", jti), cli.ExitOK, "SHOP: revoked 1 admission.")
+	says(t, "all", c.types(t, "inside", "revoke", "SHOP", "--all"), cli.ExitOK, "SHOP: revoked 2 admissions.", "This cannot be undone.")
+	says(t, "reset", c.types(t, "inside", "reset", "SHOP"), cli.ExitOK, "SHOP: forgot 0 admissions that the store lost.")
 	got := c.types(t, "audit", "SHOP")
 	says(t, "audit", got, cli.ExitOK, "anna", "insideState none -> 1 by jti, the last "+jti, "-> all admissions up to ", "; count reset at ")
 	if n := strings.Count(got.out, "insideState"); n != 3 {

@@ -15,7 +15,7 @@ func TestPlacesByNetwork(t *testing.T) {
 	const crowded = "2001:db8::1"
 	s := start(t, map[string]string{
 		"QUEUE_CONFIG": config(t, "zones:\n  - {zoneId: SALE, perMinute: 0, maxShareByNetwork: 5}\n"+
-			"  - {zoneId: SHOP, perMinute: 6000, burst: 100, networkShares: ['2001:db8::/64=0']}\n"),
+			"  - {zoneId: SHOP, perMinute: 6000, burst: 100, networkShares: ['2001:db8::/64=0']}\n  - {zoneId: NEAR}\n"),
 		"QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_SITE_ADDR": "127.0.0.1:0", "QUEUE_SITE_ROOM_URL": "https://queue.shop.example",
 	})
 	join := func(from string, n int) reply {
@@ -66,11 +66,16 @@ func TestPlacesByNetwork(t *testing.T) {
 	if got := join(crowded, network.Floor); got.status != http.StatusOK {
 		t.Errorf("with a share of its own: %+v", got)
 	}
-	command := runToEnd(t, map[string]string{"QUEUE_ADMIN_URL": s.operators, "QUEUE_ADMIN_TOKEN": operatorToken}, "networks", "list", "SALE", "--limit", "1")
+	operator := map[string]string{"QUEUE_ADMIN_URL": s.operators, "QUEUE_ADMIN_TOKEN": operatorToken}
+	command := runToEnd(t, operator, "networks", "list", "SALE", "--limit", "1")
 	for _, want := range []string{"2001:db8::/64", "91.3 %", "100 %", "counted 23 joins", "refused 3"} {
 		if !strings.Contains(command.out, want) {
 			t.Errorf("the command line does not say %q: %+v", want, command)
 		}
+	}
+	request(t, http.MethodPost, s.public+"/traffic/wait", `{"zoneId":"NEAR"}`)
+	if near := runToEnd(t, operator, "networks", "list", "NEAR"); !strings.Contains(near.out, "None of these joins has a network") {
+		t.Errorf("after a join from this machine: %+v", near)
 	}
 }
 

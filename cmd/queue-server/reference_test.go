@@ -69,7 +69,11 @@ func flagRows(root *cobra.Command) []string {
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			name, usage := pflag.UnquoteUsage(f)
-			r := row{strings.TrimSpace("--" + f.Name + " " + name), strings.Join(strings.Fields(usage), " ")}
+			flag := strings.TrimSpace("--" + f.Name + " " + name)
+			if f.Shorthand != "" {
+				flag = "-" + f.Shorthand + ", " + flag
+			}
+			r := row{flag, strings.Join(strings.Fields(usage), " ")}
 			if !slices.Contains([]string{"", "0", "0s", "false", "[]"}, f.DefValue) {
 				r.usage += fmt.Sprintf(" (default `%s`)", f.DefValue)
 			}

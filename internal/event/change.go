@@ -196,7 +196,7 @@ func (s State) open(step Step, now time.Time) string {
 	return ""
 }
 
-// NotFixed says that an event can still be changed in the list, in a sentence.
+// NotFixed says that an event can still be changed in the events of its zone, in a sentence.
 func NotFixed(p *Progress) string {
-	return fmt.Sprintf("%s is not fixed until %s: change the list", p.Event.Name, inUTC(p.fixedAt()))
+	return fmt.Sprintf("%s is not fixed until %s: until then, change it in the events of the zone", p.Event.Name, inUTC(p.fixedAt()))
 }

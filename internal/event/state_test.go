@@ -50,7 +50,7 @@ func TestFixed(t *testing.T) {
 	if !ok || s.Now.Fixed || s.Draw() != nil || s.Gate().GatherAtMillis != noon.Add(2*time.Hour).UnixMilli() {
 		t.Fatalf("two hours before: %+v", s)
 	}
-	if _, fault := s.Hold(event.StepOpens, noon); fault != "sale is not fixed until 2027-01-01T13:00:00Z: change the list" {
+	if _, fault := s.Hold(event.StepOpens, noon); fault != "sale is not fixed until 2027-01-01T13:00:00Z: until then, change it in the events of the zone" {
 		t.Errorf("held two hours before: %q", fault)
 	}
 	if _, ok := s.Announce([]event.Event{e}, noon.Add(time.Minute), commit); ok {

@@ -157,7 +157,7 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error)
 	if err != nil {
 		return line.Stats{}, err
 	}
-	return z.forecast(o.Stats), nil
+	return z.estimated(o.Stats), nil
 }
 
 // Observe is Stats for the caller that asks each zone once a second. It also makes anew the table by which visitors are
@@ -177,7 +177,7 @@ func (r *Registry) Observe(ctx context.Context, zoneID string) (line.Stats, erro
 	if was := z.table.Swap(table); table.Changed(was) {
 		z.judge.forget()
 	}
-	return z.forecast(o.Stats), nil
+	return z.estimated(o.Stats), nil
 }
 
 // observe asks the store for the zone's state, and for at most so many of those who wait.

@@ -30,8 +30,8 @@ func (z *Zone) setEstimate(a line.Answer, score int64) line.Told {
 	return z.table.Load().Tell(a, stands.StandsAtMicros())
 }
 
-// forecast returns the stats with how long one who joins now will wait.
-func (z *Zone) forecast(s line.Stats) line.Stats {
+// estimated returns the stats with how long one who joins now will wait.
+func (z *Zone) estimated(s line.Stats) line.Stats {
 	if told, ok := z.table.Load().Joining(&s.State); ok {
 		s.EstimateMillis, s.LowMillis, s.HighMillis = told.EstimateMillis, told.LowMillis, told.HighMillis
 	}

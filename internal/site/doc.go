@@ -34,7 +34,7 @@
 //
 // The gate of clients/edge decides by itself, from the zone's public state, and by the same rules: clients/edge/test/cases.json holds
 // both gates to the same answers. These two, on the public listener, are what it asks beside joins. See
-// docs/decisions/0063-the-gate-at-the-edge.md.
+// docs/engineering/decisions/0063-the-gate-at-the-edge.md.
 //
 // # How gateways differ
 //

@@ -93,7 +93,7 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "maxWaiting", At: func(s *Settings) any { return &s.MaxWaiting },
 		Default: int64(0), Least: 0, Most: MaxMaxWaiting, None: "no bound",
-		Label: "Most waiting", Hint: "Newcomers are turned away when so many wait. 0 sets no bound.",
+		Label: "Most waiting", Hint: "Newcomers are refused when so many wait. 0 sets no bound.",
 		Means: func(s Settings) string {
 			if s.MaxWaiting == 0 {
 				return "as many may wait as come"
@@ -145,7 +145,7 @@ var Table = setting.Table[Settings]{
 		Default: "", MaxLength: len("#rrggbb"), None: "the page's own", Fault: Settings.colourFault,
 		Label: "Page colour", Hint: "Of the waiting page's buttons and bar, such as #1d4ed8. Text on it is white or black.",
 		Choose: "the colour of the page's bar and buttons, `#rrggbb`. Text on it is black or white, whichever is easier to read. " +
-			"The console warns of a contrast below 3:1",
+			"Its preview is in the console",
 	},
 	{
 		Name: "pageLogo", At: func(s *Settings) any { return &s.PageLogo },
@@ -271,9 +271,9 @@ var Table = setting.Table[Settings]{
 		Default: string(ChallengeNone), Choices: []setting.Choice{
 			{Value: string(ChallengeNone), Label: "none", Means: "nobody has to show anything"},
 			{Value: string(ChallengeWork), Label: "work", Means: "browsers do some work before they take a place"},
-			{Value: string(ChallengeTurnstile), Label: "Turnstile", Means: "Cloudflare's Turnstile has to say yes"},
-			{Value: string(ChallengeHCaptcha), Label: "hCaptcha", Means: "hCaptcha has to say yes"},
-			{Value: string(ChallengeReCaptcha), Label: "reCAPTCHA", Means: "Google's reCAPTCHA has to say yes"},
+			{Value: string(ChallengeTurnstile), Label: "Turnstile", Means: "Cloudflare's Turnstile checks each browser"},
+			{Value: string(ChallengeHCaptcha), Label: "hCaptcha", Means: "hCaptcha checks each browser"},
+			{Value: string(ChallengeReCaptcha), Label: "reCAPTCHA", Means: "Google's reCAPTCHA checks each browser"},
 		},
 		Label: "Challenge", Hint: "What a visitor has to show for a place. Work is done by the browser, unseen; the others ask their providers.",
 		Choose: "what a join has to show, so that bots pay for each place. `work`: the browser computes, unseen, with no third " +

@@ -163,11 +163,18 @@ func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
 	}
 	for _, x := range zone.Table.Differences(was, now) {
 		if meaning := x.Meaning(now); !slices.Contains(worded, x.Name) && meaning != x.Hint {
-			s.Add("%s, %s: %s.", x.Label, x.Words(now), meaning)
+			s.Add("%s: %s (%s).", x.Label, x.Words(now), meaning)
 		}
 	}
+	if now.Challenge != was.Challenge && now.Challenge != zone.ChallengeNone && now.Challenge != zone.ChallengeWork {
+		s.Warn("Each server needs QUEUE_CHALLENGE_SITE_KEY and its secret. Without them nobody who is asked for the challenge can join.")
+	}
 	if now.MaxShareByNetwork != was.MaxShareByNetwork || !slices.Equal(now.NetworkShares, was.NetworkShares) {
-		s.Add("While there is a line, newcomers from a network that has its share are turned away. Nobody loses a place.")
+		if now.MaxShareByNetwork == 0 && len(now.NetworkShares) == 0 {
+			s.Add("No newcomer is refused for the network.")
+		} else {
+			s.Add("While there is a line, newcomers from a network that has its share are refused. Nobody loses a place.")
+		}
 		if now.MaxShareByNetwork > 0 && now.MaxShareByNetwork != was.MaxShareByNetwork {
 			s.Warn("A mobile provider can have a third of a country's visitors: look at the networks first.")
 		}

@@ -29,14 +29,14 @@ func (c *connection) inside() *cobra.Command {
 			if act.DryRun {
 				text = would
 			}
-			s.say(text, args[0], reply.Value.Count)
+			s.say(text, args[0], counted(int(reply.Value.Count), "admission", "admissions"))
 			return nil
 		})
 		command.Flags().BoolVar(&act.DryRun, "dry-run", false, "say how many it is about, and change nothing")
 		return command
 	}
 	revoke := do("revoke ZONE [JTI]", "End an admission: its session is refused everywhere within a second, and the visitor queues again.", operator.Revoke,
-		"%s: %d would be revoked. Nothing is changed.", "%s: %d are revoked. Every server refuses their sessions within a second. This cannot be undone.")
+		"%s: would revoke %s. Nothing is changed.", "%s: revoked %s. Every server refuses their sessions within a second. This cannot be undone.")
 	revoke.Flags().BoolVar(&act.All, "all", false, "end all admissions of the zone: the brake for a site that breaks")
 	most := 0
 	list := c.command("list ZONE", "The newest sessions that asked this server.", func(ctx context.Context, s *session, args []string) error {
@@ -54,7 +54,7 @@ func (c *connection) inside() *cobra.Command {
 	return group("inside", "List who is inside a zone with maxInside, and revoke admissions.",
 		list, revoke,
 		do("reset ZONE", "Reset the count after a loss of data: forget admissions that the store lost and that may still be inside.", operator.Reset,
-			"%s: %d lost admissions would be forgotten. Nothing is changed.", "%s: %d lost admissions are forgotten."))
+			"%s: would forget %s that the store lost. Nothing is changed.", "%s: forgot %s that the store lost."))
 }
 
 // sessionTable is a table of sessions.

@@ -31,6 +31,9 @@ func (c *connection) networks() *cobra.Command {
 		}
 		s.say("This server counted %s joins in the last %d minutes, and refused %s. Other servers count their own.",
 			grouped(reply.Value.Joins), reply.Value.Minutes, grouped(reply.Value.Refused))
+		if len(reply.Value.Networks) == 0 && reply.Value.Joins > 0 {
+			s.say("None of these joins has a network: they came from private addresses, or from a proxy that QUEUE_TRUSTED_PROXIES does not name.")
+		}
 		return nil
 	})
 	list.Flags().IntVar(&most, "limit", 20, "most networks to show, up to "+strconv.Itoa(operator.MaxListed))

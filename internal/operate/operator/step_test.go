@@ -33,7 +33,7 @@ func TestActOnAnEventThatIsNotNext(t *testing.T) {
 		{listed, "noon", "noon was listed a moment ago: try again in a second"},
 		{announced, "dawn", "dawn is over, or was cancelled; list another time for it"},
 		{announced, "eve", "noon comes before it: change the list"},
-		{announced, "noon", "noon is not fixed until 2030-06-01T11:00:00Z: change the list"},
+		{announced, "noon", "noon is not fixed until 2030-06-01T11:00:00Z: until then, change it in the events of the zone"},
 		{fixed, "noon", ""},
 	} {
 		if _, fault := (operator.Act{Do: operator.Hold, Step: event.StepOpens}).On(tt.zone, tt.name, now); fault != tt.want {

@@ -215,7 +215,7 @@ func (p *played) populate() {
 			at, span = upto, after.Microseconds()
 		}
 		at += int64(p.rng.Float64() * float64(span))
-		v := visitor{goesDark: never}
+		v := visitor{goesDark: never, sampled: sampled(i, p.cfg.Gather+p.cfg.After)}
 		if p.rng.Float64() < p.cfg.Leave {
 			turn := max(at, p.opens) + int64(p.rng.Float64()*longest)
 			v.leavesAt = at + 1 + int64(p.rng.Float64()*float64(turn-at))

@@ -61,6 +61,8 @@ type Report struct {
 	EstimateErrorP90 float64 `json:"estimateErrorP90"`
 	// EstimateCovered is the share of them whose range held the wait.
 	EstimateCovered float64 `json:"estimateCovered"`
+	// EstimatesJudged is how many these answers are, of at most maxSample visitors.
+	EstimatesJudged int `json:"estimatesJudged"`
 	// G7: polls of those who were admitted.
 	PollsMean float64 `json:"pollsMean"`
 	PollsP99  float64 `json:"pollsP99"`
@@ -143,6 +145,7 @@ func (c *crowd) judgeEstimates(out *Report, windowMillis int64) {
 	slices.Sort(errs)
 	out.EstimateErrorP50, out.EstimateErrorP90 = measure.Percentile(errs, 50), measure.Percentile(errs, 90)
 	out.EstimateCovered = float64(held) / max(1, float64(len(errs)))
+	out.EstimatesJudged = len(errs)
 }
 
 //go:embed report.tmpl

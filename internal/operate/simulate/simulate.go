@@ -167,10 +167,12 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	return out, nil
 }
 
+// sampled says whether the estimates of the i-th of n visitors are kept, as those of at most maxSample are.
+func sampled(i, n int) bool { return i%((n+maxSample-1)/maxSample) == 0 }
+
 func (r *run) populate() {
-	every := (r.cfg.Visitors + maxSample - 1) / maxSample
 	for i := range r.cfg.Visitors {
-		v := visitor{goesDark: never, sampled: i%every == 0, leaves: r.rng.Float64() < r.cfg.Leave}
+		v := visitor{goesDark: never, sampled: sampled(i, r.cfg.Visitors), leaves: r.rng.Float64() < r.cfg.Leave}
 		if r.rng.Float64() < r.cfg.Dark {
 			v.goesDark, v.late = r.rng.Float64(), true
 		}
