@@ -17,8 +17,10 @@ const CRAWLERS = new RegExp('(^|[^u])bot([^a-z]|$)|crawler|spider|slurp|\\+ ?htt
   + '[a-z]-google\\b|\\bgoogle-|googleother|chrome-lighthouse|validator', 'i');
 // The age of the rules for newcomers and for those inside, and one page load, in milliseconds.
 const [FRESH, STALE, RECENT] = [1000, 60_000, 5000];
-// The longest session, and one of a visitor who is done, in seconds.
-const [MOST, THANKS] = [43_200, 60];
+// The longest session, one of a visitor who is done, and how long one goes on where those inside are counted before the room is asked
+// whether it is over, in seconds.
+const [MOST, THANKS, ASK] = [43_200, 60, 60];
+const COOKIES = 8; // of a request that are looked at: each costs a signature
 const BUSY = ['store_unavailable', 'service_unavailable', 'internal_error', 'too_many_requests']; // the pass stays good
 
 const { subtle } = crypto;
@@ -34,7 +36,12 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
   // Requests share values, and no promises: on Workers a request must not wait for what another has begun.
   let [macs, rules, state, looked, lined] = [undefined, undefined, '', 0, 0];
   const verify = passVerifier({ zone, issuer, load: (until) => call(until, '/.well-known/jwks.json') });
-  const recent = new Map(); // whom the last seconds let in, by the browser
+  const recent = new Map(); // whom the last seconds let in, by the browser; and which admissions go on, by the jti
+  const remember = (name, is) => {
+    if (recent.size > 5000) recent.clear();
+    recent.set(name, { is, at: Date.now() });
+  };
+  const lately = (name) => (Date.now() - recent.get(name)?.at < RECENT ? recent.get(name).is : undefined);
 
   // call returns the room's answer; undefined if none comes in time.
   async function call(until, path, body, address = '') {
@@ -103,7 +110,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       .map((n) => `${n}${zone}=`).filter((n) => c.startsWith(n)).map((n) => c.slice(n.length)));
     const browser = cookies('_key').find((k) => k.length === 32);
     let session;
-    for (const text of [...cookies(''), header(APP)]) session ??= await check(text);
+    for (const text of [...cookies('').slice(0, COOKIES), header(APP)]) session ??= await check(text);
 
     const named = () => rules?.corsOrigins?.includes(origin);
     const cookie = (kind, text, length) => {
@@ -145,24 +152,31 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       return lead(`${visitors}/wait/${zone}?to=${encodeURIComponent(to)}${invited}${more}`, headers);
     };
 
-    // stays is for a visitor inside, whose session may be renewed or end; undefined if it was revoked.
+    // stays is for a visitor inside, whose session may be renewed or end; undefined if it is done or was revoked.
     const [begun, issued, length, jti, inside] = session ?? [];
     const stays = async () => {
-      const half = seconds() >= +issued + length / 2;
+      const due = seconds() >= +issued + (inside ? Math.min(ASK, length / 2) : length / 2);
       const waited = browser && navigates;
-      if (!half && !waited && !inside) return goOn();
+      if (!due && !waited && !inside) return goOn();
       await look(until, STALE);
       if (inside && rules?.donePaths?.some((pattern) => fits(uri, pattern))) {
         // The session goes on for a minute: for the page that thanks.
         const told = await call(until, '/traffic/session/end', { session: inside });
-        return goOn(told && await keep(header(APP), seconds() - MOST + THANKS, seconds(), THANKS, jti, ''));
+        return goOn(told?.ok ? await keep(header(APP), seconds() - MOST + THANKS, seconds(), THANKS, jti, '') : {});
       }
       if (bypassed()) return goOn(); // caches may keep it
       const left = Math.min(rules?.sessionSeconds, +begun + MOST - seconds());
-      if (!(half && rules?.sessionRenewal === 'use' && left >= 1)) return goOn(waited ? cookie('_key', '', 0) : {});
-      const again = inside ? await call(until, '/traffic/session', { session: inside }) : { ok: true, session: '' };
-      if (!again) return goOn();
-      return again.ok ? goOn(await keep(header(APP), begun, seconds(), left, jti, again.session)) : undefined;
+      if (!due || !inside && !(rules?.sessionRenewal === 'use' && left >= 1)) return goOn(waited ? cookie('_key', '', 0) : {});
+      if (!inside) return goOn(await keep(header(APP), begun, seconds(), left, jti, ''));
+      const known = lately(jti); // by another request of the same page
+      if (known !== undefined) return known ? goOn() : undefined;
+      remember(jti, true);
+      const again = await call(until, '/traffic/session', { session: inside });
+      if (!again || BUSY.includes(again.code)) return goOn();
+      remember(jti, again.ok);
+      // The room decides until when, and so whether the session is renewed.
+      const lasts = Math.ceil(again.expiresAt / 1000) - seconds();
+      return again.ok ? goOn(await keep(header(APP), begun, seconds(), lasts, jti, again.session)) : undefined;
     };
 
     // exchange is for a browser that shows a pass in its address. The pass is good for this browser alone, which has a key.
@@ -222,11 +236,10 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (waits || !(navigates || calls || reads && crawls)) return refuse();
       // What one browser sends within some seconds is one admission.
       const name = await sign(['browser', zone, address, agent, header('Accept-Language')].join('\n'));
-      const before = () => Date.now() - recent.get(name)?.at < RECENT && recent.get(name).is;
-      const is = before() || await join(until, address, name + Math.floor(Date.now() / 10_000)) || before();
+      const joined = lately(name) ?? await join(until, address, name + Math.floor(Date.now() / 10_000));
+      const is = joined || (lately(name) ?? joined);
       if (!is) return is === undefined ? fails() : refuse();
-      if (recent.size > 5000) recent.clear();
-      recent.set(name, { is, at: Date.now() });
+      remember(name, is);
       return goOn(await begin('', ...is));
     };
 
