@@ -46,6 +46,7 @@ type fakeStore struct {
 
 	now     func() time.Time
 	ahead   time.Duration // of the store's clock
+	old     time.Duration // of what was observed
 	onZones func()
 	onSweep func(ctx context.Context)
 }
@@ -62,7 +63,8 @@ func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {
 func (f *fakeStore) Observed(zoneID string) (line.State, time.Time, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return line.State{NowMillis: f.now().Add(f.ahead).UnixMilli()}, f.now(), f.observedErr[zoneID]
+	at := f.now().Add(-f.old)
+	return line.State{NowMillis: at.Add(f.ahead).UnixMilli()}, at, f.observedErr[zoneID]
 }
 
 func (f *fakeStore) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
@@ -343,6 +345,21 @@ func TestClockJumpIsLoggedOnceAndConcernsItsZoneOnly(t *testing.T) {
 	if got := testutil.ToFloat64(h.metrics.skipped.WithLabelValues(skipJump)); got != 3 {
 		t.Errorf("skipped for a jump = %v, want 3", got)
 	}
+}
+
+// TestNothingIsSweptByAnOldObservation: a process that stood still wakes up, and nobody could poll.
+func TestNothingIsSweptByAnOldObservation(t *testing.T) {
+	h := watched(t, "a")
+	h.store.old = maxJump + 1
+	h.clock = h.clock.Add(h.store.old)
+	h.runOnce(t.Context())
+	h.wantAsked(t)
+	if got := testutil.ToFloat64(h.metrics.skipped.WithLabelValues(skipOverload)); got != 1 {
+		t.Errorf("skipped for overload = %v, want 1", got)
+	}
+	h.store.old = maxJump
+	h.runOnce(t.Context())
+	h.wantAsked(t, "a 0")
 }
 
 func TestAZoneThatCouldNotBeLookedAtIsWatchedAnew(t *testing.T) {
