@@ -1,7 +1,7 @@
 // The gate of a waiting room at a CDN's edge. It answers as the server's gate does (internal/site): test/cases.json holds both.
 
 import { passVerifier, read, unbase64 } from './pass.js';
-import { cut, fits, plain, takeOut } from './path.js';
+import { cut, fits, plain, takeOut, written } from './path.js';
 
 const names = (kind) => [`__Host-waitingroom${kind}-`, `__Secure-waitingroom${kind}-`, `waitingroom${kind || '_session'}-`];
 const PASS = 'waiting_room_pass';
@@ -103,7 +103,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const own = referer.host === url.host;
     const framed = !['', 'document', 'empty'].includes(header('Sec-Fetch-Dest'));
     const navigates = mode ? mode === 'navigate' && !framed : (reads || method === 'POST' && own) && header('Accept').includes('text/html');
-    let [uri, shown] = [raw ?? url.pathname + url.search];
+    let [uri, shown] = [raw ?? written(request.url)];
     if (reads && navigates) [uri, shown] = takeOut(uri, PASS);
 
     const cookies = (kind) => header('Cookie').split(';').map((c) => c.trim()).flatMap((c) => names(kind)

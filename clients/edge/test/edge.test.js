@@ -132,6 +132,15 @@ test('an answer of something between is none', async () => {
   }
 });
 
+test('a path counts as it is written', async () => {
+  const site = shop({ ...waits, bypassPaths: ['/assets/*'] });
+  for (const [path, bypasses] of [['/assets/x', true], ['/assets/x?a=/..#/y', true], ['/checkout/%2e%2e/assets/x', false], ['/checkout/.%2E/assets/x', false],
+    ['/checkout/../assets/x', false], ['\\assets/x', false], ['?/assets/x', false], ['', false]]) {
+    const { response } = await site.gate.ask({ url: `https://shop.example${path}`, method: 'POST', headers: new Headers() }, '');
+    assert.equal(response?.status, bypasses ? undefined : 429, path);
+  }
+});
+
 test('a session is renewed for twelve hours', async () => {
   const site = shop(joins);
   let session = value(await site.visit());
