@@ -34,7 +34,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
   if (![key].flat().every((k) => k?.length >= 32)) throw new Error('key must be a random text of at least 32 characters');
   const load = by.fetch ?? ((...args) => fetch(...args));
   // Requests share values, and no promises: on Workers a request must not wait for what another has begun.
-  let [macs, rules, state, looked, lined] = [undefined, undefined, '', 0, 0];
+  let [macs, rules, state, looked, heard, lined] = [undefined, undefined, '', 0, 0, 0];
   const verify = passVerifier({ zone, issuer, load: (until) => call(until, '/.well-known/jwks.json') });
   const recent = new Map(); // whom the last seconds let in, by the browser; and which admissions go on, by the jti
   const remember = (name, is) => {
@@ -60,11 +60,14 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     }
   }
 
-  // look has the rules be younger than age, in milliseconds. While one request asks, others go by those that are known.
+  // look has the rules be younger than age, in milliseconds. While one request asks, others go by those that are known, for some
+  // seconds: on Workers a visitor who goes away ends the question that the visitor's request has begun.
   async function look(until, age) {
-    if (state && Date.now() - looked < age) return;
-    looked = Date.now();
+    const now = Date.now();
+    if (state && now - looked < age && now - heard < age + RECENT) return;
+    looked = now;
     const said = await call(until, `/traffic/zones/${zone}`);
+    heard = Date.now();
     rules = said?.site ?? rules;
     state = !said ? 'away' : said.code === 'zone_unknown' ? 'unknown' : 'known';
   }

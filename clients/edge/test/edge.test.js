@@ -57,6 +57,24 @@ test('after a join that landed in line, the others of that second are led to the
   assert.equal(site.asked[2].token, 't');
 });
 
+test('visitors who go away before the room has answered keep no old rules alive', async () => {
+  const asks = room({ ...joins, newcomers: 'enter' });
+  let away = false; // the runtime ends the question with the visitor's request
+  const gate = waitingRoom({ room: ROOM, zone: 'SHOP', key: KEY, fetch: (...args) => (away ? new Promise(() => {}) : asks.fetch(...args)) });
+  const call = () => gate.ask(new Request('https://shop.example/api', { method: 'POST' }), '');
+  assert.equal((await call()).response, undefined);
+  asks.is.state = waits;
+  for (let seconds = 1; seconds < 7; seconds++) {
+    clock(seconds);
+    away = true;
+    call();
+    await new Promise((next) => { setImmediate(next); });
+    away = false;
+    const { response } = await call();
+    assert.ok(seconds < 6 || response.status === 429, `${seconds} s`);
+  }
+});
+
 test('the room is told the visitor\'s address', async () => {
   const site = shop(joins);
   await site.visit('/', { ...page, 'X-Forwarded-For': '198.51.100.1' }, '203.0.113.7');
