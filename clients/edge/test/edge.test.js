@@ -157,6 +157,8 @@ test('a path counts as it is written', async () => {
     const { response } = await site.gate.ask({ url: `https://shop.example${path}`, method: 'POST', headers: new Headers() }, '');
     assert.equal(response?.status, bypasses ? undefined : 429, path);
   }
+  const { response } = await site.gate.ask({ url: `https://shop.example/\u4eac\t/?waiting_room_pass=${await pass()}`, method: 'GET', headers: new Headers(other) }, '');
+  assert.equal(response.headers.get('Location'), '/%E4%BA%AC%09/');
 });
 
 test('a session is renewed for twelve hours', async () => {
