@@ -128,7 +128,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       return { ...NO_CACHE, [APP]: text, ...(named() && { 'Access-Control-Expose-Headers': APP }) };
     };
     const begin = (app, jti, inside = '') => keep(app, seconds(), seconds(), rules?.sessionSeconds ?? 1800, jti, inside);
-    const counted = (is) => (rules?.counted ? is.session : '');
+    const counted = (is) => (!rules || rules.counted ? is.session : '');
     const goOn = (headers = {}) => ({ headers });
     const answer = (status, headers, body) => ({
       response: new Response(method === 'HEAD' ? null : body, { status, headers: { 'Cache-Control': 'no-store', ...headers } }),
@@ -169,7 +169,9 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       }
       if (bypassed()) return goOn(); // caches may keep it
       const left = Math.min(rules?.sessionSeconds, +begun + MOST - seconds());
-      if (!due || !inside && !(rules?.sessionRenewal === 'use' && left >= 1)) return goOn(waited ? cookie('_key', '', 0) : {});
+      // Where those inside are counted, a session of which the room does not know ends in its time.
+      const renews = rules?.sessionRenewal === 'use' && !rules.counted && left >= 1;
+      if (!due || !inside && !renews) return goOn(waited ? cookie('_key', '', 0) : {});
       if (!inside) return goOn(await keep(header(APP), begun, seconds(), left, jti, ''));
       const known = lately(jti); // by another request of the same page
       if (known !== undefined) return known ? goOn() : undefined;

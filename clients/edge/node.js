@@ -23,7 +23,7 @@ export function middleware(gate) {
       response.end(await verdict.response.text());
       return;
     }
-    keep(response, verdict.headers);
+    if (Object.keys(verdict.headers).length) keep(response, verdict.headers);
     next();
   };
 }

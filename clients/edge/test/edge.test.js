@@ -290,6 +290,18 @@ test('where those inside are counted, the room is asked once a minute, and its a
   assert.equal(session.split('.')[3], '1800');
 });
 
+test('where those inside are counted, a session of which the room does not know is not renewed', async () => {
+  const site = shop({ ...joins, counted: true }, '', { onFailure: 'admit' });
+  await site.visit(`/?waiting_room_pass=${await pass()}`, other); // the keys are known from now on
+  const session = value(await silent(site, `/?waiting_room_pass=${await pass()}`, other));
+  site.is.what = '';
+  for (const seconds of [1000, 1799]) {
+    clock(seconds);
+    const answer = await site.visit('/', inside(session));
+    assert.deepEqual([answer.status, answer.headers.get('Set-Cookie')], [200, null]);
+  }
+});
+
 test('a room that cannot look ends no session', async () => {
   const site = shop({ ...joins, counted: true, donePaths: ['/thanks'] });
   const session = value(await site.visit());
