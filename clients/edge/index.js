@@ -1,7 +1,7 @@
 // The gate of a waiting room at a CDN's edge. It answers as the server's gate does (internal/site): test/cases.json holds both.
 
 import { passVerifier, read, unbase64 } from './pass.js';
-import { cut, fits, plain, takeOut } from './path.js';
+import { cut, fits, plain, takeOut, written } from './path.js';
 
 const names = (kind) => [`__Host-waitingroom${kind}-`, `__Secure-waitingroom${kind}-`, `waitingroom${kind || '_session'}-`];
 const PASS = 'waiting_room_pass';
@@ -17,8 +17,10 @@ const CRAWLERS = new RegExp('(^|[^u])bot([^a-z]|$)|crawler|spider|slurp|\\+ ?htt
   + '[a-z]-google\\b|\\bgoogle-|googleother|chrome-lighthouse|validator', 'i');
 // The age of the rules for newcomers and for those inside, and one page load, in milliseconds.
 const [FRESH, STALE, RECENT] = [1000, 60_000, 5000];
-// The longest session, and one of a visitor who is done, in seconds.
-const [MOST, THANKS] = [43_200, 60];
+// The longest session, one of a visitor who is done, and how long one goes on where those inside are counted before the room is asked
+// whether it is over, in seconds.
+const [MOST, THANKS, ASK] = [43_200, 60, 60];
+const COOKIES = 8; // of a request that are looked at: each costs a signature
 const BUSY = ['store_unavailable', 'service_unavailable', 'internal_error', 'too_many_requests']; // the pass stays good
 
 const { subtle } = crypto;
@@ -32,9 +34,14 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
   if (![key].flat().every((k) => k?.length >= 32)) throw new Error('key must be a random text of at least 32 characters');
   const load = by.fetch ?? ((...args) => fetch(...args));
   // Requests share values, and no promises: on Workers a request must not wait for what another has begun.
-  let [macs, rules, state, looked, lined] = [undefined, undefined, '', 0, 0];
+  let [macs, rules, state, looked, heard, lined] = [undefined, undefined, '', 0, 0, 0];
   const verify = passVerifier({ zone, issuer, load: (until) => call(until, '/.well-known/jwks.json') });
-  const recent = new Map(); // whom the last seconds let in, by the browser
+  const recent = new Map(); // whom the last seconds let in, by the browser; and which admissions go on, by the jti
+  const remember = (name, is) => {
+    if (recent.size > 5000) recent.clear();
+    recent.set(name, { is, at: Date.now() });
+  };
+  const lately = (name) => (Date.now() - recent.get(name)?.at < RECENT ? recent.get(name).is : undefined);
 
   // call returns the room's answer; undefined if none comes in time.
   async function call(until, path, body, address = '') {
@@ -53,11 +60,14 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     }
   }
 
-  // look has the rules be younger than age, in milliseconds. While one request asks, others go by those that are known.
+  // look has the rules be younger than age, in milliseconds. While one request asks, others go by those that are known, for some
+  // seconds: on Workers a visitor who goes away ends the question that the visitor's request has begun.
   async function look(until, age) {
-    if (state && Date.now() - looked < age) return;
-    looked = Date.now();
+    const now = Date.now();
+    if (state && now - looked < age && now - heard < age + RECENT) return;
+    looked = now;
     const said = await call(until, `/traffic/zones/${zone}`);
+    heard = Date.now();
     rules = said?.site ?? rules;
     state = !said ? 'away' : said.code === 'zone_unknown' ? 'unknown' : 'known';
   }
@@ -96,14 +106,14 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const own = referer.host === url.host;
     const framed = !['', 'document', 'empty'].includes(header('Sec-Fetch-Dest'));
     const navigates = mode ? mode === 'navigate' && !framed : (reads || method === 'POST' && own) && header('Accept').includes('text/html');
-    let [uri, shown] = [raw ?? url.pathname + url.search];
+    let [uri, shown] = [raw ?? written(request.url)];
     if (reads && navigates) [uri, shown] = takeOut(uri, PASS);
 
     const cookies = (kind) => header('Cookie').split(';').map((c) => c.trim()).flatMap((c) => names(kind)
       .map((n) => `${n}${zone}=`).filter((n) => c.startsWith(n)).map((n) => c.slice(n.length)));
     const browser = cookies('_key').find((k) => k.length === 32);
     let session;
-    for (const text of [...cookies(''), header(APP)]) session ??= await check(text);
+    for (const text of [...cookies('').slice(0, COOKIES), header(APP)]) session ??= await check(text);
 
     const named = () => rules?.corsOrigins?.includes(origin);
     const cookie = (kind, text, length) => {
@@ -118,7 +128,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       return { ...NO_CACHE, [APP]: text, ...(named() && { 'Access-Control-Expose-Headers': APP }) };
     };
     const begin = (app, jti, inside = '') => keep(app, seconds(), seconds(), rules?.sessionSeconds ?? 1800, jti, inside);
-    const counted = (is) => (rules?.counted ? is.session : '');
+    const counted = (is) => (!rules || rules.counted ? is.session : '');
     const goOn = (headers = {}) => ({ headers });
     const answer = (status, headers, body) => ({
       response: new Response(method === 'HEAD' ? null : body, { status, headers: { 'Cache-Control': 'no-store', ...headers } }),
@@ -145,24 +155,33 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       return lead(`${visitors}/wait/${zone}?to=${encodeURIComponent(to)}${invited}${more}`, headers);
     };
 
-    // stays is for a visitor inside, whose session may be renewed or end; undefined if it was revoked.
+    // stays is for a visitor inside, whose session may be renewed or end; undefined if it is done or was revoked.
     const [begun, issued, length, jti, inside] = session ?? [];
     const stays = async () => {
-      const half = seconds() >= +issued + length / 2;
+      const due = seconds() >= +issued + (inside ? Math.min(ASK, length / 2) : length / 2);
       const waited = browser && navigates;
-      if (!half && !waited && !inside) return goOn();
+      if (!due && !waited && !inside) return goOn();
       await look(until, STALE);
       if (inside && rules?.donePaths?.some((pattern) => fits(uri, pattern))) {
         // The session goes on for a minute: for the page that thanks.
         const told = await call(until, '/traffic/session/end', { session: inside });
-        return goOn(told && await keep(header(APP), seconds() - MOST + THANKS, seconds(), THANKS, jti, ''));
+        return goOn(told?.ok ? await keep(header(APP), seconds() - MOST + THANKS, seconds(), THANKS, jti, '') : {});
       }
       if (bypassed()) return goOn(); // caches may keep it
       const left = Math.min(rules?.sessionSeconds, +begun + MOST - seconds());
-      if (!(half && rules?.sessionRenewal === 'use' && left >= 1)) return goOn(waited ? cookie('_key', '', 0) : {});
-      const again = inside ? await call(until, '/traffic/session', { session: inside }) : { ok: true, session: '' };
-      if (!again) return goOn();
-      return again.ok ? goOn(await keep(header(APP), begun, seconds(), left, jti, again.session)) : undefined;
+      // Where those inside are counted, a session of which the room does not know ends in its time.
+      const renews = rules?.sessionRenewal === 'use' && !rules.counted && left >= 1;
+      if (!due || !inside && !renews) return goOn(waited ? cookie('_key', '', 0) : {});
+      if (!inside) return goOn(await keep(header(APP), begun, seconds(), left, jti, ''));
+      const known = lately(jti); // by another request of the same page
+      if (known !== undefined) return known ? goOn() : undefined;
+      remember(jti, true);
+      const again = await call(until, '/traffic/session', { session: inside });
+      if (!again || BUSY.includes(again.code)) return goOn();
+      remember(jti, again.ok);
+      // The room decides until when, and so whether the session is renewed.
+      const lasts = Math.ceil(again.expiresAt / 1000) - seconds();
+      return again.ok ? goOn(await keep(header(APP), begun, seconds(), lasts, jti, again.session)) : undefined;
     };
 
     // exchange is for a browser that shows a pass in its address. The pass is good for this browser alone, which has a key.
@@ -222,11 +241,10 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (waits || !(navigates || calls || reads && crawls)) return refuse();
       // What one browser sends within some seconds is one admission.
       const name = await sign(['browser', zone, address, agent, header('Accept-Language')].join('\n'));
-      const before = () => Date.now() - recent.get(name)?.at < RECENT && recent.get(name).is;
-      const is = before() || await join(until, address, name + Math.floor(Date.now() / 10_000)) || before();
+      const joined = lately(name) ?? await join(until, address, name + Math.floor(Date.now() / 10_000));
+      const is = joined || (lately(name) ?? joined);
       if (!is) return is === undefined ? fails() : refuse();
-      if (recent.size > 5000) recent.clear();
-      recent.set(name, { is, at: Date.now() });
+      remember(name, is);
       return goOn(await begin('', ...is));
     };
 

@@ -23,7 +23,7 @@ export function middleware(gate) {
       response.end(await verdict.response.text());
       return;
     }
-    keep(response, verdict.headers);
+    if (Object.keys(verdict.headers).length) keep(response, verdict.headers);
     next();
   };
 }
@@ -32,9 +32,16 @@ export function middleware(gate) {
 function keep(response, headers) {
   const { writeHead } = response;
   response.writeHead = (status, ...rest) => {
-    for (const [name, value] of Object.entries(rest.pop() ?? {})) response.setHeader(name, value);
-    for (const [name, value] of Object.entries(headers)) response[name === 'Set-Cookie' ? 'appendHeader' : 'setHeader'](name, value);
     response.writeHead = writeHead;
+    const said = typeof rest.at(-1) === 'object' ? rest.pop() : undefined; // or a text, the reason
+    if (Array.isArray(said)) { // names and values in turn; a name may come twice
+      const pairs = said.every(Array.isArray) ? said : said.flatMap((name, i) => (i % 2 ? [] : [[name, said[i + 1]]]));
+      for (const [name] of pairs) response.removeHeader(name);
+      for (const [name, value] of pairs) response.appendHeader(name, value);
+    } else {
+      for (const [name, value] of Object.entries(said ?? {})) response.setHeader(name, value);
+    }
+    for (const [name, value] of Object.entries(headers)) response[name === 'Set-Cookie' ? 'appendHeader' : 'setHeader'](name, value);
     return response.writeHead(status, ...rest);
   };
 }

@@ -3,6 +3,10 @@
 // cut returns what is before and behind the first of a text.
 export const cut = (text, at) => (text.includes(at) ? [text.slice(0, text.indexOf(at)), text.slice(text.indexOf(at) + 1)] : [text]);
 
+// written returns path and query of a URL as they are written: Workers hand them on to the shop so, and new URL() would read
+// /checkout/%2e%2e/assets/x as /assets/x. What no header may have is encoded.
+export const written = (url) => /^[^:]*:\/\/[^/\\?#]*([^#]*)/.exec(url)[1].replace(/^(?!\/)/, '/').replace(/[^!-~]+/g, encodeURI);
+
 // takeOut takes a parameter out of a URI, and returns what is left and the value.
 export function takeOut(uri, name) {
   const [path, query = ''] = cut(uri, '?');

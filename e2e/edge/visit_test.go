@@ -64,6 +64,9 @@ func TestVisitors(t *testing.T) {
 	if got := newBrowser(t, f.edge, "203.0.113.4").ask(http.MethodGet, "/assets/a.js"); got.Status != 200 {
 		t.Errorf("an asset: %+v", got)
 	}
+	if got := newBrowser(t, f.edge, "203.0.113.4").ask(http.MethodGet, "/checkout/%2e%2e/assets/a.js"); got.Status != 429 {
+		t.Errorf("a path that the shop gets as it is written: %+v", got)
+	}
 	if got := inside.open("/cart"); got.Status != 200 {
 		t.Errorf("inside, while others wait: %+v", got)
 	}

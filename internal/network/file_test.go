@@ -2,6 +2,7 @@ package network_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -115,6 +116,13 @@ func TestFileIsReadAnew(t *testing.T) {
 		<-time.After(5 * time.Second)
 		if s.join("203.0.113.1"); s.of("AS64511").Joins != 2 || strings.Count(log.String(), "cannot be read anew") != 1 {
 			t.Errorf("without the file: %+v, %s", s.of("AS64511"), &log)
+		}
+		if err := errors.Join(os.Remove(filepath.Dir(name)), os.WriteFile(filepath.Dir(name), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(5 * time.Second)
+		if s.join("203.0.113.1"); s.of("AS64511").Joins != 3 || strings.Count(log.String(), "cannot be read anew") != 2 {
+			t.Errorf("without its folder: %+v, %s", s.of("AS64511"), &log)
 		}
 	})
 }

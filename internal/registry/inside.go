@@ -137,6 +137,9 @@ func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, 
 	if z.settings.Load().MaxInside == 0 {
 		return true, nil
 	}
+	if !named && z.crowd.isOver(admission) { // so that a visitor who says so again and again costs the store nothing
+		return true, nil
+	}
 	heard, err := z.tell(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
 	c := &z.crowd
 	c.mu.Lock()
@@ -163,6 +166,14 @@ func (r *Registry) End(zoneID string, admission [16]byte) {
 			z.crowd.end(admission, r.Millis()+graceMillis)
 		}
 	}
+}
+
+// isOver reports whether it is known that an admission is done or revoked.
+func (c *insiders) isOver(j jti) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, is := c.over[j]
+	return is
 }
 
 // end has a session be refused from then on. The caller holds mu.

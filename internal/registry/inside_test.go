@@ -57,6 +57,10 @@ func TestInsideIsRemembered(t *testing.T) {
 	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); over || !r.Over("a", a) {
 		t.Error("a session that is done is refused within its minute, or its pass is good")
 	}
+	told := f.calls["tell"]
+	if known, err := r.Done(t.Context(), "a", a, false); !known || err != nil || f.calls["tell"] != told {
+		t.Errorf("done again: %v, %v, and %d calls to the store", known, err, f.calls["tell"]-told)
+	}
 	clock.advance(time.Minute)
 	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); !over {
 		t.Error("a session that is done goes on")

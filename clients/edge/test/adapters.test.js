@@ -18,6 +18,10 @@ const server = createServer((request, response) => admit(request, response, () =
   response.setHeader('Set-Cookie', 'cart=1');
   if (request.url === '/explicit') {
     response.writeHead(201, { 'Cache-Control': 'public, max-age=600' });
+  } else if (request.url === '/reason') {
+    response.writeHead(202, 'Taken');
+  } else if (request.url === '/pairs') {
+    response.writeHead(203, 'Other', ['Cache-Control', 'public, max-age=600', 'Set-Cookie', 'a=1', 'Set-Cookie', 'cart=1']);
   }
   response.end(`the shop: ${request.url}`);
 }));
@@ -31,7 +35,7 @@ async function listen(one) {
     ask({ port, path, headers, method, agent: false }, async (answer) => {
       let text = '';
       for await (const part of answer) text += part;
-      done({ status: answer.statusCode, text, headers: answer.headers, cookies: answer.headers['set-cookie'] });
+      done({ status: answer.statusCode, reason: answer.statusMessage, text, headers: answer.headers, cookies: answer.headers['set-cookie'] });
     }).on('error', failed).end();
   });
 }
@@ -48,6 +52,13 @@ test('Node: a newcomer goes on with a session, which no cache keeps', async () =
     assert.deepEqual([again.status, again.cookies], [200, ['cart=1']]);
   }
   assert.equal(asks.asked.at(-1).headers['X-Forwarded-For'], '127.0.0.1');
+});
+
+test('Node: all forms of writeHead', async () => {
+  for (const [path, reason, cookies] of [['/reason', 'Taken', 1], ['/pairs', 'Other', 2]]) {
+    const answer = await visit(path);
+    assert.deepEqual([answer.reason, answer.headers['cache-control'], answer.headers[0], answer.cookies.length], [reason, 'private, no-store', undefined, cookies + 1]);
+  }
 });
 
 test('Node: in a line a page is led to the room, and a call is refused', async () => {

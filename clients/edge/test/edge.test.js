@@ -57,6 +57,24 @@ test('after a join that landed in line, the others of that second are led to the
   assert.equal(site.asked[2].token, 't');
 });
 
+test('visitors who go away before the room has answered keep no old rules alive', async () => {
+  const asks = room({ ...joins, newcomers: 'enter' });
+  let away = false; // the runtime ends the question with the visitor's request
+  const gate = waitingRoom({ room: ROOM, zone: 'SHOP', key: KEY, fetch: (...args) => (away ? new Promise(() => {}) : asks.fetch(...args)) });
+  const call = () => gate.ask(new Request('https://shop.example/api', { method: 'POST' }), '');
+  assert.equal((await call()).response, undefined);
+  asks.is.state = waits;
+  for (let seconds = 1; seconds < 7; seconds++) {
+    clock(seconds);
+    away = true;
+    call();
+    await new Promise((next) => { setImmediate(next); });
+    away = false;
+    const { response } = await call();
+    assert.ok(seconds < 6 || response.status === 429, `${seconds} s`);
+  }
+});
+
 test('the room is told the visitor\'s address', async () => {
   const site = shop(joins);
   await site.visit('/', { ...page, 'X-Forwarded-For': '198.51.100.1' }, '203.0.113.7');
@@ -130,6 +148,17 @@ test('an answer of something between is none', async () => {
     const { response } = await gate.ask(new Request('https://shop.example/', { headers: page }), '');
     assert.equal(response.status, 503);
   }
+});
+
+test('a path counts as it is written', async () => {
+  const site = shop({ ...waits, bypassPaths: ['/assets/*'] });
+  for (const [path, bypasses] of [['/assets/x', true], ['/assets/x?a=/..#/y', true], ['/checkout/%2e%2e/assets/x', false], ['/checkout/.%2E/assets/x', false],
+    ['/checkout/../assets/x', false], ['\\assets/x', false], ['?/assets/x', false], ['', false]]) {
+    const { response } = await site.gate.ask({ url: `https://shop.example${path}`, method: 'POST', headers: new Headers() }, '');
+    assert.equal(response?.status, bypasses ? undefined : 429, path);
+  }
+  const { response } = await site.gate.ask({ url: `https://shop.example/\u4eac\t/?waiting_room_pass=${await pass()}`, method: 'GET', headers: new Headers(other) }, '');
+  assert.equal(response.headers.get('Location'), '/%E4%BA%AC%09/');
 });
 
 test('a session is renewed for twelve hours', async () => {
@@ -230,6 +259,91 @@ test('where those inside are counted, the room is told of sessions and of the en
   clock(2500);
   site.is.what = 'used';
   assert.equal((await site.visit('/', inside(session))).status, 302);
+});
+
+test('where those inside are counted, who is done or revoked goes on for a minute at most', async () => {
+  for (const sessionRenewal of ['use', 'off']) {
+    const site = shop({ ...joins, counted: true, donePaths: ['/thanks'], sessionRenewal });
+    const session = value(await site.visit());
+    site.is.state = { ...site.is.state, newcomers: 'wait' };
+    await site.visit('/thanks', inside(session)); // a visitor who keeps the session of before
+    site.is.what = 'used';
+    clock(59);
+    assert.equal((await site.visit('/', inside(session))).status, 200);
+    clock(60);
+    for (let i = 0; i < 3; i++) assert.equal((await site.visit('/', inside(session))).status, 302, sessionRenewal);
+    assert.equal(site.asked.filter((a) => a.path === '/traffic/session' && a.session).length, 1, 'asked once in some seconds');
+    clock();
+  }
+});
+
+test('where those inside are counted, the room is asked once a minute, and its answer says until when', async () => {
+  const site = shop({ ...joins, counted: true, sessionRenewal: 'off' });
+  let session = value(await site.visit());
+  const asks = () => site.asked.filter((a) => a.path === '/traffic/session' && a.session).length;
+  clock(60);
+  const all = await Promise.all(Array.from({ length: 8 }, () => site.visit('/', inside(session))));
+  assert.deepEqual([asks(), all.filter(value).length], [1, 1]);
+  session = value(all.find(value));
+  clock(119);
+  assert.equal(value(await site.visit('/', inside(session))), undefined);
+  assert.equal(session.split('.')[3], '1800');
+});
+
+test('where those inside are counted, a session of which the room does not know is not renewed', async () => {
+  const site = shop({ ...joins, counted: true }, '', { onFailure: 'admit' });
+  await site.visit(`/?waiting_room_pass=${await pass()}`, other); // the keys are known from now on
+  const session = value(await silent(site, `/?waiting_room_pass=${await pass()}`, other));
+  site.is.what = '';
+  for (const seconds of [1000, 1799]) {
+    clock(seconds);
+    const answer = await site.visit('/', inside(session));
+    assert.deepEqual([answer.status, answer.headers.get('Set-Cookie')], [200, null]);
+  }
+});
+
+test('a room that cannot look ends no session', async () => {
+  const site = shop({ ...joins, counted: true, donePaths: ['/thanks'] });
+  const session = value(await site.visit());
+  site.is.what = 'away';
+  for (const path of ['/', '/thanks']) {
+    clock(1000);
+    const answer = await site.visit(path, inside(session));
+    assert.deepEqual([answer.status, answer.headers.get('Set-Cookie')], [200, null], path);
+  }
+});
+
+test('a call whose join is not answered is as configured', async () => {
+  for (const [onFailure, want] of [['hold', 503], ['admit', 200]]) {
+    const site = shop(joins, '', { onFailure });
+    await site.visit();
+    assert.equal((await silent(site, '/api', { 'Sec-Fetch-Site': 'same-origin' })).status, want);
+  }
+});
+
+test('of very many cookies some are looked at', async (t) => {
+  const site = shop(joins);
+  const session = value(await site.visit());
+  const verify = t.mock.method(crypto.subtle, 'verify');
+  const forged = Array(300).fill('__Host-waitingroom-SHOP=AAAA.1.9999999999.1').join('; ');
+  assert.equal((await site.visit('/', { Cookie: forged, 'X-Waiting-Room-Session': session })).status, 200);
+  assert.ok(verify.mock.callCount() < 10, `${verify.mock.callCount()} signatures`);
+});
+
+test('a key that the room has taken back is good for five minutes at most', async () => {
+  let keys = [];
+  const asks = room(waits);
+  const gate = waitingRoom({ room: ROOM, zone: 'SHOP', key: KEY, fetch: (url, init) => {
+    const now = keys;
+    return url.endsWith('jwks.json') ? Promise.resolve(Response.json({ keys: now })) : asks.fetch(url, init);
+  } });
+  const { keys: [first] } = await (await asks.fetch(`${ROOM}/.well-known/jwks.json`, {})).json();
+  const visit = async () => (await gate.ask(new Request(`https://shop.example/?waiting_room_pass=${await pass()}`, { headers: other }), '')).response.headers.get('Location');
+  keys = [first];
+  assert.equal(await visit(), '/');
+  keys = [{ ...first, kid: 'k2' }];
+  clock(301);
+  assert.match(await visit(), /refused=/);
 });
 
 test('where the waiting page is on the site itself, it is led to by a path', async () => {

@@ -38,10 +38,10 @@ export function room(state, what = '') {
         return is.what === 'waits' ? json(200, { token: 't', canEnter: false, waiting: {} })
           : json(200, { token: 't', canEnter: true, admission: { pass: await pass(body.zoneId) } });
       case '/traffic/leave': case '/traffic/session/end':
-        return new Response(null, { status: 204 });
+        return is.what === 'away' ? problem(503, 'store_unavailable') : new Response(null, { status: 204 });
       case '/traffic/session':
         if (is.what === 'used') return problem(410, 'token_expired');
-        return is.what === 'away' ? problem(503, 'store_unavailable') : json(200, { session: `S${asked.length}`, expiresAt: 0 });
+        return is.what === 'away' ? problem(503, 'store_unavailable') : json(200, { session: `S${asked.length}`, expiresAt: Date.now() + 1_800_000 });
       default:
         return is.what === 'unknown' ? problem(404, 'zone_unknown') : json(200, { mode: 'queue', site: is.state });
     }
