@@ -109,8 +109,10 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     let [uri, shown] = [raw ?? written(request.url)];
     if (reads && navigates) [uri, shown] = takeOut(uri, PASS);
 
-    const cookies = (kind) => header('Cookie').split(';').map((c) => c.trim()).flatMap((c) => names(kind)
-      .map((n) => `${n}${zone}=`).filter((n) => c.startsWith(n)).map((n) => c.slice(n.length)));
+    const all = header('Cookie').split(';').map((c) => c.trim());
+    // Those come first that only the site itself can set.
+    const cookies = (kind) => names(kind).map((n) => `${n}${zone}=`)
+      .flatMap((n) => all.filter((c) => c.startsWith(n)).map((c) => c.slice(n.length)));
     const browser = cookies('_key').find((k) => k.length === 32);
     let session;
     for (const text of [...cookies('').slice(0, COOKIES), header(APP)]) session ??= await check(text);

@@ -328,6 +328,8 @@ test('of very many cookies some are looked at', async (t) => {
   const forged = Array(300).fill('__Host-waitingroom-SHOP=AAAA.1.9999999999.1').join('; ');
   assert.equal((await site.visit('/', { Cookie: forged, 'X-Waiting-Room-Session': session })).status, 200);
   assert.ok(verify.mock.callCount() < 10, `${verify.mock.callCount()} signatures`);
+  const tossed = Array(300).fill('waitingroom_session-SHOP=AAAA.1.9999999999.1').join('; '); // by another host of the domain
+  assert.equal((await site.visit('/', { Cookie: `${tossed}; __Host-waitingroom-SHOP=${session}` })).status, 200);
 });
 
 test('a key that the room has taken back is good for five minutes at most', async () => {
