@@ -97,23 +97,32 @@ func (s *shop) seconds(n float64) time.Duration {
 	return time.Duration(n * s.scale * float64(time.Second))
 }
 
-// visitShop has one who was let in begin a session, look around for 20 to 120 s, and buy.
+// visitShop has an admitted visitor begin a session, look around for 20 to 120 s, and buy. A 503 before the session says to come
+// again, as the gate answers where its store is slow. A visitor who never gets a session, or loses it, is noted.
 func (s *shop) visitShop(name string, t room.Told) {
 	header := []string{"X-Shopper", name, "X-Waiting-Room-Pass", t.Admission.Pass, "X-Waiting-Room-Token", t.Token}
+	note := func(path string, r room.Reply, err error) {
+		s.counts.Lock()
+		defer s.counts.Unlock()
+		s.refused = append(s.refused, fmt.Sprintf("%s: %s after %v: %d %s %v", name, path, time.Since(s.began), r.Status, r.Body, err))
+	}
+	again := false
 	ask := func(path string) bool {
 		r, err := room.Ask(s.ctx, s.web.client, http.MethodGet, s.web.servers[0].Public+path, "", header...)
 		if session := r.Header.Get("X-Waiting-Room-Session"); session != "" {
 			header[2], header[3] = "X-Waiting-Room-Session", session
 		}
-		if err != nil || r.Status != http.StatusOK {
-			s.counts.Lock()
-			defer s.counts.Unlock()
-			s.refused = append(s.refused, fmt.Sprintf("%s: %s after %v: %d %s %v", name, path, time.Since(s.began), r.Status, r.Body, err))
+		again = err == nil && r.Status == http.StatusServiceUnavailable && header[2] != "X-Waiting-Room-Session"
+		if !again && (err != nil || r.Status != http.StatusOK) {
+			note(path, r, err)
 		}
 		return err == nil && r.Status == http.StatusOK
 	}
 	for good := time.UnixMilli(t.Admission.ExpiresAt).Add(-2 * time.Second); !ask("/"); {
 		if !pause(s.ctx, time.Second) || time.Now().After(good) {
+			if again {
+				note("/", room.Reply{Status: http.StatusServiceUnavailable, Body: "until the pass expired"}, nil)
+			}
 			return
 		}
 	}
