@@ -57,8 +57,13 @@ func (o *overloads) within(now time.Time, zone string, of time.Duration) (sum ti
 	return sum
 }
 
-// look notes an overload if the server or the store of a zone was overloaded in the time took before now, since the look before.
-func (s *Sweeper) look(now time.Time, took time.Duration) {
+// look notes an overload if the server or the store of a zone was overloaded since the look before.
+func (s *Sweeper) look() {
+	s.looks.Lock()
+	defer s.looks.Unlock()
+	now := s.now()
+	took := now.Sub(s.looked)
+	s.looked = now
 	var zones []string
 	if s.storeOverloaded != nil {
 		zones = s.storeOverloaded()

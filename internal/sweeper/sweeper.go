@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,6 +67,8 @@ type Sweeper struct {
 	// server or such a store was.
 	storeOverloaded func() []string
 	overloads       overloads
+	looks           sync.Mutex
+	looked          time.Time // the last time at which this server checked whether it keeps up; looks guards it
 	background      background.Group
 }
 
@@ -101,17 +104,13 @@ func New(o Options) (*Sweeper, error) {
 // Start begins to sweep, the first time one period from now. The runs have the
 // values of ctx, and end at Stop, not with ctx. To be called once.
 func (s *Sweeper) Start(ctx context.Context) {
-	last := s.now()
-	s.background.Start(ctx, s.schedule, background.Every(lookEvery, func(context.Context) {
-		now := s.now()
-		s.look(now, now.Sub(last))
-		last = now
-	}))
+	s.looked = s.now()
+	s.background.Start(ctx, s.schedule, background.Every(lookEvery, func(context.Context) { s.look() }))
 }
 
 // schedule has runs made until the context ends, and waits for the one in flight.
 func (s *Sweeper) schedule(ctx context.Context) {
-	s.cron.Schedule(cron.Every(s.every), cron.FuncJob(func() { s.runOnce(ctx) }))
+	s.cron.Schedule(cron.Every(s.every), cron.FuncJob(func() { s.tick(ctx) }))
 	s.cron.Start()
 	<-ctx.Done()
 	<-s.cron.Stop().Done()
@@ -121,6 +120,12 @@ func (s *Sweeper) schedule(ctx context.Context) {
 // after the batch it is in. Stop waits for it. It may be called more than once,
 // and need not be called for a sweeper that was not started.
 func (s *Sweeper) Stop() { s.background.Stop() }
+
+// tick makes a run. It looks first: in a process that stood still, nobody could poll, and the run may come before the look that is due.
+func (s *Sweeper) tick(ctx context.Context) {
+	s.look()
+	s.runOnce(ctx)
+}
 
 // run is the tally of one run.
 type run struct {
