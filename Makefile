@@ -100,7 +100,7 @@ lint: lint-docs ## run the linters of .golangci.yml; govet is all of go vet; and
 .PHONY: lint-docs
 lint-docs: ## check words and spelling of all pages by the rules of .vale
 	@scripts/install-debian.sh gcc
-	git ls-files '*.md' | xargs "$$(scripts/go-tool.sh $(VALE))" --no-global
+	find . \( -name '.?*' -o -path ./bin -o -path ./dist \) -prune -o -name '*.md' -print | xargs "$$(scripts/go-tool.sh $(VALE))" --no-global
 
 .PHONY: lint-lua
 lint-lua: ## run luacheck on the scripts, as Redis gets them
