@@ -2,12 +2,13 @@ package client
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/openqueue/waitingroom/e2e/room"
 )
 
 // packages are those that npm installs, by the name that an app imports, and their folders in clients.
@@ -55,9 +56,9 @@ func TestPackage(t *testing.T) {
 		t.Run(from, func(t *testing.T) {
 			t.Parallel()
 			app := t.TempDir()
-			write(t, filepath.Join(app, "package.json"), `{"private": true, "type": "module"}`)
+			room.Write(t, filepath.Join(app, "package.json"), `{"private": true, "type": "module"}`)
 			// What an app for Node has from @types/node, as far as our types name it.
-			write(t, filepath.Join(app, "node.d.ts"), "declare module 'node:http' { export class IncomingMessage {} export class ServerResponse {} }\n")
+			room.Write(t, filepath.Join(app, "node.d.ts"), "declare module 'node:http' { export class IncomingMessage {} export class ServerResponse {} }\n")
 			file := only(t, filepath.Join(made, strings.NewReplacer("@", "", "/", "-").Replace(name)+"-[0-9]*.tgz"))
 			do(t, app, "npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", file)
 
@@ -65,7 +66,7 @@ func TestPackage(t *testing.T) {
 			var about struct {
 				Exports map[string]any `json:"exports"`
 			}
-			if err := json.Unmarshal([]byte(read(t, filepath.Join(installed, "package.json"))), &about); err != nil || len(about.Exports) == 0 {
+			if err := json.Unmarshal([]byte(room.Read(t, filepath.Join(installed, "package.json"))), &about); err != nil || len(about.Exports) == 0 {
 				t.Fatal(about, err)
 			}
 			for path := range about.Exports {
@@ -76,16 +77,16 @@ func TestPackage(t *testing.T) {
 					t.Fatal(said, err)
 				}
 				// A name too many or too few on either side is an error of tsc.
-				write(t, filepath.Join(app, "app.ts"), "import * as all from '"+module+"';\n"+
+				room.Write(t, filepath.Join(app, "app.ts"), "import * as all from '"+module+"';\n"+
 					"export const names: Record<keyof typeof all, true> = { "+strings.Join(exported, ": true, ")+": true };\n")
 				do(t, app, "tsc", "--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module", "node16", "--moduleResolution", "node16", "node.d.ts", "app.ts")
 			}
 
-			readme := read(t, filepath.Join(installed, "README.md"))
+			readme := room.Read(t, filepath.Join(installed, "README.md"))
 			for _, link := range regexp.MustCompile(`\]\(([a-zA-Z][\w./-]*)\)`).FindAllStringSubmatch(readme, -1) {
-				read(t, filepath.Join(installed, link[1]))
+				room.Read(t, filepath.Join(installed, link[1]))
 			}
-			if read(t, filepath.Join(installed, "LICENSE")) != read(t, "../../LICENSE") {
+			if room.Read(t, filepath.Join(installed, "LICENSE")) != room.Read(t, "../../LICENSE") {
 				t.Error("the licence is another one")
 			}
 		})
@@ -94,20 +95,4 @@ func TestPackage(t *testing.T) {
 	if err != nil || len(all) != len(packages) {
 		t.Errorf("%d packages are tested, of %v %v", len(packages), all, err)
 	}
-}
-
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -9,7 +9,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -113,12 +112,10 @@ func startEdge(t *testing.T, onFailure, public, site string) (addr string) {
 	dir, addr := t.TempDir(), room.FreeAddr(t)
 	files := map[string]string{"worker.js": shown(t, "export default {"), "config.capnp": fmt.Sprintf(config, key, onFailure, public, site, addr)}
 	for _, name := range []string{"index.js", "pass.js", "path.js"} {
-		files[name] = read(t, folder+name)
+		files[name] = room.Read(t, folder+name)
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		room.Write(t, filepath.Join(dir, name), text)
 	}
 	startAt(t, addr, &process.Process{Name: room.NPMTool(t, "WORKERD", "workerd"), Args: []string{"serve", "config.capnp"}, Dir: dir})
 	return addr
@@ -142,7 +139,7 @@ func startAt(t *testing.T, addr string, p *process.Process) {
 // shown returns the program of the README that has this line.
 func shown(t *testing.T, line string) string {
 	t.Helper()
-	for _, part := range strings.Split(read(t, folder+"README.md"), "```js\n")[1:] {
+	for _, part := range strings.Split(room.Read(t, folder+"README.md"), "```js\n")[1:] {
 		code, _, _ := strings.Cut(part, "```")
 		if strings.Contains(code, line) {
 			return strings.ReplaceAll(code, "\n   ", "\n") // it stands in a list
@@ -150,15 +147,6 @@ func shown(t *testing.T, line string) string {
 	}
 	t.Fatalf("the README shows no program with %q", line)
 	return ""
-}
-
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // sessionOf returns the edge's session in a header Cookie or Set-Cookie.

@@ -53,8 +53,8 @@ func StartNginxOf(t testing.TB, example string, others Others, certificate strin
 		listen += " ssl; ssl_certificate " + certificate + "; ssl_certificate_key " + certificate
 	}
 	conf := filepath.Join(dir, "nginx.conf")
-	write(t, filepath.Join(dir, "site.conf"), others.in(t, example, "listen 80;", listen+";"))
-	write(t, conf, fmt.Sprintf(mainConf, dir))
+	Write(t, filepath.Join(dir, "site.conf"), others.in(t, example, "listen 80;", listen+";"))
+	Write(t, conf, fmt.Sprintf(mainConf, dir))
 	return startGateway(t, addr, &process.Process{Name: program, Dir: dir, Args: []string{"-p", dir, "-e", "stderr", "-c", conf}})
 }
 
@@ -64,7 +64,7 @@ func StartCaddy(t testing.TB, example string, others Others) (addr string) {
 	dir, addr := t.TempDir(), FreeAddr(t)
 	file := filepath.Join(dir, "Caddyfile")
 	// Nothing of this machine's, and no certificates.
-	write(t, file, "{\n\tadmin off\n\tpersist_config off\n}\n"+others.in(t, deployed(t, example), "shop.example {", "http://"+addr+" {"))
+	Write(t, file, "{\n\tadmin off\n\tpersist_config off\n}\n"+others.in(t, deployed(t, example), "shop.example {", "http://"+addr+" {"))
 	return startGateway(t, addr, &process.Process{
 		Name: Tool(t, "CADDY"), Args: []string{"run", "--config", file, "--adapter", "caddyfile"}, Dir: dir,
 		Env: append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir),
@@ -111,9 +111,20 @@ func (o Others) in(t testing.TB, text, was, is string) string {
 	return strings.NewReplacer(all...).Replace(text)
 }
 
-func write(t testing.TB, name, text string) {
+// Write writes a file.
+func Write(t testing.TB, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Read returns what a file has.
+func Read(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -166,6 +166,6 @@ func Join(ctx context.Context, client *http.Client, public, zoneID string, says 
 func Config(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "queue.yaml")
-	write(t, path, text)
+	Write(t, path, text)
 	return path
 }

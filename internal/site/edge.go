@@ -42,14 +42,17 @@ func unless(err error) (outcome string) {
 }
 
 // renewFor returns a session anew if that is due, and else as it is.
-func (s *Service) renewFor(settings zone.Settings, text string, now time.Time) (token.Session, error) {
-	is, err := s.Keys.VerifySession(settings.ZoneID, text)
+func (s *Service) renewFor(settings zone.Settings, text string, now time.Time) (is token.Session, outcome string, err error) {
+	is, err = s.Keys.VerifySession(settings.ZoneID, text)
 	switch {
 	case err != nil:
-		return is, err
+		return is, "", err
 	case !is.Good(now), s.Crowd.Over(settings.ZoneID, is.Admission):
-		return is, entry.ErrGone
+		return is, "", entry.ErrGone
 	}
-	is, _ = renewed(settings, is, now)
-	return is, nil
+	is, anew := renewed(settings, is, now)
+	if outcome = outSession; anew {
+		outcome = outRenewed
+	}
+	return is, outcome, nil
 }

@@ -116,6 +116,9 @@ func TestSessionsOfTheEdgeCount(t *testing.T) {
 	if _, third, _ := r.post("/traffic/session", "zoneId", zoneID, "session", second); third != second {
 		t.Errorf("not half of it is over: %q, then %q", second, third)
 	}
+	if r.counted("renewed") != 1 || r.counted("session") != 1 {
+		t.Errorf("counted: %v", r.counts)
+	}
 	for range 90 {
 		r.forward(time.Second)
 		inside(1)

@@ -228,10 +228,13 @@ func (s *Service) Session(c echo.Context) error {
 	if err != nil {
 		return answer.InZone(zoneID, err)
 	}
-	now, outcome := s.Now(), outRenewed
-	var is token.Session
+	now := s.Now()
+	var (
+		is      token.Session
+		outcome string
+	)
 	if session != "" {
-		is, err = s.renewFor(settings, session, now)
+		is, outcome, err = s.renewFor(settings, session, now)
 	} else {
 		is, outcome, err = s.exchangeFor(ctx, settings, shown, key, tok, now)
 	}
