@@ -6,11 +6,11 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"path"
+	"strings"
 	"time"
-
-	"github.com/openqueue/waitingroom/internal/operate/uplot"
 )
 
 //go:embed assets templates
@@ -35,22 +35,18 @@ type assets struct {
 func loadAssets() (*assets, error) {
 	a := &assets{texts: map[string][]byte{}}
 	sum := sha256.New()
-	for _, from := range []struct {
-		files          embed.FS
-		folder, prefix string
-	}{{files, "assets", ""}, {uplot.Files, ".", "vendor/"}} {
-		entries, err := from.files.ReadDir(from.folder)
-		if err != nil {
-			return nil, fmt.Errorf("console: %w", err)
+	err := fs.WalkDir(files, "assets", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
-		for _, entry := range entries {
-			text, err := from.files.ReadFile(path.Join(from.folder, entry.Name()))
-			if err != nil {
-				return nil, fmt.Errorf("console: %w", err)
-			}
-			a.texts[from.prefix+entry.Name()] = text
-			_, _ = fmt.Fprintf(sum, "%s %d\n%s", from.prefix+entry.Name(), len(text), text) // a hash never fails
-		}
+		text, err := files.ReadFile(name)
+		name = strings.TrimPrefix(name, "assets/")
+		a.texts[name] = text
+		_, _ = fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text) // a hash never fails
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
 	}
 	a.folder = root + "assets/" + hex.EncodeToString(sum.Sum(nil)[:8])
 	return a, nil

@@ -132,7 +132,6 @@ func (c *Console) Handler() http.Handler {
 		"GET /console/zones/{zoneId}/schedule/{event}/events":    c.ofEvent(c.eventEvents),
 		"GET /console/zones/{zoneId}/schedule/{event}/edit":      c.ofEvent(c.eventForm),
 		"POST /console/zones/{zoneId}/schedule/{event}/edit":     c.ofEvent(c.eventAsk),
-		"GET /console/zones/{zoneId}/schedule/{event}/dryrun":    c.ofEvent(c.eventDry),
 		"GET /console/zones/{zoneId}/schedule/{event}/remove":    c.ofEvent(c.eventRemove),
 		"GET /console/zones/{zoneId}/schedule/{event}/act":       c.ofEvent(c.actAsk),
 		"POST /console/zones/{zoneId}/schedule/{event}/act":      c.actDo,

@@ -229,7 +229,6 @@ type eventView struct {
 	Frame frame
 	// Drawn is what is known of its draw; nil if nothing is.
 	Drawn *schedule.Draw
-	Dry   eventDryView
 }
 
 // Before is when places are fixed, while that comes before the opening, which is next; nil at other times.
@@ -247,7 +246,7 @@ func (v eventView) Opens() bool {
 
 // eventPage is GET /console/zones/{zoneId}/schedule/{event}.
 func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
-	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Frame: c.eventFrame(current, e), Dry: newEventDry(current, e)}
+	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Frame: c.eventFrame(current, e)}
 	v.shown, _ = c.shown(r, current)
 	switch d, err := c.Draws.Draw(r.Context(), current.ZoneID, e.Name); {
 	case err == nil:

@@ -389,35 +389,3 @@ func TestDrawIsShown(t *testing.T) {
 		t.Errorf("the draw: %.200s", w.Body)
 	}
 }
-
-// TestEventIsPlayed: what simulate --event prints, bounded, and nothing is changed.
-func TestEventIsPlayed(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	capped := noon()
-	capped.Settings = event.Values{"maxInside": "50", "sessionSeconds": "60"}
-	r.list("Z", capped)
-	r.goTo(time.Minute)
-	was := r.zone("Z")
-	p := r.enter("Anna")
-	shows(t, p.get("zones/Z/schedule/noon"), "Dry run Plays the event as it is listed", "How many gather", "Minutes inside, in the mean")
-	w := p.get("zones/Z/schedule/noon/dryrun?gather=100&leave=10&stay=1")
-	shows(t, w, "noon in Z, opens at", "let in too early 0", "first two windows", "of 50;", "from the opening on wait polls/s most let in/s")
-	if !strings.Contains(w.Body.String(), `data-dry-plot="[[`) {
-		t.Error("there is nothing to plot")
-	}
-	if !r.zone("Z").Equal(was) {
-		t.Error("the dry run has changed the zone")
-	}
-	for query, want := range map[string]string{
-		"gather=10,001&leave=0&stay=1": "How many gather: write a whole number between 1 and 10,000.", "gather=many&leave=0&stay=1": "How many gather:",
-		"gather=5&leave=101&stay=1": "Of them leave: write a whole number between 0 and 100.", "gather=0&leave=&stay=1": "Of them leave:",
-		"gather=5&leave=0&stay=0": "Minutes inside: write a whole number between 1 and 1,440.",
-	} {
-		w := p.get("zones/Z/schedule/noon/dryrun?" + query)
-		shows(t, w, want)
-		if w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Body.String(), "<pre") {
-			t.Errorf("%s: %d, or it has run", query, w.Code)
-		}
-	}
-}
