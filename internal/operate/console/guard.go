@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -175,22 +174,19 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) e
 // logout is POST /console/logout.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) error {
 	if err := c.sessions.end(r.Context(), s); err != nil {
-		c.Logger.ErrorContext(r.Context(), "the store did not record a log out: only this server knows of it", "who", s.who, "error", err)
+		c.Logger.ErrorContext(r.Context(), "the store did not record a log out: the session's cookie is removed from the browser, but a copy of it is good until it expires", "who", s.who, "error", err)
 	}
 	http.SetCookie(w, cookie(c.Secure(r), "", -time.Second))
 	http.Redirect(w, r, root+"login", http.StatusSeeOther)
 	return nil
 }
 
-// nextOf is where to go after the log in: a page of this console, or the first.
+// nextOf is where to go after the log in: a page of this console, or the first. What begins with its root is of this host.
 func nextOf(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil ||
-		!strings.HasPrefix(u.Path, root) || strings.HasPrefix(u.Path, root+"log") ||
-		strings.ContainsAny(u.Path, "\\") || path.Clean(u.Path)+"/" != u.Path && path.Clean(u.Path) != u.Path {
+	if !strings.HasPrefix(text, root) || strings.HasPrefix(text, root+"log") {
 		return root
 	}
-	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+	return text
 }
 
 // readForm reads a form that was sent. The error is for the table of problems.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -54,8 +53,6 @@ type sessions struct {
 	keys   [][]byte
 	spends store.Spender
 	now    func() time.Time
-	// unkept are the sessions whose log out the store did not take.
-	unkept sync.Map
 }
 
 func newSessions(token string, secrets [][]byte, spends store.Spender, now func() time.Time) *sessions {
@@ -103,10 +100,10 @@ func (g *sessions) open(ctx context.Context, text string) (session, bool) {
 	return s, true
 }
 
-// alive reports whether the session has neither expired nor been logged out. While the store is away, only this server's
-// own log outs are known: a pause must not wait for the store.
+// alive reports whether the session has neither expired nor been logged out. While the store is away, a log out is not
+// known: a pause must not wait for the store.
 func (g *sessions) alive(ctx context.Context, s session) bool {
-	if _, out := g.unkept.Load(s.id); out || !g.now().Before(s.expires) {
+	if !g.now().Before(s.expires) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, logOutTimeout)
@@ -115,14 +112,11 @@ func (g *sessions) alive(ctx context.Context, s session) bool {
 	return in || err != nil
 }
 
-// end logs the session out: on every server, or with an error on this one alone.
+// end logs the session out on every server; or returns an error, and the session goes on.
 func (g *sessions) end(ctx context.Context, s session) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logOutTimeout)
 	defer cancel()
 	_, err := g.spends.Spend(ctx, s.key(), logOutBy, sessionAge)
-	if err != nil {
-		g.unkept.Store(s.id, nil)
-	}
 	return err
 }
 

@@ -206,7 +206,7 @@ func TestWhoIsFasterWins(t *testing.T) {
 		"zones/Z/change": formOf(t, asked, "zones/Z/change"), "zones/Z/undo": undo,
 	} {
 		w := anna.post(path, form)
-		shows(t, w, "Not changed", "Bea was faster, at 11:59:03 UTC . Nothing of yours was set.", "700 a minute")
+		shows(t, w, "Not changed", "Somebody else has changed the same meanwhile. Nothing of yours was set.")
 		if w.Code != http.StatusConflict || !r.zone("Z").Equal(bea) {
 			t.Errorf("%s: %d, %+v", path, w.Code, r.zone("Z"))
 		}
@@ -260,13 +260,13 @@ func TestDeleteIsOfWhatWasSeen(t *testing.T) {
 	form.Set("confirm", "Z")
 	must(t, r.desk.Replace(t.Context(), was, now, "Bea"))
 	w := p.post(path, form)
-	shows(t, w, "Not changed Bea was faster", "It has other settings now.")
+	shows(t, w, "Not changed")
 	if w.Code != http.StatusConflict {
 		t.Errorf("it was changed meanwhile: %d", w.Code)
 	}
 	form = formOf(t, p.get(path), path)
 	form.Set("confirm", " Z ")
-	shows(t, p.follow(p.post(path, form)), "Z was deleted by Anna")
+	shows(t, p.follow(p.post(path, form)), "There is no zone yet.")
 	if w := p.post(path, form); w.Code != http.StatusNotFound {
 		t.Errorf("once more: %d", w.Code)
 	}
@@ -286,18 +286,13 @@ func TestDeleteAsksForTheName(t *testing.T) {
 			t.Errorf("%q: %d", typed, w.Code)
 		}
 	}
-	shows(t, p.follow(p.post("zones/Z/delete", url.Values{"confirm": {"Z"}})), "Z was deleted by Anna at 11:59:01 UTC .")
+	shows(t, p.follow(p.post("zones/Z/delete", url.Values{"confirm": {"Z"}})), "There is no zone yet.")
 	w := p.get("zones/Z")
 	shows(t, w, "There is no such zone")
 	if w.Code != http.StatusNotFound {
 		t.Errorf("deleted: %d", w.Code)
 	}
 	shows(t, p.get("changes"), "Anna Z Deleted the zone")
-	for _, path := range []string{"?deleted=NONE", "?deleted=%3Cscript%3E", "zones/%3Cscript%3E"} {
-		if body := p.get(path).Body.String(); strings.Contains(body, "was deleted") || strings.Contains(body, "<script>") {
-			t.Errorf("%s:\n%s", path, words(body))
-		}
-	}
 }
 
 // TestWaitingPage: the page's settings go the way of all changes, also a logo that is too
