@@ -80,8 +80,8 @@ func TestPollsPerSecond(t *testing.T) {
 	for _, c.now = range []int64{1, second - 1, second, second + 1, 2*second - 1, 7 * second} {
 		c.poll()
 	}
-	if c.mostPolls != 3 || c.allPolls != 6 {
-		t.Errorf("%d polls in the busiest second, want 3; %d in all", c.mostPolls, c.allPolls)
+	if c.mostPolls != 3 {
+		t.Errorf("%d polls in the busiest second, want 3", c.mostPolls)
 	}
 }
 
