@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -115,45 +114,34 @@ func TestEventPage(t *testing.T) {
 	r.goTo(3 * time.Hour)
 	shows(t, p.get("zones/Z/schedule/noon"), "– Over", "Nothing further")
 	lacks(t, p.get("zones/Z"), "Countdown, hold, move, open, cancel")
-	for path, want := range map[string]int{
-		"zones/Z/schedule/dusk": 404, "zones/Y/schedule/noon": 404, "zones/Z/schedule/dusk/events": 404,
-		"zones/Z/schedule/dusk/edit": 404, "zones/Z/schedule/dusk/remove": 404, "zones/Z/schedule/dusk/act?do=open": 404,
-	} {
-		if w := p.get(path); w.Code != want {
-			t.Errorf("%s: %d, want %d", path, w.Code, want)
+	for _, path := range []string{"Z/schedule/dusk", "Y/schedule/noon", "Z/schedule/dusk/events", "Z/schedule/dusk/act?do=open"} {
+		if w := p.get("zones/" + path); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, w.Code)
 		}
 	}
 }
 
-// TestLateIsLoud: nobody makes a step that is due.
+// TestLateIsLoud: nobody makes a step that is due, by the store's clock, which is 10 s ahead of the server's.
 func TestLateIsLoud(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	r.list("Z", noon())
-	r.goTo(59 * time.Minute)
-	r.pass(time.Minute + 900*time.Millisecond)
-	p := r.enter("Anna")
-	shows(t, p.get("zones/Z/schedule/noon"), "● Opening It opens this second.")
-	r.pass(5 * time.Second)
-	page := p.get("zones/Z/schedule/noon")
-	shows(t, page, "✕ Late People are let in by the store’s clock, but no server could record the opening yet.")
-	if !strings.Contains(page.Body.String(), `class="card upnext loud"`) {
-		t.Error("it is not loud")
-	}
-}
-
-// TestStoresClockCounts: the store's clock is 10 s ahead of the server's.
-func TestStoresClockCounts(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	r.list("Z", noon())
 	r.seen.ahead = 10 * time.Second
-	r.goTo(29 * time.Minute)
 	p := r.enter("Anna")
+	r.goTo(29 * time.Minute)
 	page := p.get("zones/Z/schedule/noon")
 	shows(t, page, "People gather in 50 s")
 	if want := fmt.Sprintf(`data-now="%d"`, start.Add(29*time.Minute+10*time.Second).UnixMilli()); !strings.Contains(page.Body.String(), want) {
 		t.Errorf("the page has no %s", want)
+	}
+	r.goTo(59 * time.Minute)
+	r.pass(50*time.Second + 900*time.Millisecond)
+	shows(t, p.get("zones/Z/schedule/noon"), "● Opening It opens this second.")
+	r.pass(5 * time.Second)
+	page = p.get("zones/Z/schedule/noon")
+	shows(t, page, "✕ Late People are let in by the store’s clock, but no server could record the opening yet.")
+	if !strings.Contains(page.Body.String(), `class="card upnext loud"`) {
+		t.Error("it is not loud")
 	}
 }
 
@@ -202,10 +190,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 		"do=move&step=opens&to=noon":                 "must be a time such as 2026-12-01T12:00:00+01:00",
 		"do=move&step=opens&by=x":                    "must be a time such as",
 		"do=move&step=opens&to=2026-11-21T12:00:00Z": "2026-11-21T12:00:00Z is in the past",
-		"do=move&step=opens&to=2026-11-21T20:00:00Z": "closes would not be after opens",
-		"do=skip":               "must be hold, move, open or cancel",
-		"do=hold&step=preQueue": "preQueue was made already",
-		"do=hold&step=settles":  "must be preQueue, opens, closes or ends",
+		"do=skip": "must be hold, move, open or cancel",
 	} {
 		w := p.get(act + query)
 		shows(t, w, "This cannot be done", want)
@@ -270,22 +255,10 @@ func TestEventsAreListed(t *testing.T) {
 		t.Errorf("listed %s, want %s", asJSON(t, got), asJSON(t, want))
 	}
 
-	for name, change := range map[string]url.Values{
-		"Events \"a b\": name":                  {"name": {"a b"}},
-		"has two events \"noon\"":               {"name": {"noon"}},
-		"\"late\" is in the past":               {"name": {"late"}, "preQueueAt": {at(-3 * time.Hour)}, "opensAt": {at(-2 * time.Hour)}, "endsAt": {""}},
-		"overlaps":                              {"name": {"dusk"}},
-		"It opens: write a time":                {"name": {"dusk"}, "opensAt": {"noon"}},
-		"perMinute is -1":                       {"name": {"dusk"}, "settings": {"perMinute=-1"}},
-		"write a line for each setting":         {"name": {"dusk"}, "settings": {"perMinute"}},
-		"before: write a whole number":          {"name": {"dusk"}, "drawClosesSeconds": {"soon"}},
-		"Text before the opening: write a text": {"name": {"dusk"}, "textBefore": {"a\nde: b\nde: c"}},
-	} {
-		bad := maps.Clone(form)
-		maps.Copy(bad, change)
+	for want, bad := range map[string]url.Values{"has two events": form, "It opens: write a time": {"name": {"dusk"}, "opensAt": {"noon"}}} {
 		w := p.post("zones/Z/new-event", bad)
-		if plain := words(w.Body.String()); w.Code != http.StatusUnprocessableEntity || !strings.Contains(strings.ToLower(plain), strings.ToLower(strings.ReplaceAll(name, `"`, "&#34;"))) {
-			t.Errorf("%s: %d\n%s", name, w.Code, plain)
+		if shows(t, w, want); w.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", want, w.Code)
 		}
 	}
 	if got := r.zone("Z").Events; len(got) != 1 {

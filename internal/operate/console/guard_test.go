@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -251,4 +252,19 @@ func TestAssets(t *testing.T) {
 			t.Errorf("%s once more: %d", m[1], w.Code)
 		}
 	}
+}
+
+// TestWhatIsNotKeptIsSaid on every page, to operators who are logged in alone.
+func TestWhatIsNotKeptIsSaid(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	p := r.enter("Olga")
+	for _, path := range []string{"", "changes"} {
+		r.unkept = nil
+		lacks(t, p.get(path), "not kept")
+		r.unkept = errors.New("no space left on <device>")
+		shows(t, p.get(path), "not kept", "no space left on <device>")
+	}
+	p.cookies = map[string]string{}
+	lacks(t, p.get("login"), "no space")
 }

@@ -245,52 +245,39 @@ func TestCreate(t *testing.T) {
 	shows(t, p.get(""), "shop.v1_a-B ■ Closed to newcomers")
 }
 
-// What somebody else has changed since its name was asked for is not deleted.
-func TestDeleteIsOfWhatWasSeen(t *testing.T) {
+// TestDelete asks for the name, and deletes what was seen then: not what somebody else has changed since.
+func TestDelete(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	was := r.put("Z")
-	p := r.enter("Anna")
-	now := was
-	now.PerMinute = 1200
-	const path = "zones/Z/delete"
-	asked := p.get(path)
-	shows(t, asked, "Delete Z?", "All lose their places")
-	form := formOf(t, asked, path)
-	form.Set("confirm", "Z")
-	must(t, r.desk.Replace(t.Context(), was, now, "Bea"))
-	w := p.post(path, form)
-	shows(t, w, "Not changed")
-	if w.Code != http.StatusConflict {
-		t.Errorf("it was changed meanwhile: %d", w.Code)
-	}
-	form = formOf(t, p.get(path), path)
-	form.Set("confirm", " Z ")
-	shows(t, p.follow(p.post(path, form)), "There is no zone yet.")
-	if w := p.post(path, form); w.Code != http.StatusNotFound {
-		t.Errorf("once more: %d", w.Code)
-	}
-}
-
-func TestDeleteAsksForTheName(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	r.put("Z")
 	r.seen.round(map[string]watch.Sample{"Z": sample(start)})
 	p := r.enter("Anna")
-	shows(t, p.get("zones/Z/delete"), "Delete Z?", "12,340 waiting. All lose their places", "Type the zone’s name, Z")
+	const path = "zones/Z/delete"
+	asked := p.get(path)
+	shows(t, asked, "Delete Z?", "12,340 waiting. All lose their places", "Type the zone’s name, Z")
+	form := formOf(t, asked, path)
 	for _, typed := range []string{"", "z", "ZZ", "Z\x00"} {
-		w := p.post("zones/Z/delete", url.Values{"confirm": {typed}})
+		form.Set("confirm", typed)
+		w := p.post(path, form)
 		shows(t, w, "That is not the zone's name. Nothing was deleted.")
 		if w.Code != http.StatusUnprocessableEntity {
 			t.Errorf("%q: %d", typed, w.Code)
 		}
 	}
-	shows(t, p.follow(p.post("zones/Z/delete", url.Values{"confirm": {"Z"}})), "There is no zone yet.")
-	w := p.get("zones/Z")
-	shows(t, w, "There is no such zone")
-	if w.Code != http.StatusNotFound {
-		t.Errorf("deleted: %d", w.Code)
+	now := was
+	now.PerMinute = 1200
+	must(t, r.desk.Replace(t.Context(), was, now, "Bea"))
+	form.Set("confirm", "Z")
+	if w := p.post(path, form); w.Code != http.StatusConflict {
+		t.Errorf("it was changed meanwhile: %d", w.Code)
+	}
+	form = formOf(t, p.get(path), path)
+	form.Set("confirm", " Z ")
+	shows(t, p.follow(p.post(path, form)), "There is no zone yet.")
+	for _, w := range []*httptest.ResponseRecorder{p.post(path, form), p.get("zones/Z")} {
+		if w.Code != http.StatusNotFound {
+			t.Errorf("deleted: %d", w.Code)
+		}
 	}
 	shows(t, p.get("changes"), "Anna Z Deleted the zone")
 }
