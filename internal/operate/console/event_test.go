@@ -255,7 +255,7 @@ func TestEventsAreListed(t *testing.T) {
 		t.Errorf("listed %s, want %s", asJSON(t, got), asJSON(t, want))
 	}
 
-	for want, bad := range map[string]url.Values{"has two events": form, "It opens: write a time": {"name": {"dusk"}, "opensAt": {"noon"}}} {
+	for want, bad := range map[string]url.Values{"has two events": form, "It opens: write a time": {"name": {"dusk"}, "opensAt": {"noon"}}, "write a line for each setting": {"name": {"dusk"}, "settings": {"perMinute"}}} {
 		w := p.post("zones/Z/new-event", bad)
 		if shows(t, w, want); w.Code != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", want, w.Code)

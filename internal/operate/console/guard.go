@@ -148,8 +148,11 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 		c.Meter.Refuse("", p.Code)
 		return c.render(w, p.Status, "login", session{}, "Log in", form)
 	}
-	s := c.sessions.begin(who)
-	http.SetCookie(w, cookie(c.Secure(r), c.sessions.seal(s), sessionAge))
+	sealed, err := c.sessions.seal(c.sessions.begin(who))
+	if err != nil {
+		return fmt.Errorf("console: sign a session: %w", err)
+	}
+	http.SetCookie(w, cookie(c.Secure(r), sealed, sessionAge))
 	c.Logger.InfoContext(r.Context(), "console log in", "who", who, "from", c.Access.From(r))
 	http.Redirect(w, r, form.Next, http.StatusSeeOther)
 	return nil
