@@ -166,7 +166,6 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	defer stopTickets()
 	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil).WithTickets(tickets)
-	defer waiting.Stop()
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
 	shares := network.New(s.asn, log, time.Now)
 	shares.Start(ctx)

@@ -10,8 +10,9 @@ import (
 	"sync/atomic"
 
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/registry"
-	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Limiter decides whether a client is within its limits. *limiter.Limiter does.
@@ -47,7 +48,7 @@ type Options struct {
 // Guard is the first link of the chain: the rooms ask it. Its methods may be called from
 // any number of goroutines.
 type Guard struct {
-	store.Viewer // calls that only look are not guarded
+	looks // calls that only look are not guarded
 
 	options Options
 	polls   *pollCache
@@ -59,10 +60,16 @@ type Guard struct {
 	warnedForwarded, warnedUnchecked atomic.Int64
 }
 
+// looks is what rooms see of zones.
+type looks interface {
+	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
+	Latest(ctx context.Context, zoneID string) (line.Stats, error)
+}
+
 // New returns a Guard.
 func New(o Options) *Guard {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	g := &Guard{Viewer: o.Lines, options: o, polls: newPollCache()}
+	g := &Guard{looks: o.Lines, options: o, polls: newPollCache()}
 	g.warnedForwarded.Store(-warnEvery)
 	g.warnedUnchecked.Store(-warnEvery)
 	return g
