@@ -50,11 +50,11 @@ check: format lint lint-lua test e2e ## the one word: format, lint, tests, and t
 # (build, release, image) and what is measured (bench) has it.
 lint test e2e faults: export GOFLAGS += -pgo=off
 
-# On a slow machine under load the race detector alone can take longer than the ten minutes that go test gives a package.
 # Property tests draw the same values on every run, so that one commit is always green or always red. RAPID_SEED=0 draws
 # others.
 test: export RAPID_SEED ?= 1
 
+# A package may take 30 minutes: on a slow, loaded machine the race detector takes longer than the ten that go test gives.
 .PHONY: test
 test: ## run the tests of the server and its packages, in random order, with a real Redis
 	@scripts/install-debian.sh redis-server gcc
