@@ -195,7 +195,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	gate := site.New(site.Dependencies{
 		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
-		Proxies: s.proxies, Crowd: zones, Logger: log,
+		Proxies: s.proxies, Crowd: zones, Exchange: links.exchange, Logger: log,
 	})
 	r := rooms{
 		page:          pages,
