@@ -245,6 +245,10 @@ func (o *operatorAt) looksAtThePages() {
 				`for (const el of document.querySelectorAll("details")) el.open = true;`))
 			o.fitsItsTiles()
 		}
+		if page == "zone, page" {
+			o.look(o.t, 390, "light")
+			o.until(o.t, "a preview", `document.querySelector("iframe").contentDocument?.querySelector("h1") != null`)
+		}
 		o.check(o.t, page)
 	}
 }

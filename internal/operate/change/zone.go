@@ -18,6 +18,8 @@ type Line struct {
 	// Waiting is how many wait. EstimateMillis is the wait of one who joins now, in milliseconds.
 	Waiting        int64
 	EstimateMillis int64
+	// ProviderKeys: the server that answers has the keys of a challenge's provider. The command line does not know.
+	ProviderKeys bool
 }
 
 // words are how many wait.
@@ -84,7 +86,7 @@ func Zone(was, now zone.Settings, line Line, at time.Time) Says {
 			all.lastIn(was, now, line, at)
 		}
 	}
-	all.rest(was, now, line.Waiting, waiting)
+	all.rest(was, now, line)
 	all.page(was, now)
 	all = append(all, List(was, now, at)...)
 	all = append(all, Event(was, now, line, at)...)
@@ -144,16 +146,16 @@ var worded = []string{
 	"events", "eventState", "insideState",
 }
 
-// rest adds the effects of the other settings. waiting is n in words.
-func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
+// rest adds the effects of the other settings.
+func (s *Says) rest(was, now zone.Settings, line Line) {
 	switch {
 	case now.MaxWaiting == was.MaxWaiting:
 	case now.MaxWaiting == 0:
 		s.Add("The length of the line refuses no newcomer.")
-	case n >= now.MaxWaiting:
-		s.Warn("%s wait, so newcomers are refused until fewer than %s wait. Nobody loses a place.", waiting, count(now.MaxWaiting))
+	case line.Waiting >= now.MaxWaiting:
+		s.Warn("%s wait, so newcomers are refused until fewer than %s wait. Nobody loses a place.", line.words(), count(now.MaxWaiting))
 	default:
-		s.Add("Newcomers are refused once %s wait. %s wait now.", count(now.MaxWaiting), waiting)
+		s.Add("Newcomers are refused once %s wait. %s wait now.", count(now.MaxWaiting), line.words())
 	}
 	if now.IdleTimeoutSeconds != was.IdleTimeoutSeconds {
 		s.Add("A visitor who does not poll for %s loses the place.", seconds(now.IdleTimeoutSeconds))
@@ -167,7 +169,11 @@ func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
 		}
 	}
 	if now.Challenge != was.Challenge && now.Challenge != zone.ChallengeNone && now.Challenge != zone.ChallengeWork {
-		s.Warn("Each server needs QUEUE_CHALLENGE_SITE_KEY and its secret. Without them nobody who is asked for the challenge can join.")
+		if line.ProviderKeys {
+			s.Add("This server has the provider's keys. Each other server needs the same keys.")
+		} else {
+			s.Warn("Each server needs QUEUE_CHALLENGE_SITE_KEY and its secret. Without them nobody who is asked for the challenge can join.")
+		}
 	}
 	if now.MaxShareByNetwork != was.MaxShareByNetwork || !slices.Equal(now.NetworkShares, was.NetworkShares) {
 		if now.MaxShareByNetwork == 0 && len(now.NetworkShares) == 0 {

@@ -109,6 +109,9 @@ func TestEffects(t *testing.T) {
 		"a provider's challenge": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.Challenge = zone.ChallengeTurnstile }), line,
 			"Challenge: Turnstile (Cloudflare's Turnstile checks each browser).\n" +
 				"! Each server needs QUEUE_CHALLENGE_SITE_KEY and its secret. Without them nobody who is asked for the challenge can join.\n"},
+		"a provider's challenge, whose keys are set": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.Challenge = zone.ChallengeTurnstile }),
+			change.Line{Known: true, ProviderKeys: true}, "Challenge: Turnstile (Cloudflare's Turnstile checks each browser).\n" +
+				"This server has the provider's keys. Each other server needs the same keys.\n"},
 	}
 	for name, tt := range tests {
 		if got := told(change.Zone(tt.was, tt.now, tt.line, at)); got != tt.want {

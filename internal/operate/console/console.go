@@ -49,6 +49,8 @@ type Parts struct {
 	Decisions policyset.Seen
 	// Preview shows the waiting page as it would be with these settings.
 	Preview func(w http.ResponseWriter, r *http.Request, s zone.Settings) error
+	// ProviderKeys: this server has the keys of a challenge's provider.
+	ProviderKeys bool
 	// NotKept says why what is in force is lost with this server; nil if it is not.
 	NotKept func() error
 	// Token is the operators' token; another one ends all sessions. Access is
