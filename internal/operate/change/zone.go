@@ -42,18 +42,18 @@ func Zone(was, now zone.Settings, line Line, at time.Time) Says {
 	if now.Mode != was.Mode {
 		switch {
 		case now.Mode == zone.ModeOpen && gathers != "":
-			all.Warn("Nobody is let in before %s opens. Then all visitors are let in at once, without the limit. The protected service gets all of them.", gathers)
+			all.Warn("Nobody is admitted before %s opens. Then all visitors are admitted at once, without the limit. The protected service gets all of them.", gathers)
 		case now.Mode == zone.ModeOpen:
-			all.Warn("All visitors are let in at once, without the limit. The protected service gets all of them.")
+			all.Warn("All visitors are admitted at once, without the limit. The protected service gets all of them.")
 			if line.Waiting > 0 || !line.Known {
 				all.Warn("Visitors who wait (%s) enter at their next poll, most of them within 20 s.", waiting)
 			}
 		case now.Mode == zone.ModeClosed && gathers != "":
-			all.Add("Newcomers are refused. Visitors who wait keep their places, and nobody is let in before %s opens.", gathers)
+			all.Add("Newcomers are refused. Visitors who wait keep their places, and nobody is admitted before %s opens.", gathers)
 		case now.Mode == zone.ModeClosed && now.PerMinute == 0:
-			all.Add("Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is let in.")
+			all.Add("Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is admitted.")
 		case now.Mode == zone.ModeClosed:
-			all.Add("Newcomers are refused. Visitors who wait keep their places and are still let in.")
+			all.Add("Newcomers are refused. Visitors who wait keep their places and are still admitted.")
 		default:
 			all.Add("Newcomers get places in the line again, and the limit holds.")
 		}
@@ -64,8 +64,8 @@ func Zone(was, now zone.Settings, line Line, at time.Time) Says {
 		case now.PerMinute == 0 && now.Mode == zone.ModeOpen && gathers == "":
 			all.Warn("A limit of 0 holds nobody while the mode is open. Set the mode to queue.")
 		case now.PerMinute == 0:
-			all.Add("Nobody is let in. Visitors who wait (%s) keep their places, and newcomers still get places.", waiting)
-			all.Add("Visitors who were let in before stay in.")
+			all.Add("Nobody is admitted. Visitors who wait (%s) keep their places, and newcomers still get places.", waiting)
+			all.Add("Visitors who were admitted before stay in.")
 		case was.PerMinute > 0 && now.PerMinute >= 2*was.PerMinute:
 			all.Warn("That is %.1f times as many as now. Be sure that the protected service can take it.",
 				float64(now.PerMinute)/float64(was.PerMinute))
@@ -134,8 +134,8 @@ func (s *Says) soldOut(was, now zone.Settings, waiting string) {
 	case len(was.SoldOut) > 0:
 		s.Add("Visitors who poll or join from now on get the new text.")
 	default:
-		s.Warn("Nobody is let in any more. Visitors who wait (%s) learn it at their next poll, most of them within 20 s. Then they stop polling.", waiting)
-		s.Add("Newcomers get the same answer. Visitors who were let in before stay in.")
+		s.Warn("Nobody is admitted any more. Visitors who wait (%s) learn it at their next poll, most of them within 20 s. Then they stop polling.", waiting)
+		s.Add("Newcomers get the same answer. Visitors who were admitted before stay in.")
 		s.Add("You can take it back: visitors keep their places until %s after their last poll.", idle)
 	}
 }

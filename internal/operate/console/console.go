@@ -78,7 +78,7 @@ type Console struct {
 }
 
 // New returns the console. An empty token or no secret is an error: it would
-// let everybody in.
+// admit everybody.
 func New(p Parts) (*Console, error) {
 	if p.Token == "" || p.Access == nil || len(p.Secrets) == 0 {
 		return nil, errors.New("console: the operators' token, its access or the secret is missing")

@@ -70,7 +70,7 @@ func prepare(issuer answer.Issuer, s step, zoneID string, place line.Place) sent
 		EstimateMillis: period, LowMillis: period * 4 / 5, HighMillis: period * 6 / 5,
 	}
 	if s.enter {
-		// As if it had been let in when it came: so the pass is the same each time.
+		// As if it had been admitted when it came: so the pass is the same each time.
 		told.Status, told.AdmittedAtMillis = line.Admitted, place.ArrivedAtMicros/1000
 		told.ExpiresAtMillis = told.AdmittedAtMillis + passTTL.Milliseconds()
 	}
