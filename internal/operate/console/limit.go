@@ -32,7 +32,7 @@ func (c *Console) limitsRoll() roll {
 	var all limiter.Counts
 	failing, names := 0, ""
 	for _, p := range c.Policies.InForce() {
-		seen, err := c.Decisions.Stats(p.Name, 0)
+		seen, err := c.Decisions.Stats(p.Name)
 		now := recent(seen)
 		away, _ := change.Away(p)
 		r.Rows = append(r.Rows, row{

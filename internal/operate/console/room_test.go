@@ -281,14 +281,13 @@ func (d *decided) set(name string, s limiter.Stats) {
 	d.all[name] = s
 }
 
-func (d *decided) Stats(name string, seconds int) (limiter.Stats, error) {
+func (d *decided) Stats(name string) (limiter.Stats, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s, ok := d.all[name]
 	if !ok {
 		return limiter.Stats{}, limiter.ErrPolicyUnknown
 	}
-	s.History = s.History[max(0, len(s.History)-seconds):]
 	return s, nil
 }
 
