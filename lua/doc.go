@@ -18,7 +18,7 @@
 //	                        was drawn; N = 0..16383 by the score in the line
 //	{zone}:marks    zset    the arrival of every 512th who lined up
 //	{zone}:waits    hash    how long the admitted had waited: bucket -> how many
-//	{zone}:draw:E:N string  part N of what is published of the draw of event E; for a week
+//	{zone}:draw:N   string  the list of the draw with nonce N; for a week
 //	{zone}:audit    list    changes of the settings as JSON, the newest first, 200
 //	{zone}:sweep    string  the lease of the server that sweeps
 //	zones           set     the zones' names; a list for people, not on any path
