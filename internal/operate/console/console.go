@@ -70,7 +70,6 @@ type Parts struct {
 type Console struct {
 	Parts
 	sessions *sessions
-	assets   *assets
 	pages    map[string]*template.Template
 
 	streams chan struct{} // holds one for each open stream
@@ -85,12 +84,8 @@ func New(p Parts) (*Console, error) {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	a, err := loadAssets()
-	if err != nil {
-		return nil, err
-	}
 	return &Console{
-		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Spends, p.Now), assets: a, pages: loadPages(a),
+		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Spends, p.Now), pages: loadPages(),
 		streams: make(chan struct{}, maxStreams),
 	}, nil
 }
@@ -103,43 +98,40 @@ func (c *Console) Handler() http.Handler {
 	})
 	mux.Handle("GET /console", http.RedirectHandler(root, http.StatusSeeOther))
 	// What browsers ask for by themselves where a page names no icon.
-	mux.HandleFunc("GET /favicon.ico", c.assets.icon)
-	mux.HandleFunc("GET /console/assets/{hash}/{name...}", c.assets.serve)
+	mux.Handle("GET /favicon.ico", http.RedirectHandler(root+"assets/icon.svg", http.StatusFound))
+	mux.HandleFunc("GET /console/assets/{name...}", asset)
 	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
 	mux.HandleFunc("POST /console/login", c.open(c.login))
 	for pattern, h := range map[string]handler{
-		"POST /console/logout":                                   c.logout,
-		"GET /console/{$}":                                       c.zonesPage,
-		"GET /console/events":                                    c.zonesEvents,
-		"GET /console/changes":                                   c.changesPage,
-		"GET /console/new":                                       c.newPage,
-		"POST /console/new":                                      c.create,
-		"GET /console/zones/{zoneId}":                            c.ofZone(c.zonePage),
-		"GET /console/zones/{zoneId}/events":                     c.ofZone(c.zoneEvents),
-		"GET /console/zones/{zoneId}/history":                    c.ofZone(c.history),
-		"GET /console/zones/{zoneId}/change":                     c.ofZone(c.changePage),
-		"POST /console/zones/{zoneId}/change":                    c.ofZone(c.change),
-		"POST /console/zones/{zoneId}/ask":                       c.ofZone(c.changePage),
-		"POST /console/zones/{zoneId}/preview":                   c.ofZone(c.preview),
-		"POST /console/zones/{zoneId}/undo":                      c.ofZone(c.undo),
-		"GET /console/zones/{zoneId}/inside":                     c.ofZone(c.insideAsk),
-		"POST /console/zones/{zoneId}/inside":                    c.insideDo,
-		"GET /console/zones/{zoneId}/delete":                     c.ofZone(c.deletePage),
-		"POST /console/zones/{zoneId}/delete":                    c.ofZone(c.deleteIt),
-		"GET /console/zones/{zoneId}/new-event":                  c.ofEvent(c.eventForm),
-		"POST /console/zones/{zoneId}/new-event":                 c.ofEvent(c.eventAsk),
-		"GET /console/zones/{zoneId}/schedule/{event}":           c.ofEvent(c.eventPage),
-		"GET /console/zones/{zoneId}/schedule/{event}/events":    c.ofEvent(c.eventEvents),
-		"GET /console/zones/{zoneId}/schedule/{event}/edit":      c.ofEvent(c.eventForm),
-		"POST /console/zones/{zoneId}/schedule/{event}/edit":     c.ofEvent(c.eventAsk),
-		"GET /console/zones/{zoneId}/schedule/{event}/dryrun":    c.ofEvent(c.eventDry),
-		"GET /console/zones/{zoneId}/schedule/{event}/remove":    c.ofEvent(c.eventRemove),
-		"GET /console/zones/{zoneId}/schedule/{event}/act":       c.ofEvent(c.actAsk),
-		"POST /console/zones/{zoneId}/schedule/{event}/act":      c.actDo,
-		"GET /console/zones/{zoneId}/schedule/{event}/draw":      c.drawJSON,
-		"GET /console/zones/{zoneId}/schedule/{event}/draw/list": c.drawList,
-		"GET /console/limits":                                    c.limitsPage,
-		"GET /console/limits/events":                             c.limitsEvents,
+		"POST /console/logout":                                c.logout,
+		"GET /console/{$}":                                    c.zonesPage,
+		"GET /console/events":                                 c.zonesEvents,
+		"GET /console/changes":                                c.changesPage,
+		"GET /console/new":                                    c.newPage,
+		"POST /console/new":                                   c.create,
+		"GET /console/zones/{zoneId}":                         c.ofZone(c.zonePage),
+		"GET /console/zones/{zoneId}/events":                  c.ofZone(c.zoneEvents),
+		"GET /console/zones/{zoneId}/history":                 c.ofZone(c.history),
+		"GET /console/zones/{zoneId}/change":                  c.ofZone(c.changePage),
+		"POST /console/zones/{zoneId}/change":                 c.ofZone(c.change),
+		"POST /console/zones/{zoneId}/ask":                    c.ofZone(c.changePage),
+		"POST /console/zones/{zoneId}/preview":                c.ofZone(c.preview),
+		"POST /console/zones/{zoneId}/undo":                   c.ofZone(c.undo),
+		"GET /console/zones/{zoneId}/inside":                  c.ofZone(c.insideAsk),
+		"POST /console/zones/{zoneId}/inside":                 c.insideDo,
+		"GET /console/zones/{zoneId}/delete":                  c.ofZone(c.deletePage),
+		"POST /console/zones/{zoneId}/delete":                 c.ofZone(c.deleteIt),
+		"GET /console/zones/{zoneId}/new-event":               c.ofEvent(c.eventForm),
+		"POST /console/zones/{zoneId}/new-event":              c.ofEvent(c.eventAsk),
+		"GET /console/zones/{zoneId}/schedule/{event}":        c.ofEvent(c.eventPage),
+		"GET /console/zones/{zoneId}/schedule/{event}/events": c.ofEvent(c.eventEvents),
+		"GET /console/zones/{zoneId}/schedule/{event}/edit":   c.ofEvent(c.eventForm),
+		"POST /console/zones/{zoneId}/schedule/{event}/edit":  c.ofEvent(c.eventAsk),
+		"GET /console/zones/{zoneId}/schedule/{event}/remove": c.ofEvent(c.eventRemove),
+		"GET /console/zones/{zoneId}/schedule/{event}/act":    c.ofEvent(c.actAsk),
+		"POST /console/zones/{zoneId}/schedule/{event}/act":   c.actDo,
+		"GET /console/limits":                                 c.limitsPage,
+		"GET /console/limits/events":                          c.limitsEvents,
 		// Every other path.
 		"/console/": func(http.ResponseWriter, *http.Request, session) error { return errNothing },
 	} {

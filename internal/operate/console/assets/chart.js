@@ -48,10 +48,6 @@ export const charts = {
     { name: "maxInside", label: "Cap", color: "--plot-2", dash: "dashed" },
   ],
   polls: [{ name: "polls", label: "Polls", color: "--plot-1", dash: "full", fill: true }],
-  dry: [
-    { name: "waiting", label: "Waiting", color: "--plot-1", dash: "full", fill: true },
-    { name: "admitted", label: "Admitted so far", color: "--plot-2", dash: "dashed" },
-  ],
 };
 
 export class Chart {
