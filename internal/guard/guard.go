@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"sync/atomic"
+
+	"golang.org/x/time/rate"
 
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -53,11 +54,9 @@ type Guard struct {
 	options Options
 	polls   *pollCache
 
-	// warnedPrivate: the log says already that joins come from addresses that are no visitor's. warnedSilent: it says
-	// already that a trusted proxy does not say for whom it asks.
-	warnedPrivate, warnedSilent atomic.Bool
-	// When the log last said that forwarded joins are refused, and that a limit could not be checked, in milliseconds on the guard's clock.
-	warnedForwarded, warnedUnchecked atomic.Int64
+	// What the log may say at most once in warnEvery: joins come from addresses that are no visitor's; a trusted proxy does not say for
+	// whom it asks; forwarded joins are refused; a limit could not be checked.
+	private, silent, forwarded, unchecked rate.Sometimes
 }
 
 // looks is what rooms see of zones.
@@ -69,10 +68,11 @@ type looks interface {
 // New returns a Guard.
 func New(o Options) *Guard {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	g := &Guard{looks: o.Lines, options: o, polls: newPollCache()}
-	g.warnedForwarded.Store(-warnEvery)
-	g.warnedUnchecked.Store(-warnEvery)
-	return g
+	return &Guard{
+		looks: o.Lines, options: o, polls: newPollCache(),
+		private: rate.Sometimes{Interval: warnEvery}, silent: rate.Sometimes{Interval: warnEvery},
+		forwarded: rate.Sometimes{Interval: warnEvery}, unchecked: rate.Sometimes{Interval: warnEvery},
+	}
 }
 
 // ErrRefused: this client asks too often. Nothing was done. Compare with errors.Is.
