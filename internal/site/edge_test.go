@@ -100,7 +100,7 @@ func TestSessionsOfTheEdgeCount(t *testing.T) {
 	inside := func(want int64) {
 		t.Helper()
 		r.crowd.TellInsideOnce(t.Context())
-		if stats, err := r.Stats(t.Context(), zoneID); err != nil || stats.State.Inside != want {
+		if stats, err := r.Latest(t.Context(), zoneID); err != nil || stats.State.Inside != want {
 			t.Fatalf("%d are inside, want %d: %v", stats.State.Inside, want, err)
 		}
 	}

@@ -80,7 +80,7 @@ type room struct {
 	http, public, bare http.Handler
 }
 
-func (r *room) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+func (r *room) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
 	o, err := r.Observe(ctx, zoneID, 0)
 	return o.Stats, err
 }
@@ -111,7 +111,6 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, secret)
 	must(tb, err)
 	r.wait = wait.New(r, nil, r.keys, answer.NewIssuer(r.keys, r.passes), meter{r}, r.clock)
-	tb.Cleanup(r.wait.Stop)
 	r.crowd = registry.New(registry.Options{Store: r.Store, Now: r.clock})
 	r.crowd.RunOnce(tb.Context())
 	r.bare = r.server(roomURL)

@@ -81,7 +81,7 @@ func TestALine(t *testing.T) {
 		if got := "https://" + to.Host + to.Path; got != roomURL+"/wait/SHOP" || q.Get("to") != "https://shop.example/cart?item=7&n=a%20b" {
 			t.Errorf("%s: led to %s", gateway, to)
 		}
-		if s, err := r.Stats(t.Context(), zoneID); err != nil || len(q) != 1 || s.State.Waiting != 0 {
+		if s, err := r.Latest(t.Context(), zoneID); err != nil || len(q) != 1 || s.State.Waiting != 0 {
 			t.Errorf("%s: led to %s, %d wait, %v", gateway, to, s.State.Waiting, err)
 		}
 		// Nobody else asks the store for a second.
@@ -288,7 +288,7 @@ func TestCrawlers(t *testing.T) {
 				t.Errorf("%s: %v: %d %v", gateway, header, w.Code, w.Header())
 			}
 		}
-		if stats, err := r.Stats(t.Context(), zoneID); err != nil || stats.State.Waiting > 0 {
+		if stats, err := r.Latest(t.Context(), zoneID); err != nil || stats.State.Waiting > 0 {
 			t.Errorf("%s: %d places, %v", gateway, stats.State.Waiting, err)
 		}
 	}
@@ -336,7 +336,7 @@ func TestCallsOfPages(t *testing.T) {
 			if tt.ok && (sessions[""] || len(sessions) != 1 || r.joins > joins+2) || !tt.ok && (!sessions[""] || r.joins != joins) {
 				t.Errorf("%s: %s: %d sessions, %d joins: %v", gateway, name, len(sessions), r.joins-joins, sessions)
 			}
-			stats, err := r.Stats(t.Context(), zoneID)
+			stats, err := r.Latest(t.Context(), zoneID)
 			must(t, err)
 			if n := stats.Totals.Admitted; n > 1 || (n == 1) != tt.ok {
 				t.Errorf("%s: %s: %d admissions", gateway, name, n)
@@ -351,7 +351,7 @@ func TestCallsOfPages(t *testing.T) {
 			w := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "late")...)
 			r.forward(2 * time.Second)
 			later := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "later")...)
-			stats, err = r.Stats(t.Context(), zoneID)
+			stats, err = r.Latest(t.Context(), zoneID)
 			must(t, err)
 			if w.Code == 200 || later.Code == 200 || stats.State.Waiting != 3 {
 				t.Errorf("%s: %s: in a line: %d, %d, %d wait", gateway, name, w.Code, later.Code, stats.State.Waiting)
@@ -397,7 +397,6 @@ func (r *room) challenge(lined func(string) bool) {
 		return &s
 	})
 	r.wait = wait.New(r, nil, r.keys, issuer, meter{r}, r.clock).WithChallenges(desk, lined)
-	r.t.Cleanup(r.wait.Stop)
 	r.bare = r.server(roomURL)
 	r.http, r.public = openapitest.Site.Handler(r.t, r.bare), openapitest.Public.Handler(r.t, r.bare)
 }

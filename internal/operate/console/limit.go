@@ -18,7 +18,7 @@ const refusingShare = 0.3
 
 // limitsPage is GET /console/limits.
 func (c *Console) limitsPage(w http.ResponseWriter, _ *http.Request, s session) error {
-	return c.render(w, http.StatusOK, "limits", s, "Limits", rollView{Roll: c.limitsRoll()})
+	return c.render(w, http.StatusOK, "limits", s, "Limits", c.limitsRoll())
 }
 
 // limitsEvents is GET /console/limits/events.
