@@ -162,6 +162,7 @@ func (r *room) Spend(ctx context.Context, key, by string, life time.Duration) (b
 type meter struct{ *room }
 
 func (meter) Join(string, string)      {}
+func (meter) Poll(string, string)      {}
 func (meter) Challenge(string, string) {}
 
 func (*room) Refuse(string, string)       {}
