@@ -332,9 +332,7 @@ func (r *Registry) heal(ctx context.Context, z *Zone, before uint64) error {
 				"edgeMicros", m.EdgeMicros, "lastArrivalMicros", m.LastArrivalMicros)
 			// The store is told who departed before any visitor's poll reaches it. Else it would put
 			// departed visitors back. If it cannot be told now, recallAll tells it later.
-			z.told.Store(untold)
-			z.anew.Store(true)
-			if err := r.recall(ctx, z); err != nil {
+			if err := r.recallAnew(ctx, z); err != nil {
 				r.log.Warn("the store cannot be told yet who had departed", "zone", id, "error", err)
 			}
 		}

@@ -146,7 +146,7 @@ func (z *Zone) answered(a *line.Told) {
 		z.judge.hear(a)
 	}
 	if a.Restored {
-		r.meter.Happened(z.id, Restored, 1)
+		r.meter.Restored(z.id)
 	}
 	if z.before.Load() != nil && !a.Remembered {
 		z.before.Store(nil)
