@@ -137,42 +137,6 @@ func (f *farCrowd) failOver(lost int) {
 	}
 }
 
-// TestAFirstTokenIsVouchedFor: a visitor who always shows the first token is answered from memory as one who shows the
-// newest, once Redis has said that the place is there; and not where it is of another place, or of one who is gone.
-func TestAFirstTokenIsVouchedFor(t *testing.T) {
-	t.Parallel()
-	n := newNoted(t, 60)
-	s, first, shows := n.servers[0], slices.Clone(n.places), []int{3, 4}
-	for i := range first {
-		first[i].DueMillis = 1
-	}
-	var told line.Answer
-	for round := range 3 {
-		for _, who := range shows {
-			n.places[who] = first[who]
-			n.knows(s)
-			told = n.poll(s, who, round > 0)
-			if told.Place.ArrivedAtMicros != first[who].ArrivedAtMicros {
-				t.Errorf("%+v, want the place of %+v", told, first[who])
-			}
-		}
-		n.flushed(s)
-		n.due(told)
-		n.due(n.poll(n.servers[1], 5, false))
-	}
-	if err := n.servers[1].Leave(t.Context(), "Z", first[3]); err != nil {
-		t.Fatal(err)
-	}
-	n.knows(s)
-	n.places[3], n.places[4] = first[3], first[4]
-	n.places[4].ArrivedAtMicros--
-	n.poll(s, 3, true) // this server did not hear of it
-	n.poll(s, 4, false)
-	n.flushed(s)
-	n.places[3] = first[3]
-	n.polls(s, 3, line.Gone)
-}
-
 // TestMarksInADraw: marks lie anywhere among those who gather, and so do those who still come; what
 // is told once they have settled never rises, nor for those who come later and stand behind them.
 func TestMarksInADraw(t *testing.T) {

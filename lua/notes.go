@@ -50,10 +50,9 @@ type notes struct {
 	epoch   uint32 // of the line in which all of them wait
 	// flushing: somebody will send them.
 	flushing bool
-	// sending is held while notes are sent, so that one call is under way at a time. It guards marked, which is when it
-	// was last worked out how many marks to look up, and mark, the mark from which on to look up.
+	// sending is held while notes are sent, so that one call is under way at a time. It guards mark, the mark from which
+	// on to look up; 0 for the first.
 	sending sync.Mutex
-	marked  time.Time
 	mark    int64
 }
 
@@ -105,7 +104,6 @@ func (s *Store) pollFar(b *zoneBatch, p line.Place) (line.Answer, bool) {
 	if !ok {
 		return line.Answer{}, false
 	}
-	b.ranks.vouch(p, &a)
 	return a, b.note(p, uint64(a.State.NowMillis)<<16|uint64(a.PeriodMillis))
 }
 
@@ -144,24 +142,24 @@ func (b *zoneBatch) keepFlushing() {
 	}
 }
 
-// flush sends the notes of a zone, until Redis does not take them.
+// flush sends the notes of a zone, until Redis does not take them, and looks up all marks with them, if the notes are
+// enough for that: with few it is cheaper to look up a mark when a visitor's poll needs it.
 func (s *Store) flush(b *zoneBatch) {
 	b.notes.sending.Lock()
 	defer b.notes.sending.Unlock()
 	all, epoch := b.notes.take()
-	now := s.wall()
-	marks, old := b.ranks.dueMarks(now, now.Sub(b.notes.marked))
-	b.notes.marked = now
+	old := b.ranks.tooOld(s.wall())
 	// Notes of one seen bucket lie together then, and notes of one visitor lie in the order of time.
 	slices.SortFunc(all, func(a, b note) int {
 		return cmp.Or(cmp.Compare(seenBucket(a.standsMicros), seenBucket(b.standsMicros)), cmp.Compare(a.told, b.told))
 	})
-	for len(all) > 0 {
-		n := min(noteBatch, len(all))
+	for looks := true; len(all) > 0; looks = looks && b.notes.mark > 0 {
+		n, marks := min(noteBatch, len(all)), 0
+		if looks {
+			marks = n / 4
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeouts.batch)
-		// With few notes it is cheaper to look up a mark when a visitor's poll needs it.
-		look := min(marks, n/4)
-		known, err := s.touch(ctx, b, all[:n], epoch, look)
+		known, err := s.touch(ctx, b, all[:n], epoch, marks)
 		cancel()
 		if err != nil {
 			if !known {
@@ -169,7 +167,7 @@ func (s *Store) flush(b *zoneBatch) {
 			}
 			return
 		}
-		all, marks = all[n:], marks-look
+		all = all[n:]
 	}
 }
 

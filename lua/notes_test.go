@@ -428,7 +428,7 @@ func TestNotesWhileRedisIsAway(t *testing.T) {
 	n.knows(s)
 	gone = true
 	n.poll(s, 0, true)
-	n.clock.Add(spanAge + time.Second)
+	n.clock.Add(spanAge + time.Millisecond)
 	fails(1)
 	s.flush(s.batch("Z"))
 	if got := inHand(s); got != 2 {

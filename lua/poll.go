@@ -122,8 +122,6 @@ func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 	a, err := s.answer(ctx, zoneID, q)
 	if err != nil {
 		b.missed(p)
-	} else {
-		b.ranks.vouch(p, &a)
 	}
 	return a, err
 }

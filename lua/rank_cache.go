@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -14,20 +13,13 @@ import (
 )
 
 const (
-	// spanAge is for how long the position between two marks may be told to anybody. It is less than
-	// minTouchPeriodMillis, so no visitor has heard a newer position before. Far from the front the position may be
-	// told for half of the visitor's period: see fresh.
-	spanAge = 2 * time.Second
-	// spanRefresh is the time within which a server looks up all positions anew, along with sending its notes.
-	spanRefresh = 5 * time.Second
-	// ageMargin: a position that is older than spanAge is told only to a visitor with ageMargin times as many ahead
-	// as the line has moved on since the position was looked up. So it is wrong by a thirtieth at most.
-	ageMargin = 30
+	// spanAge is for how long the position between two marks may be told: longer than noteAfter, since a server looks up
+	// all positions anew each time that it sends its notes. It is less than minTouchPeriodMillis, so no visitor who polls
+	// in time has heard a newer position before.
+	spanAge = 3 * time.Second
 	// minTouchPeriodMillis is the shortest period that is told without asking Redis. It is longer than noteLife, and
 	// than spanAge.
 	minTouchPeriodMillis = 5_000
-	// maxVouched is how many visitors with old tokens are remembered, some 48 bytes each.
-	maxVouched = 1 << 20
 	// maxDoubted is how many visitors are remembered for whom Redis has to be asked. While there are as many, Redis
 	// is asked for everybody.
 	maxDoubted = 50_000
@@ -64,17 +56,10 @@ type rankCache struct {
 	// expect is how many live released visitors will come, and room how many may enter now.
 	expect, room int64
 	rates        window.Rates
-	// speeds are the most places by which the line moved on in a minute, those of visitors who had gone included: since
-	// speedsFrom, and in the time before it, which was longer than the longest period.
-	speeds     [2]float64
-	speedsFrom time.Time
 	// wait is false for an open zone, in which nobody waits.
 	wait bool
 	// doubted has the visitors for whom Redis has to be asked, and since when.
 	doubted map[line.ID]time.Time
-	// vouched has the visitors whose tokens are old, as of clients that keep their first one, and what this server told
-	// them last. It stands for a newer token.
-	vouched map[line.ID]vouched
 	// spans lie in the order of arrivals, and do not overlap.
 	spans  []span
 	pruned time.Time
@@ -83,9 +68,6 @@ type rankCache struct {
 	clockMillis int64
 	clockAt     time.Time
 }
-
-// vouched is where a visitor stands, and when the visitor is to come again, in milliseconds of the zone's clock.
-type vouched struct{ arrivedAtMicros, dueMillis int64 }
 
 // span is the part of the line between two marks. Visitors who arrived after the one, and not after the other, are told
 // the position.
@@ -108,7 +90,6 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	if _, doubted := v.doubted[p.ID]; doubted {
 		return line.Answer{}, false
 	}
-	p.DueMillis = max(p.DueMillis, v.due(p))
 	if p.DueMillis < nowMillis-v.rates.PeriodCapMillis*3/4 {
 		return line.Answer{}, false // the token may be of an earlier place, or the visitor was swept: Redis knows
 	}
@@ -127,36 +108,12 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	}
 	s := v.spans[i]
 	far := s.position - 1 - v.state.Released
-	if p.StandsAtMicros() <= s.after || far < edgeMargin*v.state.WindowLimit*(1+int64(now.Sub(v.at)/time.Second)) {
+	if p.StandsAtMicros() <= s.after || now.Sub(s.at) > spanAge || far < edgeMargin*v.state.WindowLimit*(1+int64(now.Sub(v.at)/time.Second)) {
 		return line.Answer{}, false
 	}
 	estimate := min(window.MaxEstimateMillis, hold+v.rates.Estimate(v.expect, far, v.room, v.state.EdgeLive, v.state.EdgePassed))
 	period := v.rates.FarPeriod(far, estimate, nowMillis-p.ArrivedAtMicros/1000, window.Jitter(p.ID[len(p.ID)-1], nowMillis))
-	a, ok := v.said(p, nowMillis, s.position, estimate, period)
-	return a, ok && v.fresh(far, now.Sub(s.at), time.Duration(period/2+nowMillis-p.DueMillis)*time.Millisecond)
-}
-
-// due is when a visitor with an old token was told to come again; 0 if that is not known. The caller holds mu.
-func (v *rankCache) due(p line.Place) int64 {
-	if is := v.vouched[p.ID]; is.arrivedAtMicros == p.ArrivedAtMicros {
-		return is.dueMillis
-	}
-	return 0
-}
-
-// vouch remembers what a visitor was told who polled with p, if that token is old.
-func (v *rankCache) vouch(p line.Place, a *line.Answer) {
-	if a.Status != line.Waiting || p.DueMillis >= a.State.NowMillis-window.GraceMillis || a.Place.ArrivedAtMicros != p.ArrivedAtMicros {
-		return
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.vouched == nil {
-		v.vouched = make(map[line.ID]vouched)
-	}
-	if _, known := v.vouched[p.ID]; known || len(v.vouched) < maxVouched {
-		v.vouched[p.ID] = vouched{p.ArrivedAtMicros, a.Place.DueMillis}
-	}
+	return v.said(p, nowMillis, s.position, estimate, period)
 }
 
 // millis is what the zone's clock says. The caller holds mu.
@@ -183,29 +140,6 @@ func (v *rankCache) heard(steady time.Time, clockMillis int64) {
 	}
 }
 
-// fresh reports whether a position of that age may be told to a visitor with far ahead beyond the edge: it must be newer
-// than what that visitor was told before, and nearly what it is now. since is the least time since the visitor was
-// told a position before, if the wait was longer than a minute even then: there the period does not depend on the wait,
-// and the last period was at least half of the next one, since periods grow by half of what has been waited.
-func (v *rankCache) fresh(far int64, age, since time.Duration) bool {
-	return age <= spanAge || age <= since && float64(far) >= ageMargin*age.Minutes()*max(v.speeds[0], v.speeds[1])
-}
-
-// sped takes in how fast the line moves on at a time.
-func (v *rankCache) sped(at time.Time, s line.State, r window.Rates) {
-	speed := float64(r.Pace)
-	switch {
-	case v.rates.PeriodCapMillis > 0 && r.PeriodCapMillis > v.rates.PeriodCapMillis:
-		speed = math.Inf(1) // all periods were shorter before, so since is not true
-	case s.EdgePassed > 0 && speed > 0:
-		speed *= float64(s.EdgePassed) / float64(s.EdgeLive)
-	}
-	if at.Sub(v.speedsFrom) > time.Duration(r.PeriodCapMillis)*time.Millisecond+spanRefresh {
-		v.speeds[0], v.speeds[1], v.speedsFrom = 0, v.speeds[0], at
-	}
-	v.speeds[0] = max(v.speeds[0], speed)
-}
-
 // far reports whether a visitor is not released, and so can come again a little later if Redis is overloaded.
 func (v *rankCache) far(now time.Time, p line.Place) bool {
 	v.mu.Lock()
@@ -223,13 +157,11 @@ func (v *rankCache) tried(now time.Time, p line.Place) (told uint64, ok bool) {
 	return uint64(v.millis(now))<<16 | minTouchPeriodMillis, p.Epoch == v.state.Epoch && v.rates.PeriodCapMillis >= minTouchPeriodMillis
 }
 
-// dueMarks returns how many marks to look up when so much time has passed since the last call, so that all are looked up
-// within spanRefresh. Notes of polls up to old, in milliseconds of the zone's clock, are too old to be sent.
-func (v *rankCache) dueMarks(now time.Time, passed time.Duration) (marks int, old int64) {
+// tooOld is how old a note may be, in milliseconds of the zone's clock: notes of polls up to then are not sent.
+func (v *rankCache) tooOld(now time.Time) int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	marks = int(float64(v.state.Waiting/markEvery) * min(1, passed.Seconds()/spanRefresh.Seconds()))
-	return marks, v.millis(now) - noteLife.Milliseconds()
+	return v.millis(now) - noteLife.Milliseconds()
 }
 
 // said is the answer to a waiting visitor; false if the period is too short to be told without asking Redis.
@@ -252,7 +184,6 @@ func (v *rankCache) doubt(now time.Time, ids []line.ID) {
 	}
 	for _, id := range ids {
 		v.doubted[id] = now
-		delete(v.vouched, id)
 	}
 }
 
@@ -270,7 +201,6 @@ func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int6
 	defer v.mu.Unlock()
 	expect, room, now, wait := rates.next(), rates.next(), window.Rates{Pace: rates.next(), PeriodCapMillis: rates.next()}, rates.next() != 0
 	if !sent.Before(v.at) { // no later call was answered before this one
-		v.sped(sent, state, now)
 		v.state, v.at, v.expect, v.room, v.rates, v.wait = state, sent, expect, room, now, wait
 	}
 	for marks.more() {
@@ -279,7 +209,6 @@ func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int6
 	if sent.Sub(v.pruned) > spanLife {
 		v.pruned = sent
 		v.spans = slices.DeleteFunc(v.spans, func(s span) bool { return sent.Sub(s.at) > spanLife })
-		maps.DeleteFunc(v.vouched, func(_ line.ID, is vouched) bool { return is.dueMillis < state.NowMillis-now.PeriodCapMillis })
 		maps.DeleteFunc(v.doubted, func(_ line.ID, since time.Time) bool { return sent.Sub(since) > spanLife })
 	}
 	return errors.Join(marks.end("poll", "marks"), rates.end("poll", "the pace"))

@@ -8,8 +8,9 @@
 //
 // A request with a good pass goes on, and From says whose it is. Any other is refused: a
 // browser that goes to a page is sent to the waiting page, and from there back to where it
-// wanted to go; everything else gets a problem document (RFC 9457). Package echopass does
-// the same for echo. Where there is no HTTP, ask Verify. Other languages: docs/integrate/pass.md.
+// wanted to go; everything else gets a problem document (RFC 9457). For echo, use
+// echo.WrapMiddleware(passes.Middleware(...)), and From with the request's context. Where there is
+// no HTTP, ask Verify. Other languages: docs/integrate/pass.md.
 //
 // # What is checked
 //

@@ -24,7 +24,7 @@ echo "queue-server has these parts of others in it. What follows are their licen
 root=$(go env GOROOT)
 [ -e "$root/LICENSE" ] || root=$(dirname "$root") # Debian keeps the licence elsewhere
 part Go "$(go env GOVERSION)" "$root"
-part uPlot "" internal/operate/uplot # the one script of our pages that is not our own
+part uPlot "" internal/operate/console/assets/vendor # the one script of our pages that is not our own
 # On every system that a release is for.
 for system in linux darwin; do
 	GOOS=$system go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}}{{"\t"}}{{.Version}}{{"\t"}}{{.Dir}}{{end}}{{end}}' ./cmd/queue-server

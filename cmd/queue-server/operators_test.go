@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -167,40 +166,24 @@ func TestSecretsComeFromFiles(t *testing.T) {
 		"QUEUE_ADMIN_TOKEN_FILE":   keep("queue-server.admin-token", operatorToken, 0o640),
 		"QUEUE_METRICS_TOKEN_FILE": keep("queue-server.metrics-token", scraperToken, 0o644),
 	}
-	for name, env := range map[string]map[string]string{
-		"by settings": files, "by systemd's credentials": {"CREDENTIALS_DIRECTORY": dir},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, src := parse(t, env)
-			c, err := s.check(src.where)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(c.secrets) != 2 || string(c.secrets[1]) != second || c.adminToken != operatorToken || c.metricsToken != scraperToken {
-				t.Errorf("got %+v", c.given)
-			}
-			all := maps.Clone(env)
-			all["QUEUE_ADMIN_TOKEN"], all["QUEUE_DATA_DIR"] = "", t.TempDir()
-			server := start(t, all)
-			if got := server.admin(t, "GET", "/admin/zones", ""); got.status != http.StatusOK {
-				t.Errorf("the token of the file: %d", got.status)
-			}
-			if warned := server.log.await(t, "others on this machine may read"); warned["file"] != files["QUEUE_METRICS_TOKEN_FILE"] {
-				t.Errorf("warned of %v", warned)
-			}
-			if made, err := os.ReadDir(all["QUEUE_DATA_DIR"]); err != nil || strings.Contains(server.log.text(), "made a secret") {
-				t.Errorf("a secret was made: %v %v", made, err)
-			}
-		})
+	s, src := parse(t, files)
+	c, err := s.check(src.where)
+	if err != nil {
+		t.Fatal(err)
 	}
-
-	// Without any, credentials are none; one beside a setting is one too many.
-	if s, _ := parse(t, map[string]string{"CREDENTIALS_DIRECTORY": t.TempDir()}); s.SecretFile != "" {
-		t.Errorf("a credential out of nothing: %q", s.SecretFile)
+	if len(c.secrets) != 2 || string(c.secrets[1]) != second || c.adminToken != operatorToken || c.metricsToken != scraperToken {
+		t.Errorf("got %+v", c.given)
 	}
-	got := runToEnd(t, map[string]string{"CREDENTIALS_DIRECTORY": dir, "QUEUE_SECRET": goodSecret})
-	if got.status != cli.ExitUsage || !strings.Contains(got.errOut, "the credential queue-server.secret: is set, and so is QUEUE_SECRET") {
-		t.Errorf("%+v", got)
+	files["QUEUE_ADMIN_TOKEN"], files["QUEUE_DATA_DIR"] = "", t.TempDir()
+	server := start(t, files)
+	if got := server.admin(t, "GET", "/admin/zones", ""); got.status != http.StatusOK {
+		t.Errorf("the token of the file: %d", got.status)
+	}
+	if warned := server.log.await(t, "others on this machine may read"); warned["file"] != files["QUEUE_METRICS_TOKEN_FILE"] {
+		t.Errorf("warned of %v", warned)
+	}
+	if strings.Contains(server.log.text(), "made a secret") {
+		t.Error("a secret was made")
 	}
 }
 

@@ -22,7 +22,7 @@ func TestPagesOfOtherSites(t *testing.T) {
 			{http.MethodPost, "/traffic/leave", `{`, 400},
 			{http.MethodGet, "/traffic/zones/TEST_ZONE", "", 200},
 			{http.MethodGet, "/nowhere", "", 404},
-			{http.MethodGet, "/openapi.json", "", 200},
+			{http.MethodGet, "/openapi.yaml", "", 200},
 			{http.MethodOptions, "/traffic/wait", "", 204},
 		} {
 			got := request(t, tt.method, s.public+tt.path, tt.body, "Origin", site, "Content-Type", "application/json",

@@ -87,8 +87,7 @@ func (r rooms) public() http.Handler {
 	e.GET("/.well-known/revoked", r.entry.Revoked)
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.ready)
-	e.Match(reading, "/openapi.yaml", openapi.Public.ServeYAML)
-	e.Match(reading, "/openapi.json", openapi.Public.ServeJSON)
+	e.Match(reading, "/openapi.yaml", openapi.Public.Serve)
 	return e
 }
 
@@ -156,8 +155,7 @@ func (r rooms) operators() http.Handler {
 	admin.PUT("/limits/:name", r.limits.Put)
 	admin.DELETE("/limits/:name", r.limits.Delete)
 	admin.GET("/limits/:name/stats", r.limits.Stats)
-	e.Match(reading, "/openapi.yaml", openapi.Operators.ServeYAML)
-	e.Match(reading, "/openapi.json", openapi.Operators.ServeJSON)
+	e.Match(reading, "/openapi.yaml", openapi.Operators.Serve)
 	e.GET("/", echo.WrapHandler(r.console))
 	e.GET("/favicon.ico", echo.WrapHandler(r.console))
 	e.Any("/console", echo.WrapHandler(r.console))
@@ -184,8 +182,7 @@ func (r rooms) gateway() http.Handler {
 	}
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.standing)
-	e.Match(reading, "/openapi.yaml", openapi.Limits.ServeYAML)
-	e.Match(reading, "/openapi.json", openapi.Limits.ServeJSON)
+	e.Match(reading, "/openapi.yaml", openapi.Limits.Serve)
 	return e
 }
 
@@ -202,8 +199,7 @@ func (r rooms) siteGate() http.Handler {
 	}
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.standing, r.requireSharedSecret)
-	e.Match(reading, "/openapi.yaml", openapi.Site.ServeYAML)
-	e.Match(reading, "/openapi.json", openapi.Site.ServeJSON)
+	e.Match(reading, "/openapi.yaml", openapi.Site.Serve)
 	return e
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -70,9 +69,6 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 // listeners.
 func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
-	for variable, meant := range misspelt(os.Environ()) {
-		log.Warn("a variable is ignored: no setting has that name", "variable", variable, "maybe", meant)
-	}
 	keys, err := loadKeys(s, log, stderr)
 	if err != nil {
 		return err
@@ -166,7 +162,6 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	defer stopTickets()
 	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil).WithTickets(tickets)
-	defer waiting.Stop()
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
 	shares := network.New(s.asn, log, time.Now)
 	shares.Start(ctx)
@@ -189,7 +184,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	consoles, err := console.New(console.Parts{
 		Zones: service, Watch: seen, Crowd: zones, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
 		NotKept: notKept, Draws: events, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
-		Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
+		ProviderKeys: s.ChallengeSiteKey != "", Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -200,7 +195,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	gate := site.New(site.Dependencies{
 		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
-		Proxies: s.proxies, Crowd: zones, Logger: log,
+		Proxies: s.proxies, Crowd: zones, Exchange: links.exchange, Logger: log,
 	})
 	r := rooms{
 		page:          pages,

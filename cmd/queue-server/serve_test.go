@@ -111,7 +111,7 @@ func soon(t *testing.T, method, url, text string) reply {
 	}
 }
 
-// oneSlot lets one visitor in every 6 s.
+// oneSlot admits one visitor every 6 s.
 const oneSlot = "zones:\n  - zoneId: TEST_ZONE\n    perMinute: 10\n"
 
 func TestServe(t *testing.T) {
@@ -143,7 +143,7 @@ func TestServe(t *testing.T) {
 		contains     string
 		contentTypes string
 	}{
-		{"state", request(t, "GET", s.public+"/traffic/zones/TEST_ZONE", ""), 200, `"waiting":1`, "application/json"},
+		{"state", soon(t, "GET", s.public+"/traffic/zones/TEST_ZONE", `"waiting":1`), 200, `"waiting":1`, "application/json"},
 		{"keys", request(t, "GET", s.public+"/.well-known/jwks.json", ""), 200, `"Ed25519"`, "jwk-set+json"},
 		{"alive", request(t, "GET", s.public+"/healthz", ""), 200, "ok", "text/plain"},
 		{"ready", request(t, "GET", s.public+"/readyz", ""), 200, "ready", "text/plain"},

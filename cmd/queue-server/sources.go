@@ -3,11 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +12,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
-	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
 
 // The tags of a setting, and under the same names the annotations of its flag.
@@ -27,9 +22,6 @@ const (
 	// neverTag (flag:"never") marks what is a secret: a key of the file and a variable, and refused
 	// on the command line.
 	neverTag = "never"
-	// credentialTag names the credential that systemd may hand over in a folder
-	// (LoadCredential=), which is used where the flag is not set otherwise.
-	credentialTag = "credential"
 )
 
 // everybodyReads says why a secret is refused on the command line.
@@ -37,8 +29,6 @@ const everybodyReads = "what is on a command line, everybody on the machine can 
 
 // prefix is that of all our variables.
 const prefix = "QUEUE_"
-
-const credentialsVariable = "CREDENTIALS_DIRECTORY"
 
 // configFlag names the file; a file cannot name itself.
 const configFlag = "config"
@@ -57,24 +47,6 @@ func settingNames() []string {
 		}
 	}
 	return names
-}
-
-// misspelt returns the variables of an environment, each as NAME=value, that are no setting but have nearly the name of one, with
-// the variable that may be meant. It leaves out others with the prefix: Kubernetes makes QUEUE_PORT for a service named queue.
-func misspelt(environment []string) map[string]string {
-	known := append(settingNames(), configFlag)
-	meant := make(map[string]string)
-	for _, entry := range environment {
-		variable, _, _ := strings.Cut(entry, "=")
-		name := flagOf(variable)
-		if !strings.HasPrefix(variable, prefix) || slices.Contains(known, name) || slices.Contains(cli.Variables, variable) {
-			continue
-		}
-		if nearest := strictyaml.Nearest(name, known); nearest != "" {
-			meant[variable] = prefix + strings.ReplaceAll(strings.ToUpper(nearest), "-", "_")
-		}
-	}
-	return meant
 }
 
 // addFlags gives a command a flag for each field of the struct that settings points to.
@@ -108,9 +80,6 @@ func addFlags(command *cobra.Command, settings any) {
 		if field.Tag.Get("flag") == neverTag {
 			flag.Hidden, flag.Annotations[neverTag] = true, nil
 		}
-		if credential := field.Tag.Get(credentialTag); credential != "" {
-			flag.Annotations[credentialTag] = []string{credential}
-		}
 	}
 }
 
@@ -124,7 +93,7 @@ type namedValue struct {
 func (v namedValue) Type() string { return v.kind }
 
 // sources gives settings that are not on the command line their values: from the
-// environment, else from the file, else from systemd, else the default.
+// environment, else from the file, else the default.
 type sources struct {
 	getenv func(string) string
 	// file is empty where none is named.
@@ -203,23 +172,7 @@ func (s *sources) lookup(f *pflag.Flag) (value, where string) {
 	if entry, ok := s.file.Settings[f.Name]; ok {
 		return entry.Value, fmt.Sprintf("%s:%d: %s", s.file.Path, entry.Line, f.Name)
 	}
-	return s.credential(f)
-}
-
-// credential returns the file of a credential that systemd has handed over.
-func (s *sources) credential(f *pflag.Flag) (path, where string) {
-	name, dir := f.Annotations[credentialTag], s.getenv(credentialsVariable)
-	if len(name) == 0 || dir == "" {
-		return "", ""
-	}
-	path = filepath.Join(dir, name[0])
-	_, err := os.Stat(path)
-	// A folder that cannot be entered has none: so systemd leaves it in containers
-	// whose mounts are private.
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return "", ""
-	}
-	return path, "the credential " + name[0]
+	return "", ""
 }
 
 // where names a setting as the operator knows it.

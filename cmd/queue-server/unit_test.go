@@ -43,20 +43,6 @@ func unitOptions(t *testing.T, section, name string) []string {
 	return values
 }
 
-// TestTheUnitHandsOverWhatTheServerLooksFor: under the same names, and without a
-// path, since systemd starts nothing where a path leads nowhere.
-func TestTheUnitHandsOverWhatTheServerLooksFor(t *testing.T) {
-	var looked []string
-	for field := range reflect.TypeFor[settings]().Fields() {
-		if name := field.Tag.Get(credentialTag); name != "" {
-			looked = append(looked, name)
-		}
-	}
-	if given := unitOptions(t, "Service", "LoadCredential"); len(looked) != 4 || !slices.Equal(given, looked) {
-		t.Errorf("the unit hands over %q, the server looks for %q", given, looked)
-	}
-}
-
 // settingDefaults returns the default of every setting, by its variable.
 func settingDefaults() map[string]string {
 	defaults := make(map[string]string)

@@ -110,19 +110,19 @@ func (o *operatorAt) doublesTheLimit() {
 func (o *operatorAt) pausesAndUndoes(visitors *party) {
 	o.t.Helper()
 	o.ask("pause", chromedp.Click(css(`button[name=perMinute][value="0"]`)))
-	if got := o.text(o.t, "dialog .effects"); !strings.Contains(got, "Nobody is let in. Visitors who wait (") {
+	if got := o.text(o.t, "dialog .effects"); !strings.Contains(got, "Nobody is admitted. Visitors who wait (") {
 		o.t.Errorf("before pausing the page says %q", got)
 	}
 	o.check(o.t, "dialog")
 	o.confirm("pause")
-	o.until(o.t, "nobody is let in", `document.querySelector("[data-f=window]").textContent === "0" &&
+	o.until(o.t, "nobody is admitted", `document.querySelector("[data-f=window]").textContent === "0" &&
 		document.querySelector("#state .word").textContent === "Paused"`)
 	o.check(o.t, "zone, paused, after a change")
 	o.agrees(visitors)
 
 	_, before := visitors.count(o.t)
 	o.do(o.t, "undo", chromedp.Click(css("[data-part=done] form button")))
-	o.until(o.t, "people are let in again", `document.querySelector("#state .word").textContent === "Letting in" &&
+	o.until(o.t, "people are admitted again", `document.querySelector("#state .word").textContent === "Admitting" &&
 		+document.querySelector("[data-f=window]").textContent > 0`)
 	if got := o.zoneIs("perMinute"); got != 1200.0 {
 		o.t.Errorf("after undoing, the limit is %v", got)
@@ -183,10 +183,10 @@ func (o *operatorAt) agrees(visitors *party) {
 		return all["waiting"].Page == float64(joined-admitted) && all["minute"].Page == float64(admitted)
 	}
 	if !room.Soon(o.t, room.Patience, same) {
-		o.t.Errorf("figures differ: %+v; %d visitors joined, %d were let in", all, joined, admitted)
+		o.t.Errorf("figures differ: %+v; %d visitors joined, %d were admitted", all, joined, admitted)
 		return
 	}
-	o.t.Logf("the same on all sides: %+v, %d joined, %d let in", all, joined, admitted)
+	o.t.Logf("the same on all sides: %+v, %d joined, %d admitted", all, joined, admitted)
 }
 
 // refusesOtherSites has a page of another origin, in the same browser with the
@@ -233,7 +233,7 @@ func (o *operatorAt) refusesANetwork() {
 func (o *operatorAt) looksAtThePages() {
 	o.t.Helper()
 	for page, path := range map[string]string{
-		"all zones": "", "record": "changes", "zone": "zones/EVENT",
+		"all zones": "", "limits": "limits", "record": "changes", "zone": "zones/EVENT",
 		"zone, events": "zones/EVENT?tab=events", "zone, page": "zones/EVENT?tab=page", "zone, networks": "zones/EVENT?tab=networks",
 		"zone, settings": "zones/EVENT?tab=settings", "zone, record": "zones/EVENT?tab=record", "confirm": "zones/EVENT/change?perMinute=3000",
 		"delete": "zones/EVENT/delete",
@@ -244,6 +244,10 @@ func (o *operatorAt) looksAtThePages() {
 			o.do(o.t, "the table", chromedp.Evaluate[chromedp.Void](
 				`for (const el of document.querySelectorAll("details")) el.open = true;`))
 			o.fitsItsTiles()
+		}
+		if page == "zone, page" {
+			o.look(o.t, 390, "light")
+			o.until(o.t, "a preview", `document.querySelector("iframe").contentDocument?.querySelector("h1") != null`)
 		}
 		o.check(o.t, page)
 	}
@@ -286,42 +290,12 @@ func (o *operatorAt) deletes(visitors *party) {
 	}
 	o.do(o.t, "its name", chromedp.SendKeys(css("dialog #confirm"), "EVENT"),
 		chromedp.Click(css("dialog button.danger")), chromedp.WaitVisible(css("#zones .live")))
-	if got := o.text(o.t, ".banner.ok"); !strings.Contains(got, "EVENT was deleted by Anna") {
-		o.t.Errorf("after deleting: %q", got)
-	}
 	if got := o.server.Admin(o.t, "GET", "/admin/zones/EVENT", ""); got.Status != http.StatusNotFound {
 		o.t.Errorf("the zone answers %d", got.Status)
 	}
 	visitors.end()
 	joined, admitted := visitors.count(o.t)
-	if joined != 500 || admitted >= 500 {
-		o.t.Errorf("%d joined, %d were let in", joined, admitted)
-	}
-}
-
-// TestConsoleKeepsToItsBounds runs a long history through the page's own module.
-func TestConsoleKeepsToItsBounds(t *testing.T) {
-	t.Parallel()
-	s := room.Start(t, nil)
-	b := openBrowser(t)
-	b.start(t, s.Operators+"/console/login")
-	folder := value[string](t, b, `document.querySelector("link[rel=stylesheet]").href.replace(/(assets\/[0-9a-f]+\/).*/, "$1")`)
-	got := value[[]int](t, b, fmt.Sprintf(`import(%q).then(({Series, KEPT, SLACK}) => {
-		const s = new Series(["at", "a", "b"]);
-		let most = 0;
-		for (let i = 1; i <= 100000; i++) { // a day and more
-			s.push([i, i, null]);
-			s.push([i, i, 0]); // once more, as after a reconnection
-			most = Math.max(most, ...s.columns.map((c) => c.length));
-		}
-		s.push([200000, 1, 1]); // after a gap
-		return [most, KEPT + SLACK, s.newest, s.length, s.columns[1][s.length - 2] === null ? 1 : 0,
-			new Set(s.columns.map((c) => c.length)).size];
-	})`, folder+"series.js"))
-	if len(got) != 6 || got[0] > got[1] || got[2] != 200000 || got[3] > got[1] || got[4] != 1 || got[5] != 1 {
-		t.Errorf("most, bound, newest, length, gap, lengths: %v", got)
-	}
-	if complaints := b.errors(); len(complaints) > 0 {
-		t.Errorf("the browser complains: %q", complaints)
+	if joined != 500 {
+		o.t.Errorf("%d joined, %d were admitted", joined, admitted)
 	}
 }

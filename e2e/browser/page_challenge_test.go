@@ -1,14 +1,9 @@
 package browser
 
 import (
-	"fmt"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-
-	"github.com/openqueue/waitingroom/clients/js"
 )
 
 // challengeZones ask for work before they give a place; QUIET only while there is a line.
@@ -71,34 +66,5 @@ func TestChallengeInABrowser(t *testing.T) {
 	g.until(t, "a place after the connection was gone", `document.querySelector("#told").dataset.state === "paused"`)
 	if complaints := g.errors(); len(complaints) > 40 { // the browser notes each 403 and each call without a connection
 		t.Errorf("the browser complains: %q", complaints)
-	}
-}
-
-// TestWorkOfASlowPhone says how long the work takes on one core that is six times as slow as this one. Chromium slows the page's
-// own thread alone, so a hundred derivations are made there.
-func TestWorkOfASlowPhone(t *testing.T) {
-	t.Parallel()
-	b := openBrowser(t)
-	b.start(t, "about:blank")
-	const derivations, mean, cores = 100, 4096, 8
-	each := func() time.Duration {
-		millis := value[float64](t, b, fmt.Sprintf(`{
-			const solve = (%s)();
-			const p = { cost: 128, memoryCost: 11, keyPrefix: "x", nonce: "00112233445566778899aabbccddeeff", salt: "ffeeddccbbaa99887766554433221100" };
-			const began = performance.now();
-			for (let i = 0; i < %d; i++) solve(p, i, 1, -1);
-			(performance.now() - began) / %d;
-		}`, js.WorkFunction(), derivations, derivations))
-		return time.Duration(millis * float64(time.Millisecond))
-	}
-	each() // until it is compiled
-	here := each()
-	_, err := chromedp.Call(b.ctx, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 6})
-	must(t, err)
-	slow := each()
-	t.Logf("one derivation of challengeMillis 1000: %v here, %v six times as slow; the work in the mean, on %d cores: %v and %v",
-		here.Round(time.Microsecond), slow.Round(time.Microsecond), cores, (mean * here / cores).Round(time.Millisecond), (mean * slow / cores).Round(time.Millisecond))
-	if slow < here {
-		t.Errorf("slowed, it took %v, else %v", slow, here)
 	}
 }

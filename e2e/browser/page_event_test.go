@@ -136,33 +136,20 @@ func (g *guest) checksTheNumber(place string) {
 	g.inspect("a number that was verified")
 }
 
-// saysWhatIsWrong: a commitment that is another one, a list without the number, and one in another order.
+// saysWhatIsWrong: a commitment that is another one, and a list without the number.
 func (g *guest) saysWhatIsWrong() {
-	const list = `{ const real = window.fetch; window.fetch = async (url, o) => {
-		const answer = await real(url, o);
-		if (!String(url).endsWith("/list")) return answer;
-		const list = new Uint8Array(await answer.arrayBuffer());
-		%s;
-		return new Response(list, { status: answer.status });
-	}; }`
-	for _, tt := range []struct{ what, does, says string }{
-		{"a list in another order", fmt.Sprintf(list, `const first = list.slice(0, 16); list.copyWithin(0, 16); list.set(first, list.length - 16)`), "not in the order that the secret gives"},
-		{"a list without it", fmt.Sprintf(list, `list.fill(0)`), "not on the published list"},
-		{"another commitment", `localStorage["waitingroom-DRAWN"] = JSON.stringify({ ...JSON.parse(localStorage["waitingroom-DRAWN"]), commitment: "f".repeat(64) })`, "not the one to which the organiser was committed"},
-		{"none", `delete localStorage["waitingroom-DRAWN"]`, "has not seen the commitment before the opening"},
-		{"no answer", `window.fetch = async () => { throw new TypeError("no") }`, "cannot be read at the moment"},
+	for _, tt := range []struct{ before, after, says string }{
+		{`void 0`, `{ const real = window.fetch; window.fetch = async (url, o) => {
+			const answer = await real(url, o);
+			return String(url).endsWith("/list") ? new Response(new Uint8Array((await answer.arrayBuffer()).byteLength)) : answer;
+		}; }`, "not on the published list"},
+		{`localStorage["waitingroom-DRAWN"] = JSON.stringify({ ...JSON.parse(localStorage["waitingroom-DRAWN"]), commitment: "f".repeat(64) })`, `void 0`,
+			"not the one to which the organiser was committed"},
 	} {
-		g.do(g.t, "load it again", chromedp.Reload())
+		g.do(g.t, "load it again", chromedp.Evaluate[chromedp.Void](tt.before), chromedp.Reload())
 		g.until(g.t, "the check", `!document.querySelector("#check").hidden`)
-		g.do(g.t, tt.what, chromedp.Evaluate[chromedp.Void](tt.does))
-		if strings.Contains(tt.does, "localStorage") {
-			g.do(g.t, "load it again", chromedp.Reload())
-			g.until(g.t, "the check", `!document.querySelector("#check").hidden`)
-		}
-		g.do(g.t, "ask", chromedp.Click(css("summary")), chromedp.Click(css("#now")))
+		g.do(g.t, "ask", chromedp.Evaluate[chromedp.Void](tt.after), chromedp.Click(css("summary")), chromedp.Click(css("#now")))
 		g.has("#checked", tt.says)
-		if tt.what == "a list without it" {
-			g.inspect(tt.what)
-		}
+		g.inspect(tt.says)
 	}
 }

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -278,41 +277,6 @@ func (g *guest) keepsThePlace() {
 	must(g.t, err)
 	if len(cookies.Cookies) != 1 || time.Until(time.Unix(int64(cookies.Cookies[0].Expires), 0)) < 24*time.Hour {
 		g.t.Errorf("the cookie is gone when the browser is: %+v", cookies.Cookies)
-	}
-}
-
-// TestThePlaceSurvivesTheBrowser: it is in the cookie that the browser keeps on disk, and the
-// crash of a page takes nothing from it.
-func TestThePlaceSurvivesTheBrowser(t *testing.T) {
-	t.Parallel()
-	s := openShopFront(t)
-	s.lineUp(t, "SLOW", 4)
-	profile := chromedp.UserDataDir(t.TempDir())
-	before := &guest{openBrowser(t, profile), t, s}
-	before.start(t, s.url+"/wait/SLOW?to=/shop")
-	before.sees("You are in line")
-	was := before.text(t, "#place")
-	// What a page says of its crash is that it says nothing.
-	crash := cdp.Command[cdp.Empty, cdp.Empty]{Method: "Page.crash"}
-	crashing, cancel := context.WithTimeout(before.ctx, time.Second)
-	_, err := chromedp.Call(crashing, crash, cdp.Empty{})
-	cancel()
-	if err == nil {
-		t.Error("the page did not crash")
-	}
-	other, cancel := chromedp.NewContext(before.ctx)
-	crashed := &guest{&browser{ctx: other}, t, s}
-	crashed.start(t, s.url+"/wait/SLOW?to=/shop")
-	if is := crashed.text(t, "#place"); is != was || was != "4" {
-		t.Errorf("place %s, and after a crash %s", was, is)
-	}
-	cancel()
-	before.close()
-	after := &guest{openBrowser(t, profile), t, s}
-	after.start(t, s.url+"/wait/SLOW?to=/shop")
-	after.sees("You are in line")
-	if is := after.text(t, "#place"); is != was {
-		t.Errorf("place %s, and after a restart of the browser %s", was, is)
 	}
 }
 

@@ -2,7 +2,6 @@ package client
 
 import (
 	"encoding/json"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,30 +20,18 @@ var packages = map[string]string{
 func pack(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	do(t, ".", "../../scripts/packages.sh", folder)
+	room.Do(t, ".", "../../scripts/packages.sh", folder)
 	return folder
 }
 
 // only returns the one file of that pattern.
 func only(t *testing.T, pattern string) string {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%s: %v %v", pattern, files, err)
+	files := room.Glob(t, pattern)
+	if len(files) != 1 {
+		t.Fatalf("%s: %v", pattern, files)
 	}
 	return files[0]
-}
-
-// do runs a program in a folder and returns what it prints.
-func do(t *testing.T, folder, name string, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir = folder
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
-	}
-	return string(out)
 }
 
 // TestPackage installs each package into a new project from the file that npm publish would send, imports all of it in node,
@@ -60,7 +47,7 @@ func TestPackage(t *testing.T) {
 			// What an app for Node has from @types/node, as far as our types name it.
 			room.Write(t, filepath.Join(app, "node.d.ts"), "declare module 'node:http' { export class IncomingMessage {} export class ServerResponse {} }\n")
 			file := only(t, filepath.Join(made, strings.NewReplacer("@", "", "/", "-").Replace(name)+"-[0-9]*.tgz"))
-			do(t, app, "npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", file)
+			room.Do(t, app, "npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", file)
 
 			installed := filepath.Join(app, "node_modules", name)
 			var about struct {
@@ -72,14 +59,14 @@ func TestPackage(t *testing.T) {
 			for path := range about.Exports {
 				module := name + strings.TrimPrefix(path, ".")
 				var exported []string
-				said := do(t, app, "node", "--input-type=module", "--eval", "console.log(JSON.stringify(Object.keys(await import('"+module+"'))))")
+				said := room.Do(t, app, "node", "--input-type=module", "--eval", "console.log(JSON.stringify(Object.keys(await import('"+module+"'))))")
 				if err := json.Unmarshal([]byte(said), &exported); err != nil || len(exported) == 0 {
 					t.Fatal(said, err)
 				}
 				// A name too many or too few on either side is an error of tsc.
 				room.Write(t, filepath.Join(app, "app.ts"), "import * as all from '"+module+"';\n"+
 					"export const names: Record<keyof typeof all, true> = { "+strings.Join(exported, ": true, ")+": true };\n")
-				do(t, app, "tsc", "--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module", "node16", "--moduleResolution", "node16", "node.d.ts", "app.ts")
+				room.Do(t, app, "tsc", "--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module", "node16", "--moduleResolution", "node16", "node.d.ts", "app.ts")
 			}
 
 			readme := room.Read(t, filepath.Join(installed, "README.md"))
@@ -91,8 +78,7 @@ func TestPackage(t *testing.T) {
 			}
 		})
 	}
-	all, err := filepath.Glob("../../clients/*/package.json")
-	if err != nil || len(all) != len(packages) {
-		t.Errorf("%d packages are tested, of %v %v", len(packages), all, err)
+	if all := room.Glob(t, "../../clients/*/package.json"); len(all) != len(packages) {
+		t.Errorf("%d packages are tested, of %v", len(packages), all)
 	}
 }

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,19 +13,14 @@ import (
 // TestInNode runs the tests of the client.
 func TestInNode(t *testing.T) {
 	t.Parallel()
-	if out, err := exec.CommandContext(t.Context(), "node", "--test", "../../clients/js/test/").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	room.Do(t, ".", "node", "--test", "../../clients/js/test/")
 }
 
 // TestTheClientKeepsAllRules has it play every act, with shorter pauses.
 func TestTheClientKeepsAllRules(t *testing.T) {
 	t.Parallel()
 	rehearsed.WantKept(t, room.Rehearse(t, func(url string, zones []string) {
-		args := append([]string{"testdata/rehearse.mjs", url, strconv.Itoa(room.RehearseSpeed)}, zones...)
-		if out, err := exec.CommandContext(t.Context(), "node", args...).CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+		room.Do(t, ".", "node", append([]string{"testdata/rehearse.mjs", url, strconv.Itoa(room.RehearseSpeed)}, zones...)...)
 	}))
 }
 
@@ -36,26 +30,15 @@ func TestJava(t *testing.T) {
 	t.Parallel()
 	made, classes := pack(t), t.TempDir()
 	jar := strings.TrimSuffix(only(t, filepath.Join(made, "*.pom")), ".pom") + ".jar"
-	sources, err := filepath.Glob("testdata/java/io/github/openqueue/waitingroom/*.java")
-	if err != nil || len(sources) == 0 {
-		t.Fatal(sources, err)
-	}
-	do(t, ".", "javac", append([]string{"--release", "8", "-Xlint:all,-options", "-Werror", "-cp", jar, "-d", classes}, sources...)...)
+	sources := room.Glob(t, "testdata/java/io/github/openqueue/waitingroom/*.java")
+	room.Do(t, ".", "javac", append([]string{"--release", "8", "-Xlint:all,-options", "-Werror", "-cp", jar, "-d", classes}, sources...)...)
 	run := func(class string, args ...string) string {
 		t.Helper()
-		args = append([]string{"-cp", jar + ":" + classes, "io.github.openqueue.waitingroom." + class}, args...)
-		out, err := exec.CommandContext(t.Context(), "java", args...).CombinedOutput()
-		if err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
-		return string(out)
+		return room.Do(t, ".", "java", append([]string{"-cp", jar + ":" + classes, "io.github.openqueue.waitingroom." + class}, args...)...)
 	}
 	s := room.Start(t, map[string]string{"QUEUE_CONFIG": room.Config(t, "zones: [{zoneId: SHOP, perMinute: 0}]")})
-	ranges, err := exec.CommandContext(t.Context(), "node", "testdata/ranges.mjs").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := run("Journey", s.Public, "SHOP"); got != string(ranges) {
+	ranges := room.Do(t, ".", "node", "testdata/ranges.mjs")
+	if got := run("Journey", s.Public, "SHOP"); got != ranges {
 		t.Errorf("ranges: %s; in JavaScript %s", got, ranges)
 	}
 	rehearsed.WantKept(t, room.Rehearse(t, func(url string, zones []string) {

@@ -3,11 +3,11 @@ package client
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/operate/rehearse"
 )
 
@@ -37,16 +37,10 @@ func rehearsal(t *testing.T, acts []string, command ...string) (told, printed st
 // TestTheCodeOfThePageKeepsAllRules starts the client of docs/integrate/clients.md for each act.
 func TestTheCodeOfThePageKeepsAllRules(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/integrate/clients.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, code, _ := strings.Cut(string(page), "```python\n")
-	code, _, found := strings.Cut(code, "```")
+	_, code, _ := strings.Cut(room.Read(t, "../../docs/integrate/clients.md"), "```python\n")
+	code, _, _ = strings.Cut(code, "```")
 	file := filepath.Join(t.TempDir(), "client.py")
-	if err := os.WriteFile(file, []byte(code+hurried), 0o600); err != nil || !found {
-		t.Fatal(err, found)
-	}
+	room.Write(t, file, code+hurried)
 	if told, printed, err := rehearsal(t, nil, "python3", file, "{url}", "{zone}"); err != nil {
 		t.Errorf("%v\n%s\n%s", err, told, printed)
 	}

@@ -82,7 +82,7 @@ imagePullSecrets: [{name: registry}]
 func (c *cluster) testChart(t *testing.T, helm string) {
 	t.Helper()
 	values := filepath.Join(t.TempDir(), "values.yaml")
-	write(t, values, everything)
+	room.Write(t, values, everything)
 	for name, args := range map[string][]string{
 		"redis":      {"--set", "redis.url=redis://redis:6379"},
 		"embedded":   {"--set", "store=embedded,replicaCount=1"},
@@ -99,7 +99,7 @@ func (c *cluster) testChart(t *testing.T, helm string) {
 			if failed {
 				t.Fatal(hooks)
 			}
-			c.apply(t, "room", []byte(hooks))
+			c.apply(t, "room", hooks)
 			before := c.secret(t)
 			if said, failed := c.helm(t, helm, append([]string{"upgrade", "queue-server", chart, "--no-hooks", "--set", "drainDelaySeconds=9"}, args...)...); failed {
 				t.Fatal(said)
@@ -144,12 +144,8 @@ func (c *cluster) secret(t *testing.T) string {
 
 // testGateways stores the examples of deploy/kubernetes.
 func (c *cluster) testGateways(t *testing.T) {
-	files, err := filepath.Glob("../../deploy/kubernetes/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		c.apply(t, "room", read(t, file))
+	for _, file := range room.Glob(t, "../../deploy/kubernetes/*.yaml") {
+		c.apply(t, "room", room.Read(t, file))
 	}
 }
 
@@ -172,32 +168,29 @@ func (c *cluster) testPods(t *testing.T, helm string) {
 	t.Helper()
 	redis := room.StartRedis(t)
 	values := filepath.Join(t.TempDir(), "values.yaml")
-	write(t, values, "zones: [{zoneId: SHOP, perMinute: 600}]\nlimits: [{name: search, key: [ip], rules: [{algorithm: token_bucket, limit: 10, windowSeconds: 60}]}]\nredis: {url: \""+redis.URL()+"\"}\nlimitsApi: {enabled: true}\n")
+	room.Write(t, values, "zones: [{zoneId: SHOP, perMinute: 600}]\nlimits: [{name: search, key: [ip], rules: [{algorithm: token_bucket, limit: 10, windowSeconds: 60}]}]\nredis: {url: \""+redis.URL()+"\"}\nlimitsApi: {enabled: true}\n")
 	t.Cleanup(func() { c.helm(t, helm, "uninstall", "queue-server", "--no-hooks") })
 	if said, failed := c.helm(t, helm, "install", "queue-server", chart, "--no-hooks", "--values", values); failed {
 		t.Fatal(said)
 	}
 	hooks, _ := c.helm(t, helm, "get", "hooks", "queue-server")
-	c.apply(t, "room", []byte(hooks))
+	c.apply(t, "room", hooks)
 
 	// What is mounted.
 	dir := t.TempDir()
 	var config struct{ Data map[string]string }
 	c.get(t, "/api/v1/namespaces/room/configmaps/queue-server", &config)
 	for name, text := range config.Data {
-		write(t, filepath.Join(dir, name), text)
+		room.Write(t, filepath.Join(dir, name), text)
 	}
 	var secret struct{ Data map[string]string }
 	c.get(t, "/api/v1/namespaces/room/secrets/queue-server", &secret)
-	if err := os.Mkdir(filepath.Join(dir, "secrets"), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	for name, text := range secret.Data {
 		plain, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		write(t, filepath.Join(dir, "secrets", name), string(plain))
+		room.Write(t, filepath.Join(dir, "secrets", name), string(plain))
 	}
 	addresses := map[string]string{":8080": room.FreeAddr(t), ":8081": room.FreeAddr(t), ":8082": room.FreeAddr(t), ":8083": room.FreeAddr(t)}
 	run := func(path string) *process.Process {
@@ -228,8 +221,8 @@ func (c *cluster) testPods(t *testing.T, helm string) {
 		return err == nil && r.Status == http.StatusOK
 	})
 	// A change by an operator, which the next upgrade takes back.
-	token := read(t, filepath.Join(dir, "secrets", "admin-token"))
-	room.Request(t, http.MethodPatch, "http://"+addresses[":8081"]+"/admin/zones/SHOP", `{"perMinute":5}`, "Authorization", "Bearer "+string(token))
+	token := room.Read(t, filepath.Join(dir, "secrets", "admin-token"))
+	room.Request(t, http.MethodPatch, "http://"+addresses[":8081"]+"/admin/zones/SHOP", `{"perMinute":5}`, "Authorization", "Bearer "+token)
 	for _, what := range []string{"zones", "limits"} {
 		job := run(fmt.Sprintf("/apis/batch/v1/namespaces/room/jobs/queue-server-%s", what))
 		room.Launch(t, job)
@@ -242,7 +235,7 @@ func (c *cluster) testPods(t *testing.T, helm string) {
 	if r := room.Request(t, http.MethodGet, "http://"+addresses[":8080"]+"/traffic/zones/SHOP", ""); r.Status != http.StatusOK {
 		t.Errorf("the zone is not there: %+v", r)
 	}
-	metrics := room.Request(t, http.MethodGet, "http://"+addresses[":8081"]+"/metrics", "", "Authorization", "Bearer "+string(read(t, filepath.Join(dir, "secrets", "metrics-token"))))
+	metrics := room.Request(t, http.MethodGet, "http://"+addresses[":8081"]+"/metrics", "", "Authorization", "Bearer "+room.Read(t, filepath.Join(dir, "secrets", "metrics-token")))
 	if metrics.Status != http.StatusOK {
 		t.Errorf("Prometheus cannot read the metrics: %+v", metrics)
 	}

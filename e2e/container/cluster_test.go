@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -56,11 +55,8 @@ func startCluster(t *testing.T) *cluster {
 	}})
 	room.Launch(t, etcd)
 
-	said, err := exec.CommandContext(t.Context(), "openssl", "genrsa", "-out", filepath.Join(dir, "account.key"), "2048").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
-	write(t, filepath.Join(dir, "tokens.csv"), adminToken+",admin,1,system:masters\n")
+	room.Do(t, dir, "openssl", "genrsa", "-out", "account.key", "2048")
+	room.Write(t, filepath.Join(dir, "tokens.csv"), adminToken+",admin,1,system:masters\n")
 	addr := room.FreeAddr(t)
 	_, port, _ := strings.Cut(addr, ":")
 	c := &cluster{url: "https://" + addr, kubeconfig: filepath.Join(dir, "kubeconfig"), client: &http.Client{
@@ -76,7 +72,7 @@ func startCluster(t *testing.T) *cluster {
 		status, _, err := c.ask(t.Context(), http.MethodGet, "/readyz", nil)
 		return err == nil && status == http.StatusOK
 	})
-	write(t, c.kubeconfig, fmt.Sprintf(`
+	room.Write(t, c.kubeconfig, fmt.Sprintf(`
 apiVersion: v1
 kind: Config
 clusters: [{name: test, cluster: {server: %q, insecure-skip-tls-verify: true}}]
@@ -87,10 +83,10 @@ current-context: test
 
 	for module, files := range definitions {
 		for _, file := range files {
-			c.apply(t, "", read(t, filepath.Join(moduleFolder(t, module), file)))
+			c.apply(t, "", room.Read(t, filepath.Join(moduleFolder(t, module), file)))
 		}
 	}
-	c.apply(t, "", []byte(`
+	c.apply(t, "", `
 apiVersion: v1
 kind: Namespace
 metadata:
@@ -100,7 +96,7 @@ metadata:
 apiVersion: v1
 kind: Namespace
 metadata: {name: istio-system}
-`))
+`)
 	return c
 }
 
@@ -150,9 +146,9 @@ type object struct {
 
 // apply stores each object of a file by a server-side apply, which refuses fields that the resource does not have. Objects
 // without a namespace are put into the one that is given.
-func (c *cluster) apply(t *testing.T, namespace string, text []byte) {
+func (c *cluster) apply(t *testing.T, namespace, text string) {
 	t.Helper()
-	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+	for d := yaml.NewDecoder(strings.NewReader(text)); ; {
 		var node yaml.Node
 		if err := d.Decode(&node); errors.Is(err, io.EOF) {
 			return
@@ -232,22 +228,6 @@ func (c *cluster) get(t *testing.T, path string, into any) {
 		t.Fatalf("%s: %d %v: %s", path, status, err, answer)
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func read(t *testing.T, name string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

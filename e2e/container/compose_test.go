@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,10 +88,8 @@ func TestCompose(t *testing.T) {
 		}
 		made := filepath.Join(dir, filepath.Base(tt.made))
 		script = strings.NewReplacer(tt.made, made, " /tmp ", " "+dir+" ").Replace(mounted(s, script))
-		if said, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v: %s", name, err, said)
-		}
-		text := string(read(t, made))
+		room.Do(t, ".", "sh", "-c", script)
+		text := room.Read(t, made)
 		for _, want := range tt.wants {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q in what it makes", name, want)
@@ -104,9 +101,7 @@ func TestCompose(t *testing.T) {
 			}
 		}
 	}
-	if said, err := exec.CommandContext(t.Context(), "promtool", "check", "config", filepath.Join(dir, "prometheus.yml")).CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, said)
-	}
+	room.Do(t, dir, "promtool", "check", "config", "prometheus.yml")
 }
 
 // mounted is a text of a service with the paths of what is mounted replaced by where that is.

@@ -117,23 +117,7 @@ func startEdge(t *testing.T, onFailure, public, site string) (addr string) {
 	for name, text := range files {
 		room.Write(t, filepath.Join(dir, name), text)
 	}
-	startAt(t, addr, &process.Process{Name: room.NPMTool(t, "WORKERD", "workerd"), Args: []string{"serve", "config.capnp"}, Dir: dir})
-	return addr
-}
-
-// startAt starts a program, and waits until it listens.
-func startAt(t *testing.T, addr string, p *process.Process) {
-	t.Helper()
-	room.Adopt(t, p)
-	if err := p.StartUntil(context.Background(), func() bool {
-		c, err := new(net.Dialer).DialContext(context.Background(), "tcp", addr)
-		if err == nil {
-			_ = c.Close() // it was there
-		}
-		return err == nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	return room.StartListener(t, addr, &process.Process{Name: room.NPMTool(t, "WORKERD", "workerd"), Args: []string{"serve", "config.capnp"}, Dir: dir})
 }
 
 // shown returns the program of the README that has this line.

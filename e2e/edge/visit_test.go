@@ -3,7 +3,6 @@ package edge
 import (
 	"fmt"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -17,9 +16,7 @@ import (
 // TestInNode runs the tests of the module.
 func TestInNode(t *testing.T) {
 	t.Parallel()
-	if out, err := exec.CommandContext(t.Context(), "node", "--test", folder+"test/").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	room.Do(t, ".", "node", "--test", folder+"test/")
 }
 
 // TestVisitors: a normal day, a line, an exchange, and those who try to get in by what is not theirs.
@@ -181,7 +178,7 @@ func TestOnNode(t *testing.T) {
 	r := startRoom(t, z, nil)
 	addr := room.FreeAddr(t)
 	_, port, _ := strings.Cut(addr, ":")
-	startAt(t, addr, &process.Process{Name: "node", Args: []string{"testdata/shop.mjs", port, r.Public}})
+	room.StartListener(t, addr, &process.Process{Name: "node", Args: []string{"testdata/shop.mjs", port, r.Public}})
 	inside, waits := newBrowser(t, addr, ""), newBrowser(t, addr, "")
 	if got := inside.open("/a?b"); got.Status != 200 || got.Body != "the shop: /a?b" || inside.session() == "" {
 		t.Errorf("a normal day: %+v", got)

@@ -29,7 +29,6 @@ func TestCluster(t *testing.T) {
 			s := setUp(t, fault, c.url(),
 				busy(c.zoneOn(t, dies, "DIES")), strict(c.zoneOn(t, dies, "STRICT")), busy(c.zoneOn(t, lives, "LIVES")))
 			s.loses, s.spared = losesLast, []string{s.zones[2].ZoneID}
-			s.engines = append(s.engines, c.nodes[lives], c.nodes[dies+shards])
 			s.fill(t, aCrowd, aFew, aCrowd)
 			s.breaks()
 			if hangs {
@@ -133,7 +132,6 @@ func TestStorm(t *testing.T) {
 	}
 	s := setUp(t, "cluster: master killed, "+strconv.Itoa(visitors)+" visitors in four zones", c.url(), zones...)
 	s.loses, s.spared = losesLast, spared
-	s.engines = slices.Delete(slices.Clone(c.nodes), dies, dies+1)
 	for i, z := range zones {
 		all := visitors/stormZones + min(1, max(0, visitors%stormZones-i))
 		hasty := all * hastyPercent / 100

@@ -94,16 +94,3 @@ func fieldOf(text, field string) string {
 	}
 	return ""
 }
-
-// connections counts those of servers: not this package's own, nor those of
-// other Redis processes.
-func (e *engine) connections(t testing.TB) int {
-	t.Helper()
-	n := 0
-	for l := range strings.Lines(e.do(t, "CLIENT", "LIST", "TYPE", "normal")) {
-		if !strings.Contains(l, "cmd=client") && !strings.Contains(l, "name=sentinel") {
-			n++
-		}
-	}
-	return n
-}

@@ -100,9 +100,6 @@ type experiment struct {
 	servers []*room.Server
 	zones   []zone.Settings
 	crowd   *crowd
-	// engines are checked for connections that are left over. A test whose
-	// engine does not survive takes it out.
-	engines []*engine
 	// loses is what the fault takes from the store; spared are the zones that it
 	// takes nothing from.
 	loses  loss
@@ -267,7 +264,7 @@ func (s *experiment) finish(t *testing.T) {
 	// A store that may have lost some holds everybody for a window.
 	s.within(t, "the first admission, after the engine was back", r.admits, recovery+s.zones[0].Window())
 	s.web.close()
-	r.goroutines, r.leaked = s.checkLeftovers(t)
+	r.goroutines = s.checkLeftovers(t)
 	table.add(r)
 }
 
@@ -362,10 +359,9 @@ func (s *experiment) recovered(zoneID string) (answers, admits time.Duration) {
 	return answers, max(0, time.Duration(first-s.back.UnixMilli())*time.Millisecond)
 }
 
-// checkLeftovers: the servers are as they were, stop in order, and leave no
-// connection behind. It returns how many goroutines a server has more than it
-// had before the crowd, the worst of them, and how many connections are left.
-func (s *experiment) checkLeftovers(t *testing.T) (goroutines, connections int) {
+// checkLeftovers: the servers are as they were, and stop in order. It returns how many goroutines a server has more than
+// it had before the crowd, the worst of them.
+func (s *experiment) checkLeftovers(t *testing.T) (goroutines int) {
 	t.Helper()
 	for i, server := range s.servers {
 		more := 0
@@ -378,12 +374,5 @@ func (s *experiment) checkLeftovers(t *testing.T) (goroutines, connections int) 
 		goroutines = max(goroutines, more)
 		server.Stop(t)
 	}
-	for _, e := range s.engines {
-		left := 0
-		if !room.Soon(t, room.Patience, func() bool { left = e.connections(t); return left == 0 }) {
-			t.Errorf("connections are left over:\n%s", e.do(t, "CLIENT", "LIST"))
-		}
-		connections += left
-	}
-	return goroutines, connections
+	return goroutines
 }

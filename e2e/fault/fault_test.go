@@ -149,7 +149,7 @@ func TestFaults(t *testing.T) {
 			e := startEngine(t, tt.redis...)
 			p := startProxy(t, e.Addr())
 			b := &broken{setUp(t, tt.fault, p.url(), busy("BUSY"), strict("STRICT")), e, p}
-			b.engines, b.loses = append(b.engines, e), tt.loses
+			b.loses = tt.loses
 			b.fill(t, max(tt.crowd, aCrowd), aFew)
 			b.breaks()
 			tt.breaks(t, b)
@@ -170,7 +170,7 @@ func TestTwoServers(t *testing.T) {
 	one.WindowSeconds = 1 // 10 in any second
 	e := startEngine(t)
 	s := setUp(t, "none: two servers", e.URL(), six, one, strict("STRICT"))
-	s.engines, s.loses = append(s.engines, e), losesNothing
+	s.loses = losesNothing
 	for _, z := range s.zones[:2] {
 		s.crowd.arrive(z.ZoneID, 200, time.Second)
 	}
@@ -213,7 +213,7 @@ func TestServerKilled(t *testing.T) {
 	p := startProxy(t, e.Addr())
 	zones := []zone.Settings{busy("BUSY"), strict("STRICT")}
 	s := setUpOn(t, "server killed in mid-batch", zones, startServer(t, e.URL(), nil), startServer(t, p.url(), nil))
-	s.engines, s.loses = append(s.engines, e), losesNothing
+	s.loses = losesNothing
 	s.fill(t, aCrowd, aFew)
 	p.slow(100 * time.Millisecond) // so long that calls queue up, and not so long that they fail
 	s.crowd.arrive("BUSY", aCrowd, time.Second/2)
@@ -245,7 +245,6 @@ func TestRaced(t *testing.T) {
 	}
 	s := setUpOn(t, "one after the other: cut, slow, hung, killed, emptied", []zone.Settings{busy("BUSY")}, servers...)
 	b := &broken{s, e, p}
-	s.engines = append(s.engines, e)
 	s.fill(t, aThousand)
 	s.breaks()
 	for _, breaks := range []func(){
@@ -278,7 +277,7 @@ func TestPromotion(t *testing.T) {
 	replica := startReplica(t, master)
 	p := startProxy(t, master.Addr())
 	s := setUp(t, "replica promoted, the last second of writes missing", p.url(), busy("BUSY"), strict("STRICT"))
-	s.engines, s.loses = append(s.engines, replica), losesLast
+	s.loses = losesLast
 	s.fill(t, 2*aCrowd, aFew)
 	// A log of some windows survives, and must not be held against the zone
 	// together with what may have been lost.
@@ -306,7 +305,7 @@ func TestSentinel(t *testing.T) {
 	t.Parallel()
 	w := startWatched(t)
 	s := setUp(t, "Sentinel fail-over", w.url(), busy("BUSY"), strict("STRICT"))
-	s.engines, s.loses = append(s.engines, w.replica), losesLast
+	s.loses = losesLast
 	s.fill(t, aCrowd, aFew)
 	s.breaks()
 	w.master.Kill()

@@ -201,7 +201,7 @@ func TestOpening(t *testing.T) {
 	visitors := sizeOf(t, aSmallSale)
 	e := startEngine(t)
 	o := startOpening(t, setUp(t, "none: a sale opens", e.URL(), forSale(visitors)), e, max(8*time.Second, time.Duration(visitors)*time.Millisecond/2))
-	o.engines, o.loses = append(o.engines, e), losesNothing
+	o.loses = losesNothing
 	o.gather(t, visitors)
 	o.crowd.arriveFrom(o.zoneID, aFew, time.Until(o.settles)+2*time.Second, time.Second)
 	o.passes(t, 0)
@@ -225,7 +225,7 @@ func TestOpeningMasterKilled(t *testing.T) {
 	t.Parallel()
 	w := startWatched(t)
 	o := startOpening(t, setUp(t, "a sale opens: master killed at opensAt", w.url(), forSale(0)), w.master, 8*time.Second)
-	o.engines, o.loses = append(o.engines, w.replica), losesLast
+	o.loses = losesLast
 	o.gather(t, aThousand)
 	o.crowd.arriveFrom(o.zoneID, aFew, time.Until(o.settles)+2*time.Second, time.Second)
 	o.passes(t, 0)

@@ -107,7 +107,6 @@ func TestReshard(t *testing.T) {
 	moves.IdleTimeoutSeconds, moves.PerMinute = 60, 1_200
 	s := setUp(t, "cluster: slots are moved, which stops half-way", c.url(), moves, busy(c.zoneOn(t, 2, "STAYS")))
 	s.loses, s.spared = losesNothing, []string{s.zones[1].ZoneID}
-	s.engines = append(s.engines, c.nodes[0], c.nodes[1])
 	s.fill(t, sizeOf(t, aThousand), aCrowd)
 	s.breaks()
 	c.reshard(t, moves.ZoneID)

@@ -48,15 +48,15 @@ type rows struct {
 
 // row is one fault's figures, over all its zones.
 type row struct {
-	fault              string
-	visitors, errors   int
-	outage, slowest    time.Duration
-	over, lost         int
-	inversions         int
-	overtaken          float64
-	late               int
-	answers, admits    time.Duration
-	goroutines, leaked int
+	fault            string
+	visitors, errors int
+	outage, slowest  time.Duration
+	over, lost       int
+	inversions       int
+	overtaken        float64
+	late             int
+	answers, admits  time.Duration
+	goroutines       int
 }
 
 func (t *rows) add(r row) {
@@ -65,7 +65,7 @@ func (t *rows) add(r row) {
 	t.all = append(t.all, r)
 }
 
-const head = `| fault | visitors | outage seen | errors | slowest 503 | admissions over | places lost | order inversions | overtaken, windows | late | answers again | admits again | goroutines, connections left |
+const head = `| fault | visitors | outage seen | errors | slowest 503 | admissions over | places lost | order inversions | overtaken, windows | late | answers again | admits again | goroutines |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 `
 
@@ -77,9 +77,9 @@ func (t *rows) markdown() string {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, r := range t.all {
-		fmt.Fprintf(&b, "| %s | %d | %s | %d | %s | %d | %d | %d | %.1f | %d | %s | %s | %+d, %d |\n",
+		fmt.Fprintf(&b, "| %s | %d | %s | %d | %s | %d | %d | %d | %.1f | %d | %s | %s | %+d |\n",
 			r.fault, r.visitors, seconds(r.outage), r.errors, seconds(r.slowest), r.over, r.lost, r.inversions, r.overtaken, r.late,
-			seconds(r.answers), seconds(r.admits), r.goroutines, r.leaked)
+			seconds(r.answers), seconds(r.admits), r.goroutines)
 	}
 	return b.String()
 }

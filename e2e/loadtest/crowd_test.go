@@ -40,7 +40,7 @@ const (
 	askStore  = "LOADTEST_STORE"  // embedded or redis; both at once if empty
 	askSize   = "LOADTEST_SIZE"   // crowds, and limits with them, so many times larger
 	askSerial = "LOADTEST_SERIAL" // one store after the other, so that figures are not each other's
-	askStory  = "LOADTEST_STORY"  // files of stories that were written elsewhere
+	askStory  = "LOADTEST_STORY"  // the file of a story that was written elsewhere
 )
 
 // cutShare is how many requests of the scenario fault are cut.
@@ -235,39 +235,26 @@ func (s scenario) runK6(t *testing.T, url string, env ...string) (story *Story, 
 	if exit := new(exec.ExitError); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != thresholds || len(crossed) == 0) {
 		t.Fatalf("k6: %v\n%s", err, said)
 	}
-	return readStories(t, file), crossed
+	return readStory(t, file), crossed
 }
 
-// readStories reads what each k6 of one run wrote.
-func readStories(t *testing.T, files ...string) (whole *Story) {
+func readStory(t *testing.T, name string) *Story {
 	t.Helper()
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Read(f)
-		if err = errors.Join(err, f.Close()); err == nil && whole != nil {
-			err = whole.Add(s)
-		} else {
-			whole = s
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+	s, err := Read(strings.NewReader(room.Read(t, name)))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
 	}
-	return whole
+	return s
 }
 
-// TestStory judges what each k6 of one run has written elsewhere (k6 run --console-output FILE), where the crowd is too large
-// for one machine, or the servers are elsewhere.
+// TestStory judges what k6 has written elsewhere (k6 run --console-output FILE), where the servers are elsewhere.
 func TestStory(t *testing.T) {
 	t.Parallel()
-	files := strings.Fields(os.Getenv(askStory))
-	if len(files) == 0 {
-		t.Skipf("%s names no files", askStory)
+	file := os.Getenv(askStory)
+	if file == "" {
+		t.Skipf("%s names no file", askStory)
 	}
-	story := readStories(t, files...)
+	story := readStory(t, file)
 	s := scenario{story.Scenario, "elsewhere", story.Size}
 	v := Judge(story, s.zone(), nil)
 	var found table

@@ -26,7 +26,7 @@ func tenPer6s() zone.Settings {
 // the window allows it. Nothing is wrong with it.
 func orderly(n int) *Story {
 	s := &Story{Scenario: "burst", ZoneID: "Z", Began: began, Size: 1, Promises: &Promises{
-		OvertakenP99: 0.5, OvertakenMost: 2, EstimateError: 0.15, CapacityUsed: 0.9, EverybodyIn: true, Unanswered: 0.005,
+		OvertakenP99: 0.5, OvertakenMost: 2, EstimateError: 0.15, CapacityUsed: 0.9, EverybodyIn: true,
 	}}
 	for i := range n {
 		s.Visitors = append(s.Visitors, visitorAt(i, int64(1000+6010*(i/10)+i%10)))
@@ -66,7 +66,7 @@ func broken(v *Verdict) []string {
 func TestJudgeAcquits(t *testing.T) {
 	t.Parallel()
 	v := Judge(orderly(90), tenPer6s(), &Counts{Joined: 90, Admitted: 90})
-	if got := broken(v); len(got) > 0 || !v.Kept() {
+	if got := broken(v); len(got) > 0 {
 		t.Errorf("broken: %v", got)
 	}
 	if v.Came != 90 || v.In != 90 || len(v.Overtaken) != 90 || v.MostWindow != 10 || v.MostMinute != 90 ||
@@ -84,9 +84,6 @@ func TestJudgeConvicts(t *testing.T) {
 		lost    = "nobody lost the place"
 		waiting = "nobody was left waiting"
 		twin    = "no place belongs to two"
-		rose    = "no position rose"
-		away    = "who asks is answered: requests that were not"
-		odd     = "no answer but the contract's"
 		most    = "first come, first served: overtaken, the most"
 		p99     = "first come, first served: overtaken, one of a hundred"
 		back    = "who comes back goes first: overtaken once back, the most"
@@ -130,53 +127,11 @@ func TestJudgeConvicts(t *testing.T) {
 			s.Visitors[89].End, s.Visitors[89].Admitted = endWaiting, 0
 		}, Counts{90, 89}, nil},
 		{"two in one place", func(s *Story) { s.Visitors[4].Arrived = s.Visitors[3].Arrived }, right, []string{twin}},
-		{"a position that rose", func(s *Story) { s.Visitors[50].Asked[3].Position += 2000 }, right, []string{rose}},
-		{"a repeat that is told more than was known", func(s *Story) {
-			v := &s.Visitors[50]
-			v.Asked = slices.Insert(v.Asked, 3, Request{repeat, 2500, 2500, 2, 200, v.Asked[2].Position + 1, 1, 1})
-		}, right, []string{rose}},
-		{"a copy that was answered before the other", func(s *Story) {
-			v := &s.Visitors[50]
-			copied := v.Asked[3]
-			copied.Kind, copied.Position = repeat, v.Asked[2].Position
-			v.Asked = slices.Insert(v.Asked, 4, copied)
-		}, right, nil},
-		{"a copy that is told more than was known", func(s *Story) {
-			v := &s.Visitors[50]
-			copied := v.Asked[3]
-			copied.Kind, copied.Position = repeat, v.Asked[2].Position+1
-			v.Asked = slices.Insert(v.Asked, 4, copied)
-		}, right, []string{rose}},
-		{"an answer that is none", func(s *Story) { s.Visitors[50].Asked[3].Status = 500 }, right, []string{odd}},
-		{"the store away, once", func(s *Story) { s.Visitors[50].Asked[3].Status = 503 }, right, nil},
-		{"the store away, one request in a hundred", func(s *Story) {
-			for i := range 30 {
-				s.Visitors[60+i].Asked[3].Status = 503
-			}
-		}, right, []string{away}},
-		{"no answer to one request in a hundred", func(s *Story) {
-			for i := range 30 {
-				s.Visitors[60+i].Asked[3].Status = 0
-			}
-		}, right, []string{away}},
-		{"the same, where they are cut", func(s *Story) {
-			s.Promises.Unanswered = 0.02
-			for i := range 30 {
-				s.Visitors[60+i].Asked[3].Status = 0
-			}
-		}, right, nil},
-		{"no answer, and too many", func(s *Story) {
-			s.Visitors[50].Asked[3].Status, s.Visitors[51].Asked[3].Status = 0, 429
-		}, right, nil},
 		{"overtaken by two windows' worth", overtaken(20), right, []string{p99}},
 		{"overtaken by one more", overtaken(21), right, []string{p99, most}},
 		{"overtaken, but late", func(s *Story) {
 			overtaken(21)(s)
 			s.Visitors[0].Asked[1].Sent += punctuality + 1
-		}, right, nil},
-		{"overtaken, but its answer was late", func(s *Story) {
-			overtaken(21)(s)
-			s.Visitors[0].Asked[1].Took = 1001
 		}, right, nil},
 		{"never let in, while others pass", func(s *Story) {
 			v := visitorAt(0, 55_000)
@@ -187,12 +142,7 @@ func TestJudgeConvicts(t *testing.T) {
 			overtaken(21)(s)
 			s.Visitors[0].Dark = &[2]int64{500, 800}
 		}, right, []string{back}},
-		{"back from the dark when its turn was over", func(s *Story) {
-			overtaken(21)(s)
-			s.Visitors[0].Dark = &[2]int64{500, 54_000}
-		}, right, nil},
 		{"estimates a fifth too long", func(s *Story) { estimated(s, 1.2) }, right, []string{wait}},
-		{"estimates a fifth too short", func(s *Story) { estimated(s, 0.8) }, right, []string{wait}},
 		{"estimates a tenth too long", func(s *Story) { estimated(s, 1.1) }, right, nil},
 		{"no estimates", func(s *Story) {
 			for i := range s.Visitors {
@@ -224,40 +174,6 @@ func TestJudgeConvicts(t *testing.T) {
 			v := Judge(s, tenPer6s(), &tt.counts)
 			if got := broken(v); !slices.Equal(got, tt.want) {
 				t.Errorf("broken: %s; want %s\n%+v", strings.Join(got, ", "), strings.Join(tt.want, ", "), v)
-			}
-			if v.Kept() != (len(tt.want) == 0) {
-				t.Errorf("kept: %t", v.Kept())
-			}
-		})
-	}
-}
-
-// A crowd that was late itself shows nothing of what depends on its being on time;
-// what is exact is never excused.
-func TestBusy(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name           string
-		change         func(s *Story)
-		late           int64
-		busy, excusing bool
-	}{
-		{"on time", func(*Story) {}, punctuality, false, false},
-		{"late, and nothing broken", func(*Story) {}, punctuality + 1, true, false},
-		{"late, and the estimate wrong", func(s *Story) { estimated(s, 2) }, punctuality + 1, true, true},
-		{"on time, and the estimate wrong", func(s *Story) { estimated(s, 2) }, 0, false, false},
-		{"late, and a place lost", func(s *Story) { s.Visitors[0].End = endLost }, punctuality + 1, false, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s := orderly(90)
-			tt.change(s)
-			for i := range s.Visitors {
-				s.Visitors[i].Asked[0].Due -= tt.late
-			}
-			v := Judge(s, tenPer6s(), nil)
-			if v.Busy() != tt.busy || (!v.Kept() && v.Busy()) != tt.excusing {
-				t.Errorf("busy %t, broken: %v", v.Busy(), broken(v))
 			}
 		})
 	}
@@ -304,8 +220,7 @@ func TestRead(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty":                          "",
 		"no head":                        visitor,
-		"a head without a zone":          `{"scenario":"burst","began":1,"promises":{}}`,
-		"without promises":               `{"scenario":"burst","zoneId":"Z","began":1}`,
+		"a head without promises":        `{"scenario":"burst","zoneId":"Z","began":1}`,
 		"half a line":                    head + "\n" + visitor[:40],
 		"a visitor who asked of nothing": head + "\n" + `{"visitor":"a","end":"in","asked":[]}`,
 		"a request too short":            head + "\n" + `{"visitor":"a","end":"in","asked":[[0,1,2]]}`,
@@ -315,38 +230,6 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: read as %+v", name, s)
 		}
 	}
-}
-
-// Two machines' stories are one, on the clock of the earlier.
-func TestAdd(t *testing.T) {
-	t.Parallel()
-	whole, part := orderly(90), orderly(90)
-	whole.Visitors, part.Visitors = whole.Visitors[:40], part.Visitors[40:]
-	part.Began += 500
-	part.shift(-500)
-	for _, stories := range [][2]*Story{{whole, part}, {part, whole}} {
-		a, b := *stories[0], *stories[1]
-		a.Visitors, b.Visitors = clone(a.Visitors), clone(b.Visitors)
-		if err := a.Add(&b); err != nil {
-			t.Fatal(err)
-		}
-		if got := broken(Judge(&a, tenPer6s(), nil)); len(got) > 0 || a.Began != began || len(a.Visitors) != 90 {
-			t.Errorf("broken: %v; began %d, %d visitors", got, a.Began-began, len(a.Visitors))
-		}
-	}
-	other := orderly(1)
-	other.ZoneID = "Y"
-	if err := whole.Add(other); err == nil {
-		t.Error("stories of two zones became one")
-	}
-}
-
-func clone(all []Visitor) []Visitor {
-	out := slices.Clone(all)
-	for i := range out {
-		out[i].Asked = slices.Clone(out[i].Asked)
-	}
-	return out
 }
 
 // TestOpening: a crowd that gathers is judged from the opening on.
@@ -369,7 +252,7 @@ func TestOpening(t *testing.T) {
 		}
 		return s
 	}
-	if v := Judge(gathered(), tenPer6s(), nil); !v.Kept() || v.FirstWindows != 1 || v.Early != 0 {
+	if v := Judge(gathered(), tenPer6s(), nil); len(broken(v)) > 0 || v.FirstWindows != 1 || v.Early != 0 {
 		t.Errorf("broken: %v; %d early, %.2f of the first windows", broken(v), v.Early, v.FirstWindows)
 	}
 	for want, offend := range map[string]func(s *Story){

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"time"
 
@@ -55,25 +54,11 @@ type Verdict struct {
 	// Early were let in before the opening of an event, FirstWindows is the share of capacity used in the two windows after it.
 	Early        int
 	FirstWindows float64
-	// Requests were sent. Latencies are of those answered. NoAnswers got none, Unavailable were told that the store is away, Odd
-	// have a status that the contract has not.
-	Requests, NoAnswers, Unavailable, Odd int
-	P50, P99                              time.Duration
+	// Requests were sent. Latencies are of those answered.
+	Requests int
+	P50, P99 time.Duration
 	// Strained is the share of requests that were sent, or answered, more than half a second late.
 	Strained float64
-}
-
-// Kept reports whether every promise was.
-func (v *Verdict) Kept() bool {
-	return !slices.ContainsFunc(v.Findings, func(f Finding) bool { return !f.Kept })
-}
-
-// Busy reports whether the machine was too busy to play the crowd: what was broken,
-// if anything, is broken only of what a crowd on time would have shown. Another
-// run may show it.
-func (v *Verdict) Busy() bool {
-	return v.Strained > mostStrained &&
-		!slices.ContainsFunc(v.Findings, func(f Finding) bool { return !f.Kept && f.Exact })
 }
 
 // Judge judges a story by the settings of its zone. The server's counts are not
@@ -133,10 +118,6 @@ func (v *Verdict) find(s *Story, rates window.Rates, counts *Counts) {
 		exact("the server counts the admissions that visitors were told of", counts.Admitted == int64(v.In),
 			fmt.Sprint(counts.Admitted), fmt.Sprint(v.In))
 	}
-	atMost("no answer but the contract's", v.Odd, 0)
-	none := float64(v.NoAnswers+v.Unavailable) / math.Max(1, float64(v.Requests))
-	add("who asks is answered: requests that were not", none <= p.Unanswered, exactly(none), "at most "+exactly(p.Unanswered))
-	atMost("no position rose", v.Rose, 0)
 	worth := func(x float64) string { return fmt.Sprintf("%.2f windows' worth", x) }
 	add("first come, first served: overtaken, one of a hundred", v.OvertakenP99 <= p.OvertakenP99,
 		worth(v.OvertakenP99), "at most "+worth(p.OvertakenP99))
@@ -165,7 +146,7 @@ func (v *Verdict) people(s *Story) {
 		switch {
 		case o.End == endIn && o.Admitted > 0:
 			v.In++
-			waits = append(waits, o.heard()-o.Asked[0].Due)
+			waits = append(waits, o.Admitted-s.Began-o.Asked[0].Due)
 		case o.End == endLeft:
 			v.Left++
 		case o.End == endWaiting:
@@ -176,22 +157,6 @@ func (v *Verdict) people(s *Story) {
 	}
 	slices.Sort(waits)
 	v.LongestWait = millis(measure.Percentile(waits, 100))
-}
-
-// heard is when the visitor was first told that it is in: the first answer from
-// which on no position is named any more.
-func (o *Visitor) heard() int64 {
-	at := o.last()
-	for _, r := range slices.Backward(o.Asked) {
-		if !r.answered() {
-			continue
-		}
-		if r.Position > 0 {
-			break
-		}
-		at = r.told()
-	}
-	return at
 }
 
 // last is when the visitor was last told anything, or last asked in vain.
@@ -265,39 +230,18 @@ func (v *Verdict) back(s *Story, limit float64) {
 	}
 }
 
-// requests looks at every answer.
+// requests measures how long answers took, and how many requests were late.
 func (v *Verdict) requests(s *Story) {
 	var took []int64
 	strained := 0
 	for i := range s.Visitors {
-		// Copies that were sent at once may be answered in any order: each is held
-		// against what was known when they were sent.
-		var sent, before, position int64
 		for _, r := range s.Visitors[i].Asked {
 			v.Requests++
-			switch r.Status {
-			case 0:
-				v.NoAnswers++
-			case http.StatusServiceUnavailable:
-				v.Unavailable++
-			case http.StatusOK, http.StatusTooManyRequests:
-			default:
-				v.Odd++
-			}
 			if r.Status != 0 {
 				took = append(took, r.Took)
 			}
 			if r.Sent-r.Due > punctuality || r.Took > punctuality {
 				strained++
-			}
-			if r.Kind != repeat || r.Sent != sent {
-				sent, before = r.Sent, position
-			}
-			if before > 0 && r.Position > before {
-				v.Rose++
-			}
-			if r.Position > 0 && (position == 0 || r.Position < position) {
-				position = r.Position
 			}
 		}
 	}

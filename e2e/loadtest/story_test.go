@@ -30,9 +30,6 @@ type Promises struct {
 	FirstWindows float64 `json:"firstWindows,omitempty"`
 	// EverybodyIn: nobody who did not leave may still wait at the end.
 	EverybodyIn bool `json:"everybodyIn"`
-	// Unanswered is the greatest share of requests that may get no answer, or be
-	// told that the store is away.
-	Unanswered float64 `json:"unanswered"`
 }
 
 // Story is what the visitors of one run saw.
@@ -116,8 +113,7 @@ func (r Request) told() int64 { return r.Sent + r.Took }
 // minutes has some 100 KB to tell.
 const lineBytes = 4 << 20
 
-// Read reads a story: its head first, then one line a visitor, in any order. A run
-// on several machines is several stories: see Add.
+// Read reads a story: its head first, then one line a visitor, in any order.
 func Read(from io.Reader) (*Story, error) {
 	var s *Story
 	var early []string
@@ -156,35 +152,4 @@ func Read(from io.Reader) (*Story, error) {
 	}
 	s.Remarks = early
 	return s, nil
-}
-
-// Add takes in the story of another k6 of the same run.
-func (s *Story) Add(o *Story) error {
-	if s.Scenario != o.Scenario || s.ZoneID != o.ZoneID || *s.Promises != *o.Promises {
-		return fmt.Errorf("%w: %s in %s and %s in %s are two", ErrStory, s.Scenario, s.ZoneID, o.Scenario, o.ZoneID)
-	}
-	// All times are since the earlier of the two.
-	late, early := s, o
-	if o.Began >= s.Began {
-		late, early = o, s
-	}
-	late.shift(late.Began - early.Began)
-	s.Began = early.Began
-	s.Visitors = append(s.Visitors, o.Visitors...)
-	s.Remarks = append(s.Remarks, o.Remarks...)
-	return nil
-}
-
-// shift has the story begin so much earlier.
-func (s *Story) shift(millis int64) {
-	for i := range s.Visitors {
-		v := &s.Visitors[i]
-		if v.Dark != nil {
-			v.Dark = &[2]int64{v.Dark[0] + millis, v.Dark[1] + millis}
-		}
-		for j := range v.Asked {
-			v.Asked[j].Due += millis
-			v.Asked[j].Sent += millis
-		}
-	}
 }

@@ -27,13 +27,13 @@ import (
 func TestImage(t *testing.T) {
 	binaries := t.TempDir()
 	for _, arch := range []string{"amd64", "arm64"} {
-		do(t, "../..", "env", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "go", "build", "-o", filepath.Join(binaries, arch, "queue-server"), "./cmd/queue-server")
+		room.Do(t, "../..", "env", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "go", "build", "-o", filepath.Join(binaries, arch, "queue-server"), "./cmd/queue-server")
 	}
 	dir := t.TempDir()
 	archive, second := filepath.Join(dir, "image.tar"), filepath.Join(dir, "a second", "image.tar")
-	do(t, "../..", "env", "VERSION=1.2.3", "scripts/image.sh", archive, binaries)
-	do(t, "../..", "env", "VERSION=1.2.3", "TZ=Asia/Tokyo", "sh", "-c", `umask 077; scripts/image.sh "$@"`, "sh", second, binaries)
-	if read(t, archive) != read(t, second) {
+	room.Do(t, "../..", "env", "VERSION=1.2.3", "scripts/image.sh", archive, binaries)
+	room.Do(t, "../..", "env", "VERSION=1.2.3", "TZ=Asia/Tokyo", "sh", "-c", `umask 077; scripts/image.sh "$@"`, "sh", second, binaries)
+	if room.Read(t, archive) != room.Read(t, second) {
 		t.Error("two images of the same binaries differ")
 	}
 	t.Run("content", func(t *testing.T) { testContent(t, archive, binaries) })
@@ -48,8 +48,9 @@ type descriptor struct {
 
 func testContent(t *testing.T, archive, binaries string) {
 	t.Helper()
+	const program = "/usr/bin/queue-server"
 	dir := t.TempDir()
-	do(t, dir, "tar", "--extract", "--file", archive)
+	room.Do(t, dir, "tar", "--extract", "--file", archive)
 	var index struct{ Manifests []descriptor }
 	decode(t, filepath.Join(dir, "index.json"), &index)
 	blob := func(digest string) string {
@@ -70,14 +71,28 @@ func testContent(t *testing.T, archive, binaries string) {
 		var config struct {
 			Architecture string
 			Config       struct {
-				User   string
-				Labels map[string]string
+				User, StopSignal     string
+				Env, Entrypoint, Cmd []string
+				ExposedPorts         map[string]any
+				Volumes              map[string]any
+				Labels               map[string]string
 			}
 		}
 		decode(t, blob(image.Config.Digest), &config)
-		if m.Platform.OS != "linux" || config.Architecture != arch || config.Config.User != "65532:65532" ||
-			config.Config.Labels["org.opencontainers.image.version"] != "1.2.3" {
+		of := config.Config
+		if m.Platform.OS != "linux" || config.Architecture != arch || of.User != "65532:65532" || of.Labels["org.opencontainers.image.version"] != "1.2.3" ||
+			!slices.Equal(append(of.Entrypoint, of.Cmd...), []string{program, "serve"}) {
 			t.Errorf("%+v, for %+v", config, m)
+		}
+		const data = "/var/lib/queue-server"
+		if of.Volumes[data] == nil || !slices.Contains(of.Env, "QUEUE_DATA_DIR="+data) {
+			t.Errorf("its data: %v in %v", of.Volumes, of.Env)
+		}
+		if len(of.ExposedPorts) != 1 || of.ExposedPorts["8080/tcp"] == nil {
+			t.Errorf("ports %v, want the public listener's alone", of.ExposedPorts)
+		}
+		if of.StopSignal != "SIGTERM" { // another signal drains nothing
+			t.Errorf("it is stopped by %s", of.StopSignal)
 		}
 		var all []string
 		for _, layer := range image.Layers {
@@ -86,8 +101,8 @@ func testContent(t *testing.T, archive, binaries string) {
 				if header.Name != "usr/bin/queue-server" {
 					continue
 				}
-				program, err := elf.NewFile(bytes.NewReader(content))
-				if err != nil || program.Machine != machines[arch] || string(content) != read(t, filepath.Join(binaries, arch, "queue-server")) {
+				binary, err := elf.NewFile(bytes.NewReader(content))
+				if err != nil || binary.Machine != machines[arch] || string(content) != room.Read(t, filepath.Join(binaries, arch, "queue-server")) {
 					t.Errorf("%s: another program: %v", arch, err)
 				}
 			}
@@ -113,7 +128,7 @@ func testContent(t *testing.T, archive, binaries string) {
 func files(t *testing.T, layer string) func(func(*tar.Header, []byte) bool) {
 	t.Helper()
 	return func(yield func(*tar.Header, []byte) bool) {
-		packed, err := gzip.NewReader(strings.NewReader(read(t, layer)))
+		packed, err := gzip.NewReader(strings.NewReader(room.Read(t, layer)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,10 +186,7 @@ func testContainer(t *testing.T, archive string) {
 	}
 	most := strconv.FormatUint(open.Max, 10)
 	public, zones := room.FreeAddr(t), filepath.Join(dir, "zones.yaml")
-	put(t, zones, "zones: [{zoneId: SHOP, perMinute: 60}]", 0o600)
-	if err := os.Chmod(zones, 0o644); err != nil { // whatever the umask
-		t.Fatal(err)
-	}
+	room.WriteAs(t, zones, "zones: [{zoneId: SHOP, perMinute: 60}]", 0o644)
 	status, said := podman("run", "--detach", "--name", "server", "--network", "host", "--pull", "never",
 		"--ulimit", "nofile="+most+":"+most, "--ulimit", "nproc=1024:1024", // podman's own are above what a container may have
 		"--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges",
@@ -213,18 +225,9 @@ func testContainer(t *testing.T, archive string) {
 	}
 }
 
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 func decode(t *testing.T, name string, to any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(read(t, name)), to); err != nil {
+	if err := json.Unmarshal([]byte(room.Read(t, name)), to); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -55,7 +56,7 @@ func StartNginxOf(t testing.TB, example string, others Others, certificate strin
 	conf := filepath.Join(dir, "nginx.conf")
 	Write(t, filepath.Join(dir, "site.conf"), others.in(t, example, "listen 80;", listen+";"))
 	Write(t, conf, fmt.Sprintf(mainConf, dir))
-	return startGateway(t, addr, &process.Process{Name: program, Dir: dir, Args: []string{"-p", dir, "-e", "stderr", "-c", conf}})
+	return StartListener(t, addr, &process.Process{Name: program, Dir: dir, Args: []string{"-p", dir, "-e", "stderr", "-c", conf}})
 }
 
 // StartCaddy starts Caddy with an example of deploy, and returns where it listens, host:port.
@@ -65,17 +66,17 @@ func StartCaddy(t testing.TB, example string, others Others) (addr string) {
 	file := filepath.Join(dir, "Caddyfile")
 	// Nothing of this machine's, and no certificates.
 	Write(t, file, "{\n\tadmin off\n\tpersist_config off\n}\n"+others.in(t, deployed(t, example), "shop.example {", "http://"+addr+" {"))
-	return startGateway(t, addr, &process.Process{
+	return StartListener(t, addr, &process.Process{
 		Name: Tool(t, "CADDY"), Args: []string{"run", "--config", file, "--adapter", "caddyfile"}, Dir: dir,
 		Env: append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir),
 	})
 }
 
-// startGateway starts a gateway, and waits until it listens.
-func startGateway(t testing.TB, addr string, p *process.Process) string {
+// StartListener starts a program of the test, and waits until it listens on an address, which is returned.
+func StartListener(t testing.TB, addr string, p *process.Process) string {
 	t.Helper()
-	if err := Adopt(t, p).StartUntil(t.Context(), func() bool {
-		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
+	if err := Adopt(t, p).StartUntil(context.Background(), func() bool { // it outlives the test's context
+		c, err := new(net.Dialer).DialContext(context.Background(), "tcp", addr)
 		if err == nil {
 			_ = c.Close() // it was there
 		}
@@ -89,11 +90,7 @@ func startGateway(t testing.TB, addr string, p *process.Process) string {
 // deployed returns the text of an example.
 func deployed(t testing.TB, example string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "deploy", example))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return Read(t, filepath.Join(root, "deploy", example))
 }
 
 // in returns the text of an example with the others, and one more.
@@ -109,22 +106,4 @@ func (o Others) in(t testing.TB, text, was, is string) string {
 		}
 	}
 	return strings.NewReplacer(all...).Replace(text)
-}
-
-// Write writes a file.
-func Write(t testing.TB, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Read returns what a file has.
-func Read(t testing.TB, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -63,7 +63,7 @@ func TestMasterIsLost(t *testing.T) {
 
 	replica := nodes[1]
 	room.Await(t, "the replica has the zone", func() bool {
-		for _, file := range glob(t, filepath.Join(replica.root, "var/lib/redis/appendonlydir/*")) {
+		for _, file := range room.Glob(t, filepath.Join(replica.root, "var/lib/redis/appendonlydir/*")) {
 			if said, err := os.ReadFile(file); err == nil && bytes.Contains(said, []byte("SHOP")) {
 				return true
 			}
@@ -87,20 +87,16 @@ func TestMasterIsLost(t *testing.T) {
 	})
 	// The node that was away comes back as the replica of the other.
 	s.run(t, nil, nodes[0].root+"/redis-role")
-	if role, err := os.ReadFile(nodes[0].root + "/etc/redis-node/role.conf"); err != nil || string(role) != "replicaof "+replica.address+" 6379\n" {
-		t.Errorf("the node that was the master comes back as %q, %v", role, err)
+	if role := room.Read(t, nodes[0].root+"/etc/redis-node/role.conf"); role != "replicaof "+replica.address+" 6379\n" {
+		t.Errorf("the node that was the master comes back as %q", role)
 	}
 }
 
 // make writes what the instance gets, fetches its secrets, and starts its sentinel.
 func (n *node) make(t *testing.T, s *secrets, data bool, master string, sentinels []string) {
 	t.Helper()
-	permissions, err := os.ReadFile("../../lua/permissions.acl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rules []string
-	for line := range strings.Lines(string(permissions)) {
+	for line := range strings.Lines(room.Read(t, "../../lua/permissions.acl")) {
 		if !strings.HasPrefix(line, "#") {
 			rules = append(rules, strings.Fields(line)...)
 		}
@@ -113,21 +109,17 @@ func (n *node) make(t *testing.T, s *secrets, data bool, master string, sentinel
 		values["secrets."+name] = name
 	}
 	const from = "modules/redis/templates/"
-	for _, dir := range []string{"/var/lib/redis", "/etc/default"} {
-		if err := os.MkdirAll(n.root+dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(t, n.root, "etc/redis-node/users.acl.in", render(t, from+"users.acl.tftpl", n.root, values), 0o644)
-	write(t, n.root, "etc/redis-node/sentinel.acl.in", render(t, from+"sentinel.acl", n.root, values), 0o644)
+	room.Do(t, n.root, "mkdir", "-p", "var/lib/redis", "etc/default")
+	room.Write(t, n.root+"/etc/redis-node/users.acl.in", render(t, from+"users.acl.tftpl", n.root, values))
+	room.Write(t, n.root+"/etc/redis-node/sentinel.acl.in", render(t, from+"sentinel.acl", n.root, values))
 	secrets := strings.ReplaceAll(render(t, from+"secrets.sh.tftpl", n.root, values), "chown redis:redis", ": chown")
-	write(t, n.root, "redis-secrets", secrets, 0o755)
+	room.WriteAs(t, n.root+"/redis-secrets", secrets, 0o755)
 	if data {
-		write(t, n.root, "etc/redis-node/redis.conf", render(t, from+"redis.conf.tftpl", n.root, values), 0o644)
-		write(t, n.root, "redis-role", render(t, from+"role.sh.tftpl", n.root, values), 0o755)
+		room.Write(t, n.root+"/etc/redis-node/redis.conf", render(t, from+"redis.conf.tftpl", n.root, values))
+		room.WriteAs(t, n.root+"/redis-role", render(t, from+"role.sh.tftpl", n.root, values), 0o755)
 	}
 	values["port"], values["master"] = "26379", master+" 6379"
-	write(t, n.root, "etc/redis-node/sentinel.conf.in", render(t, from+"sentinel.conf.tftpl", n.root, values), 0o644)
+	room.Write(t, n.root+"/etc/redis-node/sentinel.conf.in", render(t, from+"sentinel.conf.tftpl", n.root, values))
 	s.run(t, nil, n.root+"/redis-secrets")
 	room.Launch(t, room.Adopt(t, &process.Process{Name: "redis-server", Args: []string{n.root + "/var/lib/redis/sentinel.conf", "--sentinel"}, Dir: n.root}))
 }
@@ -137,21 +129,19 @@ func (n *node) make(t *testing.T, s *secrets, data bool, master string, sentinel
 func environment(t *testing.T, s *secrets, url string) map[string]string {
 	t.Helper()
 	root, run := t.TempDir(), t.TempDir()
-	instance := write(t, root, "instance", render(t, "modules/room/templates/instance.tftpl", root, map[string]string{
+	instance := root + "/instance"
+	room.Write(t, instance, render(t, "modules/room/templates/instance.tftpl", root, map[string]string{
 		"region": region, "group": "event-servers", "hook": "ready", "port": "8080", "package_url": "", "package_sha256": "",
 		"signing_arn": "signing", "signing_order": "previous,current", "signing_version": "2", "admin_token_arn": "admin-token",
 		"metrics_token_arn": "metrics-token", "redis_url": url, "redis_user": "queue", "redis_password_arn": "queue", "redis_ca_arn": "ca",
-	}), 0o644)
+	}))
 	s.run(t, map[string]string{"QUEUE_INSTANCE_FILE": instance, "RUNTIME_DIRECTORY": run}, folder+"modules/room/files/secrets.sh")
-	fetched, err := os.ReadFile(run + "/environment")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fetched := room.Read(t, run+"/environment")
 	known := render(t, "modules/room/templates/environment.tftpl", root, map[string]string{
 		"port": "8080", "admin_port": "8081", "servers": "14", "trusted_proxies": "10.20.0.0/16", "allowed_origins": "https://shop.example", "drain_delay": "15",
 	})
 	env := make(map[string]string)
-	for line := range strings.Lines(known + string(fetched)) {
+	for line := range strings.Lines(known + fetched) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(line, "#") {
 			env[name] = value
 		}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/openqueue/waitingroom/e2e/room"
 )
 
 const (
@@ -26,11 +28,8 @@ var (
 // nothing but names, and takes every %{ if } for true. An absolute path is one below root.
 func render(t *testing.T, name, root string, values map[string]string) string {
 	t.Helper()
-	text, err := os.ReadFile(folder + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	said := interpolation.ReplaceAllStringFunc(directive.ReplaceAllString(string(text), ""), func(found string) string {
+	text := room.Read(t, folder+name)
+	said := interpolation.ReplaceAllStringFunc(directive.ReplaceAllString(text, ""), func(found string) string {
 		if strings.HasPrefix(found, "$$") {
 			return found
 		}
@@ -48,28 +47,6 @@ func render(t *testing.T, name, root string, values map[string]string) string {
 	return strings.ReplaceAll(said, "root:redis", strconv.Itoa(os.Getuid())+":"+strconv.Itoa(os.Getgid()))
 }
 
-func glob(t *testing.T, pattern string) []string {
-	t.Helper()
-	names, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
-
-// write writes a file below the root.
-func write(t *testing.T, root, name, text string, mode os.FileMode) string {
-	t.Helper()
-	path := filepath.Join(root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // secrets stands for Secrets Manager: a folder with a file for each version, and a program
 // aws beside it that reads and writes them.
 type secrets struct{ dir string }
@@ -81,9 +58,9 @@ func newSecrets(t *testing.T, values map[string]string) *secrets {
 		if !strings.Contains(name, " ") {
 			name += " AWSCURRENT"
 		}
-		write(t, s.dir, name, value+"\n", 0o600)
+		room.Write(t, filepath.Join(s.dir, name), value+"\n")
 	}
-	write(t, s.dir, "aws", `#!/bin/bash
+	room.WriteAs(t, s.dir+"/aws", `#!/bin/bash
 [ "$1" = secretsmanager ] || exit 2
 command=$2 stage=AWSCURRENT
 while shift; [ $# -gt 0 ]; do
@@ -115,9 +92,9 @@ func (s *secrets) run(t *testing.T, env map[string]string, script string, args .
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", script, err, said)
 	}
-	for _, file := range glob(t, filepath.Join(s.dir, "* AWS*")) {
-		if value, err := os.ReadFile(file); err != nil || strings.Contains(string(said), strings.TrimSpace(string(value))) {
-			t.Errorf("%s prints a secret: %v\n%s", script, err, said)
+	for _, file := range room.Glob(t, s.dir+"/* AWS*") {
+		if strings.Contains(string(said), strings.TrimSpace(room.Read(t, file))) {
+			t.Errorf("%s prints a secret: %s", script, said)
 		}
 	}
 }

@@ -4,9 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/openqueue/waitingroom/e2e/room"
 )
 
 // TestScripts has bash read every script, and every template of one.
@@ -14,12 +15,8 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	found := 0
 	for _, pattern := range []string{"modules/*/*.sh", "modules/*/files/*.sh", "modules/*/*/*.sh.tftpl"} {
-		for _, name := range glob(t, folder+pattern) {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			script := string(text)
+		for _, name := range room.Glob(t, folder+pattern) {
+			script := room.Read(t, name)
 			if strings.HasSuffix(name, ".tftpl") {
 				script = interpolation.ReplaceAllString(directive.ReplaceAllString(script, ""), "x")
 				script = strings.ReplaceAll(script, "$${", "${")
@@ -34,27 +31,6 @@ func TestScripts(t *testing.T) {
 	}
 	if found < 7 {
 		t.Errorf("%d scripts", found)
-	}
-}
-
-// TestExamples: what an example sets is declared there.
-func TestExamples(t *testing.T) {
-	t.Parallel()
-	for _, example := range []string{"small", "large"} {
-		dir := folder + "examples/" + example + "/"
-		declared, err := os.ReadFile(dir + "variables.tf")
-		if err != nil {
-			t.Fatal(err)
-		}
-		set, err := os.ReadFile(dir + "terraform.tfvars.example")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range regexp.MustCompile(`(?m)^\w+`).FindAllString(string(set), -1) {
-			if !strings.Contains(string(declared), `variable "`+name+`" {`) {
-				t.Errorf("%s: %s is set, and not declared", example, name)
-			}
-		}
 	}
 }
 
@@ -79,10 +55,10 @@ func TestUnits(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		write(t, root, unit, place.Replace(string(text)), 0o644)
+		room.Write(t, filepath.Join(root, unit), place.Replace(string(text)))
 	}
 	for _, program := range []string{"queue-server", "queue-server-secrets", "redis-server", "redis-sentinel", "redis-secrets", "redis-role"} {
-		write(t, root, program, "", 0o755)
+		room.WriteAs(t, filepath.Join(root, program), "", 0o755)
 	}
 	for _, unit := range []string{"queue-server.service", "queue-server-secrets.service", "redis-server.service", "redis-sentinel.service"} {
 		cmd := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", "--recursive-errors=no", filepath.Join(root, unit))

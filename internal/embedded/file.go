@@ -25,24 +25,15 @@ const (
 
 // contents are what survives a restart.
 type contents struct {
-	Format  int           `json:"format"`
-	Zones   []kept        `json:"zones"`
-	Deleted []keptDeleted `json:"deleted,omitempty"`
+	Format  int       `json:"format"`
+	Zones   []kept    `json:"zones"`
+	Deleted []deleted `json:"deleted,omitempty"`
 }
 
 // kept is what survives of a zone.
 type kept struct {
 	Settings zone.Settings `json:"settings"`
 	Memory   line.Memory   `json:"memory"`
-	// Changes are those changes of the zone that changes.json may not have yet, the
-	// newest first.
-	Changes []zone.Change `json:"changes,omitempty"`
-}
-
-// keptDeleted is what survives of a zone that was deleted.
-type keptDeleted struct {
-	deleted
-	Changes []zone.Change `json:"changes"`
 }
 
 // file is a JSON file of the data directory. Only one goroutine may use it at a time.
@@ -127,8 +118,7 @@ func (s *Store) remember() {
 		case <-s.stop:
 			return
 		case written := <-s.asked:
-			_ = s.save(false)
-			s.disk.note("", nil)
+			s.saveAll()
 			close(written)
 		case <-tick.C:
 			s.journal.rotate(s.keepFor())
@@ -142,7 +132,7 @@ func (s *Store) remember() {
 // saveAll writes what the files do not hold yet. The disk logs errors and remembers
 // them.
 func (s *Store) saveAll() {
-	_ = s.save(true)
+	_ = s.save()
 	s.disk.note("", nil)
 }
 
@@ -169,27 +159,26 @@ func (s *Store) flush() {
 	}
 }
 
-// save writes what is in force. With record it also writes changes.json, if zones.json could be
-// written. Nobody waits for changes.json, since zones.json has the newest changes until then.
-// While it writes, save holds no lock that a visitor's or an operator's call needs.
-func (s *Store) save(record bool) error {
+// save writes what is in force. While it writes, it holds no lock that a visitor's or an operator's call needs.
+func (s *Store) save() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.changing.Lock()
-	zones, all, more := s.keep(), keptRecord{recordFormat, maps.Clone(s.record)}, maps.Clone(s.unrecorded)
+	zones, record, noted := s.keep(), keptRecord{recordFormat, maps.Clone(s.record)}, s.entries
 	s.changing.Unlock()
-	err := s.zonesFile.store(zones)
-	if err == nil && record && len(more) > 0 {
-		err = s.saveRecord(all, more)
+	var errRecord, errPolicies error
+	if noted != s.entriesKept {
+		if errRecord = s.recordFile.store(record); errRecord == nil {
+			s.entriesKept = noted
+		}
 	}
+	err := s.zonesFile.store(zones)
 	if p := s.policies.Load(); p != s.policiesKept {
-		errPolicies := s.policiesFile.store(p)
-		if errPolicies == nil {
+		if errPolicies = s.policiesFile.store(p); errPolicies == nil {
 			s.policiesKept = p
 		}
-		err = errors.Join(err, errPolicies)
 	}
-	return err
+	return errors.Join(errRecord, err, errPolicies)
 }
 
 // NotKept returns nil if a restart would bring back all that is in force. Else it
@@ -206,17 +195,17 @@ func (s *Store) keep() contents {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues))}
-	for id, q := range s.queues {
-		all.Zones = append(all.Zones, kept{Settings: q.read(), Memory: q.memory(), Changes: s.notRecorded(id)})
+	for _, q := range s.queues {
+		all.Zones = append(all.Zones, kept{Settings: q.read(), Memory: q.memory()})
 	}
 	now := s.now().UnixMilli()
-	for id, d := range s.deleted {
+	for _, d := range s.deleted {
 		if d.AtMillis+recordLife.Milliseconds() > now {
-			all.Deleted = append(all.Deleted, keptDeleted{d, s.notRecorded(id)})
+			all.Deleted = append(all.Deleted, d)
 		}
 	}
 	slices.SortFunc(all.Zones, func(a, b kept) int { return strings.Compare(a.Settings.ZoneID, b.Settings.ZoneID) })
-	slices.SortFunc(all.Deleted, func(a, b keptDeleted) int { return strings.Compare(a.ZoneID, b.ZoneID) })
+	slices.SortFunc(all.Deleted, func(a, b deleted) int { return strings.Compare(a.ZoneID, b.ZoneID) })
 	return all
 }
 
@@ -277,6 +266,6 @@ func (s *Store) take(had contents, departed []entryOf, stays []string) {
 	}
 	s.takeStays(stays)
 	for _, d := range had.Deleted {
-		s.deleted[d.ZoneID] = d.deleted
+		s.deleted[d.ZoneID] = d
 	}
 }

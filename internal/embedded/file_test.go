@@ -139,7 +139,7 @@ func TestPlacesSurvive(t *testing.T) {
 		t.Fatalf("%d wait, want 10", len(waiting))
 	}
 	clock.Add(time.Millisecond)
-	if err := s.save(false); err != nil { // as it does once a second
+	if err := s.save(); err != nil { // as it does once a second
 		t.Fatal(err)
 	}
 	kill(t, s)

@@ -76,7 +76,7 @@ func TestTheDeadStayDead(t *testing.T) {
 			t.Fatal(err)
 		}
 		honest := poll(held["honest"])
-		if err := s.save(false); err != nil { // as it does once a second
+		if err := s.save(); err != nil { // as it does once a second
 			t.Fatal(err)
 		}
 		clock.Add(time.Second)

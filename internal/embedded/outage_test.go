@@ -33,7 +33,7 @@ func TestStartsInARow(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if err := s.save(false); err != nil { // as it does once a second
+			if err := s.save(); err != nil { // as it does once a second
 				t.Fatal(err)
 			}
 			r.end(s)
@@ -76,7 +76,7 @@ func TestTheClockGoesBackWithAKill(t *testing.T) {
 	}
 	join(0)
 	before := join(1)
-	if err := s.save(false); err != nil {
+	if err := s.save(); err != nil {
 		t.Fatal(err)
 	}
 	after := join(2)
@@ -132,7 +132,7 @@ func TestStartsWithTheClockSetBack(t *testing.T) {
 		clock.Add(-time.Hour)
 		for start := range 3 {
 			clock.Add(3 * time.Second)
-			if err := s.save(false); err != nil { // as it does once a second
+			if err := s.save(); err != nil { // as it does once a second
 				t.Fatal(err)
 			}
 			r.end(s)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"slices"
 
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -15,10 +14,9 @@ const (
 	recordFormat = 1
 )
 
-// keptRecord is what changes.json holds: the changes of each zone, the newest first, also
-// of deleted zones. It may have megabytes, and is written only when it changes. A change is
-// first written to zones.json, together with the zone that it changes. So a crash between
-// the two files leaves no change without its entry and no entry without its change.
+// keptRecord is what changes.json holds: the changes of each zone, the newest first, also of deleted zones. It may have
+// megabytes, and is written only when it changes. It is written before zones.json, so that a crash between the two files
+// leaves no change without its entry.
 type keptRecord struct {
 	Format  int                      `json:"format"`
 	Changes map[string][]zone.Change `json:"changes"`
@@ -37,65 +35,10 @@ func (s *Store) readRecord(b []byte) error {
 	return nil
 }
 
-// takeRecord puts the changes of zones.json before those of changes.json, and drops the
-// records of zones that were deleted more than recordLife ago.
-func (s *Store) takeRecord(had contents) {
-	exists := make(map[string]bool, len(had.Zones))
-	for _, k := range had.Zones {
-		exists[k.Settings.ZoneID] = true
-		s.prepend(k.Settings.ZoneID, k.Changes)
-	}
-	for _, d := range had.Deleted {
-		s.prepend(d.ZoneID, d.Changes)
-	}
+// dropOldRecords forgets the records of zones that were deleted more than recordLife ago.
+func (s *Store) dropOldRecords() {
 	oldest := s.now().Add(-recordLife).UnixMilli()
 	maps.DeleteFunc(s.record, func(id string, changes []zone.Change) bool {
-		return !exists[id] && (len(changes) == 0 || changes[0].AtMillis <= oldest)
+		return s.queues[id] == nil && (len(changes) == 0 || changes[0].AtMillis <= oldest)
 	})
-}
-
-// prepend puts changes before those of a zone's record. A change that the record has already
-// is in it once.
-func (s *Store) prepend(zoneID string, changes []zone.Change) {
-	if len(changes) == 0 {
-		return
-	}
-	all := slices.Clone(changes)
-	for _, old := range s.record[zoneID] {
-		if !slices.ContainsFunc(changes, func(c zone.Change) bool { return same(c, old) }) {
-			all = append(all, old)
-		}
-	}
-	s.record[zoneID], s.unrecorded[zoneID] = all[:min(len(all), zone.MaxChanges)], len(changes)
-}
-
-// same reports whether two entries of a zone's record describe one change.
-func same(a, b zone.Change) bool {
-	equal := func(x, y *zone.Settings) bool {
-		return x == y || x != nil && y != nil && x.Equal(*y)
-	}
-	return a.AtMillis == b.AtMillis && a.By == b.By && equal(a.Was, b.Was) && equal(a.Now, b.Now)
-}
-
-// notRecorded returns the changes of a zone that changes.json may not have. The caller holds
-// changing.
-func (s *Store) notRecorded(zoneID string) []zone.Change {
-	all := s.record[zoneID]
-	return all[:min(len(all), s.unrecorded[zoneID])]
-}
-
-// saveRecord writes the record. more is how many of each zone's changes it has that
-// changes.json may not have had. The caller holds writing.
-func (s *Store) saveRecord(record keptRecord, more map[string]int) error {
-	if err := s.recordFile.store(record); err != nil {
-		return err
-	}
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	for id, n := range more {
-		if s.unrecorded[id] -= n; s.unrecorded[id] == 0 {
-			delete(s.unrecorded, id)
-		}
-	}
-	return nil
 }

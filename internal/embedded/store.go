@@ -58,8 +58,10 @@ type Store struct {
 
 	// writing is held while files are written.
 	writing sync.Mutex
-	// policiesKept is what limits.json holds. It is guarded by writing.
+	// policiesKept is what limits.json holds, and entriesKept is how many of entries changes.json has. They are guarded by
+	// writing.
 	policiesKept *keptPolicies
+	entriesKept  int
 	// changing is held while zones or policies change; it is taken within writing. A change is
 	// in force before it is on the disk, even if it cannot be written.
 	changing sync.Mutex
@@ -70,9 +72,8 @@ type Store struct {
 	deleted map[string]deleted
 	// record holds the changes of each zone, the newest first, also of deleted zones.
 	record map[string][]zone.Change
-	// unrecorded is how many of a zone's newest changes changes.json may not have.
-	// It is guarded by changing.
-	unrecorded map[string]int
+	// entries is how many entries this process has made in the record. It is guarded by changing.
+	entries int
 	// clockSet is by how many microseconds the clock was set forward since the store was opened.
 	clockSet func(now time.Time) int64
 
@@ -96,8 +97,7 @@ func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger,
 		queues: make(map[string]*zoneQueue), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
-		unrecorded: make(map[string]int),
-		asked:      make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+		asked: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	opened := time.Now()
 	s.clockSet = func(now time.Time) int64 {
@@ -159,9 +159,9 @@ func (s *Store) load() error {
 	}
 	s.spends.take(spent)
 	departed := departed(departures)
-	s.takeRecord(had)
 	s.take(had, departed, stays)
-	if s.save(false) != nil {
+	s.dropOldRecords()
+	if s.save() != nil {
 		// Another run of the server may have come after the file, which could not write either. So only
 		// visitors who were due less than an idle timeout ago get their places back.
 		for i := range had.Zones {
@@ -181,7 +181,7 @@ func (s *Store) Close() error {
 	if s.disk == nil {
 		return nil
 	}
-	return errors.Join(s.save(false), s.journal.close(), s.stays.close(), s.spends.journal.close(), s.disk.close())
+	return errors.Join(s.save(), s.journal.close(), s.stays.close(), s.spends.journal.close(), s.disk.close())
 }
 
 // Ping always succeeds: the store is in this process.

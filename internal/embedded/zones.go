@@ -81,7 +81,7 @@ func (s *Store) Changes(_ context.Context, zoneID string) ([]zone.Change, error)
 // the result into s.record.
 func (s *Store) noted(zoneID, by string, was, now *zone.Settings) []zone.Change {
 	c := zone.Change{AtMillis: s.now().UnixMilli(), ZoneID: zoneID, By: by, Was: was, Now: now}
-	s.unrecorded[zoneID]++
+	s.entries++
 	old := s.record[zoneID]
 	return append([]zone.Change{c}, old[:min(len(old), zone.MaxChanges-1)]...)
 }

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"sync/atomic"
+
+	"golang.org/x/time/rate"
 
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/registry"
-	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Limiter decides whether a client is within its limits. *limiter.Limiter does.
@@ -47,25 +49,30 @@ type Options struct {
 // Guard is the first link of the chain: the rooms ask it. Its methods may be called from
 // any number of goroutines.
 type Guard struct {
-	store.Viewer // calls that only look are not guarded
+	looks // calls that only look are not guarded
 
 	options Options
 	polls   *pollCache
 
-	// warnedPrivate: the log says already that joins come from addresses that are no visitor's. warnedSilent: it says
-	// already that a trusted proxy does not say for whom it asks.
-	warnedPrivate, warnedSilent atomic.Bool
-	// When the log last said that forwarded joins are refused, and that a limit could not be checked, in milliseconds on the guard's clock.
-	warnedForwarded, warnedUnchecked atomic.Int64
+	// What the log may say at most once in warnEvery: joins come from addresses that are no visitor's; a trusted proxy does not say for
+	// whom it asks; forwarded joins are refused; a limit could not be checked.
+	private, silent, forwarded, unchecked rate.Sometimes
+}
+
+// looks is what rooms see of zones.
+type looks interface {
+	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
+	Latest(ctx context.Context, zoneID string) (line.Stats, error)
 }
 
 // New returns a Guard.
 func New(o Options) *Guard {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	g := &Guard{Viewer: o.Lines, options: o, polls: newPollCache()}
-	g.warnedForwarded.Store(-warnEvery)
-	g.warnedUnchecked.Store(-warnEvery)
-	return g
+	return &Guard{
+		looks: o.Lines, options: o, polls: newPollCache(),
+		private: rate.Sometimes{Interval: warnEvery}, silent: rate.Sometimes{Interval: warnEvery},
+		forwarded: rate.Sometimes{Interval: warnEvery}, unchecked: rate.Sometimes{Interval: warnEvery},
+	}
 }
 
 // ErrRefused: this client asks too often. Nothing was done. Compare with errors.Is.

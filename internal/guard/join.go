@@ -7,7 +7,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
-	"sync/atomic"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -19,9 +19,8 @@ const (
 	// spread is the random time, in milliseconds, that is added when a join is refused by its address. A school class
 	// behind one address would else come back in the same second, when there is one permit.
 	spread = 3_000
-	// warnEvery is how often the log may say that forwarded joins are refused, or that a limit could not be checked, in
-	// milliseconds.
-	warnEvery = 600_000
+	// warnEvery is how often the log may say the same thing.
+	warnEvery = 10 * time.Minute
 )
 
 // The reasons why no address is counted for a join.
@@ -70,7 +69,11 @@ func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
 	}
 	if n.Forwarded && n.Address == from {
 		g.options.Meter.ForwardedRefused()
-		g.warnOfForwarded(from, a.Policy)
+		g.forwarded.Do(func() { // one address may be that of many visitors
+			g.options.Logger.Warn("joins are refused that say they were forwarded, which anybody can write; if the address is in the list that your "+
+				"balancer or CDN publishes, that list belongs in QUEUE_TRUSTED_PROXIES, or visitors behind it are turned away; "+
+				"if it is not, do not name it: whoever is named chooses the address that counts", "address", from, "policy", a.Policy)
+		})
 	}
 	return &RefusedError{RetryMillis: a.RetryMillis + rand.Int64N(spread)}
 }
@@ -123,11 +126,21 @@ func (g *Guard) flood(ctx context.Context, p line.Place, a *line.Told) error {
 	var key [len("place:") + 11]byte
 	copy(key[:], "place:")
 	base64.RawURLEncoding.Encode(key[len("place:"):], p.ID[:])
-	v, err := g.check(ctx, limiter.Question{Policy: PollsToken, Key: string(key[:])})
+	return g.often(ctx, string(key[:]), a.PeriodMillis)
+}
+
+// Exchange returns a *RefusedError for a pass that is shown too often to the store, by whomever: see PollsToken.
+func (g *Guard) Exchange(ctx context.Context, admission [16]byte) error {
+	return g.often(ctx, "pass:"+base64.RawURLEncoding.EncodeToString(admission[:]), 0)
+}
+
+// often returns a *RefusedError if PollsToken refuses the key. The time to come back is retryMillis, and at least apart.
+func (g *Guard) often(ctx context.Context, key string, retryMillis int64) error {
+	v, err := g.check(ctx, limiter.Question{Policy: PollsToken, Key: key})
 	if err != nil || v.Allowed {
 		return err
 	}
-	return &RefusedError{RetryMillis: max(a.PeriodMillis, apart)}
+	return &RefusedError{RetryMillis: max(retryMillis, apart)}
 }
 
 // check asks one policy that this server counts by itself.
@@ -146,10 +159,10 @@ func (g *Guard) decided(ctx context.Context, policy string, a limiter.Answer, er
 	case !errors.Is(err, limiter.ErrPolicyUnknown):
 		// A cost of 1 and the guard's keys are always in range. Any other error is logged, and the request allowed. In an overload
 		// each join has one.
-		if g.due(&g.warnedUnchecked) {
+		g.unchecked.Do(func() {
 			g.options.Logger.ErrorContext(ctx, "guard: a limit could not be checked, and holds nobody back; this is said once in ten minutes",
 				"policy", policy, "error", err)
-		}
+		})
 	}
 	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
 }
@@ -164,16 +177,16 @@ func (g *Guard) counted(n *Newcomer) (from string, ok bool) {
 	a, err := netip.ParseAddr(n.Address)
 	switch {
 	case reason == ReasonTrusted:
-		if !g.warnedSilent.Swap(true) {
+		g.silent.Do(func() {
 			g.options.Logger.Warn("joins come through a proxy of ours that does not say for whom, and are not limited by address; "+
 				"have it write the visitor's address into X-Forwarded-For", "address", n.Address)
-		}
+		})
 	case n.Forwarded, err != nil, !a.Unmap().IsLoopback():
-		if !g.warnedPrivate.Swap(true) {
+		g.private.Do(func() {
 			g.options.Logger.Warn("joins come from an address that is no visitor's, and are not limited by address; "+
 				"if it is a balancer or a proxy of yours that writes the visitor's address into X-Forwarded-For itself, "+
 				"name it in QUEUE_TRUSTED_PROXIES", "address", n.Address, "forwarded", n.Forwarded)
-		}
+		})
 	}
 	return "", false
 }
@@ -203,21 +216,6 @@ var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 // this machine, of private networks and of nobody.
 func public(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !sharedSpace.Contains(a)
-}
-
-// due reports whether the log may say something again that it said last at a time, and notes that it does.
-func (g *Guard) due(said *atomic.Int64) bool {
-	now, last := g.options.Lines.Millis(), said.Load()
-	return now-last >= warnEvery && said.CompareAndSwap(last, now)
-}
-
-// warnOfForwarded logs that joins behind one address are refused, which may be those of many visitors.
-func (g *Guard) warnOfForwarded(from, policy string) {
-	if g.due(&g.warnedForwarded) {
-		g.options.Logger.Warn("joins are refused that say they were forwarded, which anybody can write; if the address is in the list that your "+
-			"balancer or CDN publishes, that list belongs in QUEUE_TRUSTED_PROXIES, or visitors behind it are turned away; "+
-			"if it is not, do not name it: whoever is named chooses the address that counts", "address", from, "policy", policy)
-	}
 }
 
 // clientKey returns the limiter's key for a clientId. A clientId too long for a key is hashed.

@@ -174,12 +174,6 @@ func TestForwardedJoinsThatAreRefused(t *testing.T) {
 	if n := strings.Count(r.logs.String(), "203.0.113.10"); n != 1 || len(r.meter.seen) != 2 {
 		t.Errorf("%q, warned %d times:\n%s", r.meter.seen, n, r.logs)
 	}
-	r.clock.forward(10 * time.Minute)
-	join(guard.Newcomer{Address: "203.0.113.10", Forwarded: true})
-	join(guard.Newcomer{Address: "203.0.113.10", Forwarded: true})
-	if n := strings.Count(r.logs.String(), "203.0.113.10"); n != 2 {
-		t.Errorf("warned %d times:\n%s", n, r.logs)
-	}
 }
 
 // failing is a limiter that cannot say.

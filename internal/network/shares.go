@@ -104,7 +104,7 @@ func (s *Shares) Begin(z *zone.Settings, from string, spared, lined bool) (*Join
 	minute := s.minute()
 	j := &Join{s, s.tallies(z.ZoneID, networks, minute), 1}
 	for i, one := range networks {
-		if t := j.of[i+1]; one.bounded && !spared && t.over(one.share, j.of[0].sum(minute).Joins, minute, lined) {
+		if t := j.of[i+1]; one.bounded && !spared && t.over(one.share, j.of[0].joins(minute), minute, lined) {
 			return &Join{s, []*tally{j.of[0], t}, 0}, ErrShare
 		}
 	}

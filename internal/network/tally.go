@@ -44,7 +44,7 @@ func (t *tally) sum(minute int64) (all Counts) {
 // joins counts joins under way as if they took places.
 func (t *tally) joins(minute int64) int64 { return t.sum(minute).Joins + t.pending }
 
-// over reports whether another join would be more than the share, in per cent of all joins that took places.
+// over reports whether another join would be more than the share, in per cent of all joins, those under way included.
 func (t *tally) over(share float64, all, minute int64, lined bool) bool {
 	joins := t.joins(minute) + 1
 	switch {

@@ -9,5 +9,4 @@
 //	configfile  the YAML file of QUEUE_CONFIG, which a server reads and the command line applies
 //	rehearse  a scripted room on its worst day, which checks the rules that a client has to keep
 //	simulate  the dry run: a crowd or an event in virtual time, through the code that serves visitors
-//	uplot     uPlot, the library that draws curves in the pages
 package operate

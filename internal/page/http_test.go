@@ -89,7 +89,7 @@ func (r *room) settings(id string) *zone.Settings {
 	return &s
 }
 
-func (r *room) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+func (r *room) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
 	o, err := r.Observe(ctx, zoneID, 0)
 	return o.Stats, err
 }
@@ -164,7 +164,7 @@ func (r *room) set(change func(*zone.Settings)) {
 // waits returns how many are in the line.
 func (r *room) waits() int64 {
 	r.t.Helper()
-	stats, err := r.Stats(r.t.Context(), zoneID)
+	stats, err := r.Latest(r.t.Context(), zoneID)
 	must(r.t, err)
 	return stats.State.Waiting
 }
@@ -332,7 +332,7 @@ func TestWithoutScript(t *testing.T) {
 		`less than a minute`, refresh, "come back within 1 minute")
 	w = second.get("?to=/cart")
 	shows(t, w, http.StatusOK, `<dd id="place">1</dd>`)
-	if waits, err := r.Stats(t.Context(), zoneID); err != nil || waits.State.Waiting != 1 {
+	if waits, err := r.Latest(t.Context(), zoneID); err != nil || waits.State.Waiting != 1 {
 		t.Errorf("a reload took another place: %d wait, %v", waits.State.Waiting, err)
 	}
 	r.now = r.now.Add(6100 * time.Millisecond)
@@ -724,7 +724,7 @@ func TestLeave(t *testing.T) {
 	}
 	r.away = nil
 	shows(t, b.ask(http.MethodPost, "/wait/"+zoneID), http.StatusOK, "You have left the line", "Join the line again")
-	if s, err := r.Stats(t.Context(), zoneID); err != nil || s.State.Waiting != 0 {
+	if s, err := r.Latest(t.Context(), zoneID); err != nil || s.State.Waiting != 0 {
 		t.Errorf("%d wait, %v", s.State.Waiting, err)
 	}
 }

@@ -160,6 +160,29 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error)
 	return z.estimated(o.Stats), nil
 }
 
+// Latest is Stats for callers who come as often as visitors do. What it returns is up to latestMillis old. The store is asked only if
+// nobody has asked it since, and once for all who call meanwhile.
+func (r *Registry) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return line.Stats{}, err
+	}
+	if l := z.latest.Load(); l != nil && r.Millis()-l.atMillis < latestMillis {
+		return l.stats, nil
+	}
+	err = r.share(r.limits.bound(ctx), &z.shared, "latest", func(ctx context.Context) error {
+		_, err := r.Stats(ctx, zoneID)
+		return err
+	})
+	if err != nil {
+		return line.Stats{}, err
+	}
+	return z.latest.Load().stats, nil
+}
+
+// latestMillis is how old what Latest returns may be, in milliseconds.
+const latestMillis = 1_000
+
 // Observe is Stats for the caller that asks each zone once a second. It also makes anew the table by which visitors are
 // told how long they will wait. A zone is observed by one goroutine at a time. While the store is away, a zone keeps its
 // last table.
@@ -309,9 +332,7 @@ func (r *Registry) heal(ctx context.Context, z *Zone, before uint64) error {
 				"edgeMicros", m.EdgeMicros, "lastArrivalMicros", m.LastArrivalMicros)
 			// The store is told who departed before any visitor's poll reaches it. Else it would put
 			// departed visitors back. If it cannot be told now, recallAll tells it later.
-			z.told.Store(untold)
-			z.anew.Store(true)
-			if err := r.recall(ctx, z); err != nil {
+			if err := r.recallAnew(ctx, z); err != nil {
 				r.log.Warn("the store cannot be told yet who had departed", "zone", id, "error", err)
 			}
 		}

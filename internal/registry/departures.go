@@ -2,17 +2,13 @@ package registry
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
-// maxDepartures is how many departures are remembered of all zones together: about 240 MB. Of the oldest beyond them,
-// only who departed is remembered: maxOlder of those, about 80 MB. It is counted, and logged, what is not remembered.
-const (
-	maxDepartures = 1 << 20
-	maxOlder      = 1 << 22
-)
+// maxDepartures is about how many departures are remembered of all zones together: some 240 MB. Beyond them the oldest of
+// the zone is forgotten for each new one, and counted.
+const maxDepartures = 1 << 20
 
 // departures are the places of one zone that this server lately saw end: their visitors were admitted or left. A store
 // that loses its data is told of them, so that no such place comes back and no admission has two passes. Visitors who
@@ -23,19 +19,8 @@ type departures struct {
 	// order has the departures in order of time. A visitor who departed twice is in it twice, and in byID with the
 	// later departure.
 	order []ending
-	// first is how many departures were before those in order, and firstOlder how many before those in older.
-	first, firstOlder uint64
-	older             []older
-	// others and othersOlder are how many departures, and older ones, other zones have.
-	others, othersOlder atomic.Int64
-}
-
-// older are up to tellAtOnce departures, of which only the ids are remembered, the oldest first. newest is the newest
-// arrival of them. atMillis is when the latest was, and expiresAtMillis when the last pass expires.
-type older struct {
-	ids                       map[line.ID]struct{}
-	newest                    line.Place
-	atMillis, expiresAtMillis int64
+	// first is how many departures were before those in order.
+	first uint64
 }
 
 // ending is who departed, and when, on the registry's clock.
@@ -70,14 +55,14 @@ func (d *departure) admission(p line.Place, nowMillis int64) (a line.Told, ok bo
 	}}, true
 }
 
-// add remembers a departure. If an admitted visitor gives up another place later, the admission stays remembered.
-// shortened and forgotten are how many departures are remembered no longer, but for the ids or at all.
-func (ds *departures) add(d departure) (shortened, forgotten int) {
+// add remembers a departure; if full, it forgets the oldest for that. If an admitted visitor gives up another place
+// later, the admission stays remembered.
+func (ds *departures) add(d departure, full bool) (forgotten bool) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
 	was := ds.byID[d.Place.ID]
 	if was.AdmittedAtMillis > 0 && was.AdmittedAtMillis == d.AdmittedAtMillis {
-		return 0, 0 // asked again
+		return false // asked again
 	}
 	if was.AdmittedAtMillis > d.AdmittedAtMillis {
 		d.AdmittedAtMillis, d.ExpiresAtMillis, d.aheadMillis, d.local = was.AdmittedAtMillis, was.ExpiresAtMillis, was.aheadMillis, was.local
@@ -85,62 +70,21 @@ func (ds *departures) add(d departure) (shortened, forgotten int) {
 	if ds.byID == nil {
 		ds.byID = make(map[line.ID]departure)
 	}
-	if len(ds.order) > 0 && int64(len(ds.order))+ds.others.Load() >= maxDepartures {
-		shortened, forgotten = 1, ds.shortenOldest()
+	if full && len(ds.order) > 0 {
+		ds.dropOldest()
+		forgotten = true
 	}
 	ds.byID[d.Place.ID] = d
 	ds.order = append(ds.order, ending{d.Place.ID, d.atMillis})
-	return shortened, forgotten
-}
-
-// shortenOldest remembers of the oldest departure only the id. It returns how many others were forgotten for that. The
-// caller holds mu.
-func (ds *departures) shortenOldest() (forgotten int) {
-	d := ds.byID[ds.order[0].id]
-	ds.dropOldest()
-	n := len(ds.older)
-	if n == 0 || len(ds.older[n-1].ids) >= tellAtOnce {
-		ds.older, n = append(ds.older, older{ids: make(map[line.ID]struct{})}), n+1
-	}
-	o := &ds.older[n-1]
-	o.ids[d.Place.ID] = struct{}{}
-	if d.Place.ArrivedAtMicros >= o.newest.ArrivedAtMicros {
-		o.newest = d.Place
-	}
-	o.atMillis, o.expiresAtMillis = d.atMillis, max(o.expiresAtMillis, d.ExpiresAtMillis)
-	if n > 1 && int64(n*tellAtOnce)+ds.othersOlder.Load() > maxOlder {
-		forgotten = len(ds.older[0].ids)
-		ds.dropOlder()
-	}
 	return forgotten
-}
-
-func (ds *departures) dropOlder() {
-	ds.older = ds.older[1:]
-	ds.firstOlder++
 }
 
 // find returns how the place ended, if that is known.
 func (ds *departures) find(p line.Place) (departure, bool) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
-	if d, ok := ds.byID[p.ID]; ok {
-		return d, p.ArrivedAtMicros <= d.Place.ArrivedAtMicros
-	}
-	for i := range ds.older {
-		o := &ds.older[i]
-		if _, ok := o.ids[p.ID]; ok && p.ArrivedAtMicros <= o.newest.ArrivedAtMicros {
-			return departure{Departure: o.departure(p.ID)}, true
-		}
-	}
-	return departure{}, false
-}
-
-// departure is what is remembered of one of older: that the visitor left.
-func (o *older) departure(id line.ID) line.Departure {
-	p := o.newest
-	p.ID = id
-	return line.Departure{Place: p}
+	d, ok := ds.byID[p.ID]
+	return d, ok && p.ArrivedAtMicros <= d.Place.ArrivedAtMicros
 }
 
 // stands takes in that a visitor waits at a place. So a departure that is remembered of that visitor was from an
@@ -157,36 +101,31 @@ func (ds *departures) stands(p line.Place) {
 	}
 }
 
-// next returns the departures of which the store is to be told next, and how far the telling is then; done if these are
-// the last.
-func (ds *departures) next(t telling) (list []line.Departure, then telling, done bool) {
+// from returns at most tellAtOnce departures from the next one on, and which is next after them. It leaves out admissions
+// that lie after nowMillis on the zone's clock, since the clock of a store that took over may be behind; later is when the
+// last of them was.
+func (ds *departures) from(next uint64, nowMillis int64) (list []line.Departure, then uint64, later int64) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
-	t.order, t.older = max(t.order, ds.first), max(t.older, ds.firstOlder)
-	for ; t.order < ds.first+uint64(len(ds.order)) && len(list) < tellAtOnce; t.order++ {
-		e := ds.order[t.order-ds.first]
+	next = max(next, ds.first)
+	for ; next < ds.first+uint64(len(ds.order)) && len(list) < tellAtOnce; next++ {
+		e := ds.order[next-ds.first]
 		switch d := ds.byID[e.id]; {
 		case d.atMillis != e.atMillis: // the visitor departed again
-		case d.AdmittedAtMillis > t.millis:
-			t.more = true
-		case t.told == 0 || d.AdmittedAtMillis > t.told:
+		case d.AdmittedAtMillis > nowMillis:
+			later = max(later, d.AdmittedAtMillis)
+		default:
 			list = append(list, d.Departure)
 		}
 	}
-	if at := t.older - ds.firstOlder; len(list) == 0 && t.told == 0 && at < uint64(len(ds.older)) {
-		for id := range ds.older[at].ids {
-			list = append(list, ds.older[at].departure(id))
-		}
-		t.older++
-	}
-	return list, t, len(list) == 0
+	return list, next, later
 }
 
-// count returns how many departures are remembered, and how many older ones at most.
-func (ds *departures) count() (exact, older int64) {
+// count returns how many departures are remembered.
+func (ds *departures) count() int64 {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
-	return int64(len(ds.order)), int64(len(ds.older)) * tellAtOnce
+	return int64(len(ds.order))
 }
 
 // prune forgets the oldest departures, up to the first that matters: one that was not before a time on the registry's
@@ -194,9 +133,6 @@ func (ds *departures) count() (exact, older int64) {
 func (ds *departures) prune(beforeMillis, nowMillis int64) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	for len(ds.older) > 0 && ds.older[0].atMillis < beforeMillis && ds.older[0].expiresAtMillis <= nowMillis {
-		ds.dropOlder()
-	}
 	for len(ds.order) > 0 {
 		oldest := ds.order[0]
 		d := ds.byID[oldest.id]

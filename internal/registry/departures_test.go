@@ -191,10 +191,9 @@ func TestADepartureWhileTheStoreIsTold(t *testing.T) {
 		}
 	}
 	r.tellOnce(t.Context())
-	f.told()
 	r.tellOnce(t.Context())
 	if got := f.told(); len(got) != 2 {
-		t.Errorf("told %+v, want both", got)
+		t.Errorf("told %+v, want both, once each", got)
 	}
 	if m := r.lookup("a").lost(); m.Epoch != 9 || m.SeenAtMillis != 2_000 || m.LastArrivalMicros != 1_000_000 {
 		t.Errorf("remembered %+v", m)
@@ -204,59 +203,26 @@ func TestADepartureWhileTheStoreIsTold(t *testing.T) {
 // TestDeparturesAreBounded: by time, and in number.
 func TestDeparturesAreBounded(t *testing.T) {
 	var ds departures
-	add := func(letter byte, at int64) {
-		ds.add(departure{Departure: line.Departure{Place: line.Place{ID: idOf(letter), ArrivedAtMicros: at*1000 + 1}}, atMillis: at})
+	add := func(letter byte, at int64, full bool) bool {
+		return ds.add(departure{Departure: line.Departure{Place: line.Place{ID: idOf(letter), ArrivedAtMicros: at*1000 + 1}}, atMillis: at}, full)
 	}
-	add('a', 0)
-	add('b', 1_000)
-	add('a', 2_000) // joined anew, and left again
+	add('a', 0, false)
+	add('b', 1_000, false)
+	add('a', 2_000, false) // joined anew, and left again
 	ds.prune(1_001, 0)
-	all := func() (all []line.Departure) {
-		for at, done := (telling{millis: math.MaxInt64}), false; !done; {
-			var some []line.Departure
-			if some, at, done = ds.next(at); len(some) > tellAtOnce {
-				t.Errorf("%d at once", len(some))
-			}
-			all = append(all, some...)
-		}
-		return all
-	}
-	if all := all(); len(all) != 1 || all[0].Place.ID != idOf('a') {
-		t.Errorf("remembered %+v, want a", all)
-	}
-	const exact, more = 100, 3*tellAtOnce + 10
-	ds.others.Store(maxDepartures - exact) // of other zones
-	ds.othersOlder.Store(maxOlder - 3*tellAtOnce)
-	placeOf := func(i int) line.Place {
-		return line.Place{ID: line.ID{1, byte(i >> 16), byte(i >> 8), byte(i)}, ArrivedAtMicros: int64(1_000_000 + i)}
-	}
-	var shortened, forgotten int
-	for i := range exact + more {
-		s, f := ds.add(departure{
-			Departure: line.Departure{Place: placeOf(i), AdmittedAtMillis: int64(60_000 + i), ExpiresAtMillis: int64(90_000 + i)}, atMillis: 60_000,
-		})
-		shortened, forgotten = shortened+s, forgotten+f
-	}
-	if got := all(); shortened != more+1 || forgotten != tellAtOnce || len(got) != exact+more+1-forgotten {
-		t.Errorf("%d are remembered, %d shortened, %d forgotten", len(got), shortened, forgotten)
-	}
-	for i, want := range map[int]struct {
-		ended    bool
-		admitted int64
-	}{0: {}, tellAtOnce: {ended: true}, more + 50: {true, 60_000 + more + 50}} {
-		d, ended := ds.find(placeOf(i))
-		anew := placeOf(i)
-		anew.ArrivedAtMicros += more + exact
-		if _, again := ds.find(anew); ended != want.ended || d.AdmittedAtMillis != want.admitted || again {
-			t.Errorf("%d ended: %t, admitted at %d; a later place: %t", i, ended, d.AdmittedAtMillis, again)
+	wantIDs := func(want ...line.ID) {
+		t.Helper()
+		all, _, _ := ds.from(0, math.MaxInt64)
+		if !slices.EqualFunc(all, want, func(d line.Departure, id line.ID) bool { return d.Place.ID == id }) {
+			t.Errorf("remembered %+v, want %v", all, want)
 		}
 	}
-	ds.prune(3_600_000, 0)
-	if _, ended := ds.find(placeOf(tellAtOnce)); !ended {
-		t.Error("forgotten, though its pass is good")
+	wantIDs(idOf('a'))
+	if add('c', 3_000, false) || !add('d', 4_000, true) {
+		t.Error("a departure was forgotten while there was room, or none when there was not")
 	}
-	ds.prune(3_600_000, 3_600_000)
-	if ds.byID != nil || ds.order != nil || len(ds.older) > 0 {
+	wantIDs(idOf('c'), idOf('d'))
+	if ds.prune(5_000, 0); ds.byID != nil || ds.order != nil {
 		t.Error("memory is not given back")
 	}
 }
@@ -294,8 +260,8 @@ func TestTheStoreIsToldInParts(t *testing.T) {
 func TestGoodPassesAreRemembered(t *testing.T) {
 	var ds departures
 	p := line.Place{ID: idOf('a'), ArrivedAtMicros: 1}
-	ds.add(departure{Departure: line.Departure{Place: p, AdmittedAtMillis: 1_000, ExpiresAtMillis: 3_601_000}, atMillis: 5})
-	ds.add(departure{Departure: line.Departure{Place: line.Place{ID: idOf('b')}}, atMillis: 6})
+	ds.add(departure{Departure: line.Departure{Place: p, AdmittedAtMillis: 1_000, ExpiresAtMillis: 3_601_000}, atMillis: 5}, false)
+	ds.add(departure{Departure: line.Departure{Place: line.Place{ID: idOf('b')}}, atMillis: 6}, false)
 	ds.prune(3_000_000, 3_600_999)
 	if d, ok := ds.find(p); !ok || d.ExpiresAtMillis != 3_601_000 {
 		t.Errorf("%+v is remembered of a good pass", d)

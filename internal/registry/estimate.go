@@ -30,11 +30,12 @@ func (z *Zone) setEstimate(a line.Answer, score int64) line.Told {
 	return z.table.Load().Tell(a, stands.StandsAtMicros())
 }
 
-// estimated returns the stats with how long one who joins now will wait.
+// estimated returns the stats with how long one who joins now will wait, and remembers them for Latest.
 func (z *Zone) estimated(s line.Stats) line.Stats {
 	if told, ok := z.table.Load().Joining(&s.State); ok {
 		s.EstimateMillis, s.LowMillis, s.HighMillis = told.EstimateMillis, told.LowMillis, told.HighMillis
 	}
+	z.latest.Store(&latest{s, z.registry.Millis()})
 	return s
 }
 

@@ -142,3 +142,35 @@ func TestExpect(t *testing.T) {
 		t.Errorf("of a paused zone, %d ms", millis)
 	}
 }
+
+// TestLatest: the store is asked once a second, however many ask; one that is away is no answer, and a zone that is gone has none.
+func TestLatest(t *testing.T) {
+	t.Parallel()
+	f, clock := newFakeStore(settings("a", 60)), newTestClock()
+	r := New(Options{Store: f, Now: clock.now})
+	t.Cleanup(r.Stop)
+	r.RunOnce(t.Context())
+	look := func(what string, want error, asked int) {
+		t.Helper()
+		f.counted()
+		_, err := r.Latest(t.Context(), "a")
+		if calls := f.counted()["Observe"]; !errors.Is(err, want) || calls != asked {
+			t.Errorf("%s: %v, want %v; the store was asked %d times", what, err, want, calls)
+		}
+	}
+	look("at first", nil, 1)
+	clock.advance(latestMillis*time.Millisecond - 1)
+	look("within a second", nil, 0)
+	clock.advance(time.Millisecond)
+	look("a second later", nil, 1)
+	clock.advance(time.Second)
+	f.do(func() { f.away = true })
+	look("away", line.ErrStoreUnavailable, 1)
+	f.do(func() { f.away = false })
+	observe(t, r)
+	look("observed", nil, 0)
+	if err := r.DeleteZone(t.Context(), "a", ""); err != nil {
+		t.Fatal(err)
+	}
+	look("deleted", line.ErrZoneUnknown, 0)
+}

@@ -313,7 +313,7 @@ func (w *watched) Called(call store.Call, took time.Duration, err error) {
 	w.called[call] = n
 }
 
-func (w *watched) Happened(string, Event, int) {
+func (w *watched) Restored(string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.restored++

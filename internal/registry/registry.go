@@ -40,26 +40,15 @@ const (
 // a visitor's client waits.
 const sharedTimeout = 3 * time.Second
 
-// Event is what a Meter counts.
-type Event uint8
-
-// The events.
-const (
-	// Restored: the store had lost a place, and put it back.
-	Restored Event = iota
-	// Shortened: so many departed lately that only the visitor of a departure is remembered.
-	Shortened
-	// Forgotten: so many departed lately that nothing of a departure is remembered.
-	Forgotten
-)
-
 // Meter shows what happens here. Its methods are called from any goroutine.
 type Meter interface {
 	ZoneMeter
 	// Called measures a call to the store: how long it took, and how it ended.
 	Called(call store.Call, took time.Duration, err error)
-	// Happened counts what happened to places and departures.
-	Happened(zoneID string, what Event, n int)
+	// Restored counts one place that the store had lost and put back.
+	Restored(zoneID string)
+	// Forgotten counts one departure that is remembered no longer, because so many departed lately.
+	Forgotten(zoneID string)
 	// Judged takes in how good an estimate was that was told to a visitor who has been let in since.
 	Judged(zoneID string, j estimate.Judgement)
 	// ClockAhead takes in by how much the zone's clock is ahead of this server's; negative if it is behind.
@@ -119,8 +108,9 @@ type Registry struct {
 	zones atomic.Pointer[map[string]*Zone]
 	// generations counts the generations of all zones.
 	generations atomic.Uint32
-	// lines is in how many zones people wait, as counted once a second.
-	lines atomic.Int64
+	// lines is in how many zones people wait, as counted once a second. departed is how many departures are remembered
+	// of all zones, as counted twice a second.
+	lines, departed atomic.Int64
 	// turned, guarded by turnedMu, counts the refused in zones that are not known.
 	turnedMu sync.Mutex
 	turned   turned
@@ -415,7 +405,8 @@ type noMeter struct{}
 func (noMeter) Know(...string)                          {}
 func (noMeter) Forget(string)                           {}
 func (noMeter) Called(store.Call, time.Duration, error) {}
-func (noMeter) Happened(string, Event, int)             {}
+func (noMeter) Restored(string)                         {}
+func (noMeter) Forgotten(string)                        {}
 func (noMeter) Judged(string, estimate.Judgement)       {}
 func (noMeter) ClockAhead(string, time.Duration)        {}
 func (noMeter) StoreFailing(string, bool)               {}

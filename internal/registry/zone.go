@@ -30,12 +30,21 @@ type Zone struct {
 	// draws are the draws in the settings whose seeds this server knows.
 	draws atomic.Pointer[[]draw]
 
+	// latest is what the store said last of the zone's line; nil before it said anything.
+	latest atomic.Pointer[latest]
+
 	memory
 	recall
 	healing
 	estimates
 	outage outage
 	crowd  insiders
+}
+
+// latest is a zone's line at a time of the registry's clock.
+type latest struct {
+	stats    line.Stats
+	atMillis int64
 }
 
 // healing is how a zone that the store has lost is put back.
@@ -137,7 +146,7 @@ func (z *Zone) answered(a *line.Told) {
 		z.judge.hear(a)
 	}
 	if a.Restored {
-		r.meter.Happened(z.id, Restored, 1)
+		r.meter.Restored(z.id)
 	}
 	if z.before.Load() != nil && !a.Remembered {
 		z.before.Store(nil)

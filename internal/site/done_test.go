@@ -22,7 +22,7 @@ func TestInside(t *testing.T) {
 	inside := func(want int64) {
 		t.Helper()
 		r.crowd.TellInsideOnce(t.Context())
-		stats, err := r.Stats(t.Context(), zoneID)
+		stats, err := r.Latest(t.Context(), zoneID)
 		must(t, err)
 		if stats.State.Inside != want {
 			t.Fatalf("%d are inside, want %d", stats.State.Inside, want)

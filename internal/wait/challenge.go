@@ -10,11 +10,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// prove returns the proof of a newcomer who has to show one; nil if it need not. A server that does not know the zone yet asks for
-// nothing. who gets the name by which its joins are counted.
-func (s *Service) prove(ctx context.Context, n Newcomer, who *guard.Newcomer) (j challenge.Join, proof *challenge.Proof, err error) {
-	z := s.issuer.Zone(n.ZoneID)
-	if s.challenges == nil || z == nil || !z.Challenges() || s.spares(z, *who) {
+// prove returns the proof of a newcomer who has to show one; nil if it need not. who gets the name by which its joins are counted.
+func (s *Service) prove(ctx context.Context, z *zone.Settings, n Newcomer, who *guard.Newcomer) (j challenge.Join, proof *challenge.Proof, err error) {
+	if s.challenges == nil || !z.Challenges() || s.spares(z, *who) {
 		return j, nil, nil
 	}
 	due := z.ChallengeWhen == zone.ChallengeAlways || s.lined(n.ZoneID)
@@ -43,7 +41,7 @@ func (s *Service) prove(ctx context.Context, n Newcomer, who *guard.Newcomer) (j
 
 // spares reports whether a newcomer to a zone need not be told from a bot: it is invited, or the shop names it.
 func (s *Service) spares(z *zone.Settings, who guard.Newcomer) bool {
-	return z.InvitationAt(s.states.now()) != "" || s.guard != nil && s.guard.Named(who)
+	return z.InvitationAt(s.now()) != "" || s.guard != nil && s.guard.Named(who)
 }
 
 // joinProved takes the one place of a proof. With a proof that was used, the visitor finds that place or the admission, and takes no other.

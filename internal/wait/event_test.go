@@ -60,7 +60,6 @@ func TestStateOfAnEvent(t *testing.T) {
 		}
 	}
 	r.set(t, func(s *zone.Settings) { s.Events = nil })
-	r.clock.forward(wait.StateMaxAge)
 	if w := r.send("GET", "/traffic/zones/TEST_ZONE", ""); strings.Contains(w.Body.String(), "event") {
 		t.Errorf("of an event that is not listed any more: %s", w.Body)
 	}
@@ -91,7 +90,7 @@ func TestNewcomersOfASite(t *testing.T) {
 		for i := range step.joins {
 			r.join(fmt.Sprint(step.name, i))
 		}
-		r.clock.forward(wait.StateMaxAge)
+		r.clock.forward(time.Second)
 		var got wait.State
 		must(t, json.Unmarshal(r.send("GET", "/traffic/zones/TEST_ZONE", "").Body.Bytes(), &got))
 		if got.Site.Newcomers != step.want {

@@ -9,11 +9,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// share begins a join for the newcomer's network, or returns network.ErrShare. A server that does not know the zone yet counts
-// nothing. Whoever need not show a proof counts, but is never refused.
-func (s *Service) share(who guard.Newcomer) (*network.Join, error) {
-	z := s.issuer.Zone(who.ZoneID)
-	if s.shares == nil || s.guard == nil || z == nil {
+// share begins a join for the newcomer's network, or returns network.ErrShare. Whoever need not show a proof counts, but is never
+// refused.
+func (s *Service) share(z *zone.Settings, who guard.Newcomer) (*network.Join, error) {
+	if s.shares == nil || s.guard == nil {
 		return nil, nil
 	}
 	spared := z.InForce().Mode != zone.ModeQueue || s.spares(z, who)

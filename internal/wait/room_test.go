@@ -221,8 +221,8 @@ func (s *store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) 
 	return s.Store.Zone(ctx, zoneID)
 }
 
-func (s *store) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	if err := s.called("stats"); err != nil {
+func (s *store) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
+	if err := s.called("latest"); err != nil {
 		return line.Stats{}, err
 	}
 	o, err := s.Observe(ctx, zoneID, 0)

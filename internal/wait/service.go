@@ -13,10 +13,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/serve/background"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Refusals of a join. Nobody took a place. Compare with errors.Is.
@@ -63,7 +62,9 @@ type Lines interface {
 	Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error)
 	Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error)
 	Leave(ctx context.Context, zoneID string, p line.Place) error
-	store.Viewer
+	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
+	// Latest returns a zone's line as it was within StateMaxAge.
+	Latest(ctx context.Context, zoneID string) (line.Stats, error)
 }
 
 // Service takes and gives up places. It is safe for concurrent use.
@@ -74,25 +75,20 @@ type Service struct {
 	issuer answer.Issuer
 	meter  Meter
 	desk   *ticket.Desk
-	states states
+	now    func() time.Time
 
 	challenges *challenge.Desk
 	shares     *network.Shares
 	lined      func(zoneID string) bool
-
-	background background.Group
 }
 
 // New returns the room over this store, behind this guard; a nil guard lets
-// everybody in. now is the clock of the cache behind State; a nil now is time.Now.
+// everybody in. now is the clock by which invitations are in force; a nil now is time.Now.
 func New(store Lines, guard Guard, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
 	}
-	return &Service{
-		store: store, guard: guard, tokens: tokens, issuer: issuer, meter: meter,
-		states: states{now: now, zones: make(map[string]snapshot)},
-	}
+	return &Service{store: store, guard: guard, tokens: tokens, issuer: issuer, meter: meter, now: now}
 }
 
 // WithTickets has the room take invited visitors alone where a zone's settings say so. It is to be called before the
@@ -115,9 +111,6 @@ func (s *Service) WithNetworks(shares *network.Shares, lined func(zoneID string)
 	s.shares, s.lined = shares, lined
 	return s
 }
-
-// Stop waits for what goes on without a request: readings of a state whose callers gave up.
-func (s *Service) Stop() { s.background.Stop() }
 
 // Newcomer is a visitor who asks for a place. All fields but ZoneID are optional.
 type Newcomer struct {
@@ -175,10 +168,13 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 	if err := n.check(); err != nil {
 		return answer.Answer{}, err
 	}
-	a, err := s.join(ctx, n)
-	settings := s.issuer.Zone(n.ZoneID)
+	z, err := s.zone(ctx, n.ZoneID)
+	var a line.Told
 	if err == nil {
-		err = answer.SoldOut(settings, &a)
+		a, err = s.join(ctx, z, n)
+	}
+	if err == nil {
+		err = answer.SoldOut(z, &a)
 	}
 	s.meter.Join(n.ZoneID, answer.Outcome(&a, err))
 	if err != nil {
@@ -193,27 +189,37 @@ func (s *Service) Join(ctx context.Context, n Newcomer) (answer.Answer, error) {
 		return answer.Answer{}, answer.InZone(n.ZoneID, ErrFull)
 	default: // nothing more to count
 	}
-	out, err := s.issuer.Answer(n.ZoneID, settings, a)
+	out, err := s.issuer.Answer(n.ZoneID, z, a)
 	if err != nil {
 		return answer.Answer{}, answer.InZone(n.ZoneID, fmt.Errorf("wait: join: %w", err))
 	}
 	return out, nil
 }
 
+// zone returns a zone's settings, which the caller must not change. The store is asked only for a zone that this server does not
+// know yet.
+func (s *Service) zone(ctx context.Context, zoneID string) (*zone.Settings, error) {
+	if z := s.issuer.Zone(zoneID); z != nil {
+		return z, nil
+	}
+	z, err := s.store.Zone(ctx, zoneID)
+	return &z, err
+}
+
 // join takes a place for the newcomer, if its network has less than its share.
-func (s *Service) join(ctx context.Context, n Newcomer) (a line.Told, err error) {
+func (s *Service) join(ctx context.Context, z *zone.Settings, n Newcomer) (a line.Told, err error) {
 	who := guard.Newcomer{ZoneID: n.ZoneID, ClientID: n.ClientID, Address: n.Address, ClientIP: n.ClientIP, Forwarded: n.Forwarded}
-	joining, err := s.share(who)
+	joining, err := s.share(z, who)
 	if err != nil {
 		return s.again(ctx, n, who, joining)
 	}
 	defer func() { joining.End(counts(&a, err)) }()
-	return s.take(ctx, n, who)
+	return s.take(ctx, z, n, who)
 }
 
 // take asks the store for a place under the newcomer's id.
-func (s *Service) take(ctx context.Context, n Newcomer, who guard.Newcomer) (line.Told, error) {
-	asked, proof, err := s.prove(ctx, n, &who)
+func (s *Service) take(ctx context.Context, z *zone.Settings, n Newcomer, who guard.Newcomer) (line.Told, error) {
+	asked, proof, err := s.prove(ctx, z, n, &who)
 	if err != nil {
 		return line.Told{}, err
 	}
@@ -225,10 +231,7 @@ func (s *Service) take(ctx context.Context, n Newcomer, who guard.Newcomer) (lin
 	if proof != nil {
 		return s.joinProved(ctx, asked, *proof)
 	}
-	switch invitation, err := s.invitation(ctx, n.ZoneID); {
-	case err != nil:
-		return line.Told{}, err
-	case invitation != "":
+	if invitation := z.InvitationAt(s.now()); invitation != "" {
 		return s.joinInvited(ctx, n, invitation)
 	}
 	if n.ClientID == "" {
@@ -237,27 +240,16 @@ func (s *Service) take(ctx context.Context, n Newcomer, who guard.Newcomer) (lin
 	return s.store.Join(ctx, n.ZoneID, s.tokens.VisitorID(n.ZoneID, n.ClientID))
 }
 
-// invitation returns the invitation that a ticket must be for in order to join the zone; "" where anybody may join. Of a
-// zone that this server does not know yet, the store is asked: it may have an invitation.
-func (s *Service) invitation(ctx context.Context, zoneID string) (string, error) {
-	z := s.issuer.Zone(zoneID)
-	if z == nil {
-		read, err := s.store.Zone(ctx, zoneID)
-		if err != nil {
-			return "", err
-		}
-		z = &read
-	}
-	return z.InvitationAt(s.states.now()), nil
-}
-
 // Displaces reports whether a ticket that a visitor is handed goes in the place of the one it has: unless only the
 // one that it has is good. Where no invitation is in force or known now, a ticket for any event of the zone is good.
 func (s *Service) Displaces(ctx context.Context, zoneID, handed, has string) bool {
 	if has == "" || s.desk == nil {
 		return true
 	}
-	invitation, _ := s.invitation(ctx, zoneID)
+	var invitation string
+	if z, err := s.zone(ctx, zoneID); err == nil {
+		invitation = z.InvitationAt(s.now())
+	}
 	if _, err := s.desk.Name(handed, zoneID, invitation); err == nil {
 		return true
 	}

@@ -3,30 +3,18 @@ package wait
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Bounds of the cache behind State.
-const (
-	// StateMaxAge is how old a state may be: what the answer's max-age says.
-	StateMaxAge = time.Second
-	// stateTimeout bounds one reading. Several callers share a reading, so it does not end with a caller's request.
-	stateTimeout = 2 * time.Second
-	// stateForgotten is after how long a zone that nobody asks about leaves the cache.
-	stateForgotten = time.Minute
-)
+// StateMaxAge is how old the line in a state may be, and for how long caches may keep an answer.
+const StateMaxAge = time.Second
 
 // State is what everybody may know of a zone.
 type State struct {
@@ -179,108 +167,26 @@ func (s State) in(accept string) (_ State, alike bool) {
 	return s, len(s.messages.Languages())+len(s.soldOut.Languages())+len(s.texts.Languages()) == 0
 }
 
-// states remembers the state of each zone for StateMaxAge. So a crowd without a cache in front costs one reading from
-// the store for each zone and second, failed readings included. A name under which no zone was ever found is not
-// remembered, so that made-up names fill no memory.
-type states struct {
-	now     func() time.Time
-	reading background.Shared
-	mu      sync.Mutex
-	zones   map[string]snapshot
-	// cleared is when forget last ran.
-	cleared time.Time
-}
-
-// snapshot is one zone's state at a time, or the failure to get it.
-type snapshot struct {
-	at    time.Time
-	state State
-	err   error
-}
-
 // State returns the zone's public state, at most StateMaxAge old. It returns a
 // *serve.FieldError, an error of the store, or ctx's.
 func (s *Service) State(ctx context.Context, zoneID string) (State, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return State{}, err
 	}
-	snap, fresh := s.states.get(zoneID)
-	if !fresh {
-		err := s.states.reading.Do(ctx, &s.background, zoneID, stateTimeout, func(ctx context.Context) error {
-			return s.refresh(ctx, zoneID)
-		})
-		if err != nil {
-			return State{}, answer.InZone(zoneID, fmt.Errorf("wait: state: %w", err))
-		}
-		snap, _ = s.states.get(zoneID)
-	}
-	if snap.err != nil {
-		return State{}, answer.InZone(zoneID, fmt.Errorf("wait: state: %w", snap.err))
-	}
-	return snap.state, nil
-}
-
-// refresh reads the zone's state, unless another just did.
-func (s *Service) refresh(ctx context.Context, zoneID string) error {
-	if snap, fresh := s.states.get(zoneID); fresh {
-		return snap.err
-	}
-	snap := snapshot{at: s.states.now()}
-	snap.state, snap.err = s.readState(ctx, zoneID)
-	s.states.keep(zoneID, snap)
-	return snap.err
-}
-
-// readState asks the store.
-func (s *Service) readState(ctx context.Context, zoneID string) (State, error) {
-	settings, err := s.store.Zone(ctx, zoneID)
+	z, err := s.zone(ctx, zoneID)
 	if err != nil {
-		return State{}, err
+		return State{}, answer.InZone(zoneID, fmt.Errorf("wait: state: %w", err))
 	}
-	stats, err := s.store.Stats(ctx, zoneID)
+	stats, err := s.store.Latest(ctx, zoneID)
 	if err != nil {
-		return State{}, err
+		return State{}, answer.InZone(zoneID, fmt.Errorf("wait: state: %w", err))
 	}
-	shown, texts := EventOf(settings, stats.State.NowMillis)
+	shown, texts := EventOf(*z, stats.State.NowMillis)
 	return State{
 		Event: shown, texts: texts,
-		Site:   siteOf(settings, stats.State.Waiting > 0 && stats.EstimateMillis > 0, stats.State.NowMillis),
-		ZoneID: zoneID, Mode: settings.Mode,
+		Site:   siteOf(*z, stats.State.Waiting > 0 && stats.EstimateMillis > 0, stats.State.NowMillis),
+		ZoneID: zoneID, Mode: z.Mode,
 		Waiting: stats.State.Waiting, EstimatedWait: stats.EstimateMillis,
-		messages: settings.Message, Notice: settings.Notice(), soldOut: settings.SoldOut,
+		messages: z.Message, Notice: z.Notice(), soldOut: z.SoldOut,
 	}, nil
-}
-
-// get returns what is remembered of a zone, and whether it is younger than StateMaxAge.
-func (c *states) get(zoneID string) (snap snapshot, fresh bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	snap, known := c.zones[zoneID]
-	return snap, known && c.now().Sub(snap.at) < StateMaxAge
-}
-
-// keep remembers a snapshot, unless no zone of that name is known to exist.
-func (c *states) keep(zoneID string, snap snapshot) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, known := c.zones[zoneID]
-	switch {
-	case errors.Is(snap.err, line.ErrZoneUnknown), errors.Is(snap.err, line.ErrZoneDeleted):
-		delete(c.zones, zoneID)
-		return
-	case !known && snap.err != nil:
-		return
-	case !known:
-		c.forget(snap.at)
-	}
-	c.zones[zoneID] = snap
-}
-
-// forget drops the zones that nobody has asked about for stateForgotten. It does so at most once in that time.
-func (c *states) forget(now time.Time) {
-	if now.Sub(c.cleared) < stateForgotten {
-		return
-	}
-	c.cleared = now
-	maps.DeleteFunc(c.zones, func(_ string, snap snapshot) bool { return now.Sub(snap.at) >= stateForgotten })
 }

@@ -38,7 +38,7 @@ type described struct {
 	router routers.Router
 }
 
-func newDocument(source *openapi.Document, pages ...string) *Document {
+func newDocument(source openapi.Document, pages ...string) *Document {
 	return &Document{load: sync.OnceValues(func() (*described, error) { return load(source) }), pages: pages}
 }
 
@@ -59,9 +59,9 @@ var registerDecoders = sync.OnceFunc(func() {
 })
 
 // load reads the document, validates it, every example included, and closes the schemas of answers.
-func load(source *openapi.Document) (*described, error) {
+func load(source openapi.Document) (*described, error) {
 	registerDecoders()
-	doc, err := openapi3.NewLoader().LoadFromData(source.YAML())
+	doc, err := openapi3.NewLoader().LoadFromData(source)
 	if err == nil {
 		err = closeAnswers(doc)
 	}

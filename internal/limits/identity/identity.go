@@ -68,9 +68,6 @@ type Finder struct {
 	keys    atomic.Pointer[[]keyset.Key]
 	// skipped is the latest log entry about keys that cannot be used.
 	skipped string
-	proven  proven
-	// missed is set when a token names a key that is not in the set.
-	missed atomic.Bool
 
 	running background.Group
 }

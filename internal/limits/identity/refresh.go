@@ -9,15 +9,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
-// How the keys are kept fresh.
-const (
-	// refetchAfter is the least time between two fetches of a key set: for tokens that name an unknown key, since invented
-	// names must not become a flood of requests to the issuer, and if the issuer was away when this server started.
-	refetchAfter = 15 * time.Second
-	// refreshes is how many of these periods a change of a file, or of the key set behind a URL, takes at most to be in
-	// force: a minute. An issuer publishes a new key well before it signs with it.
-	refreshes = 4
-)
+// refreshEvery is how long a change of a file, or of the key set behind a URL, takes at most to be in force. An issuer publishes a
+// new key before it signs with it.
+const refreshEvery = 15 * time.Second
 
 // Start keeps the keys fresh, until Stop.
 func (f *Finder) Start(ctx context.Context) {
@@ -26,13 +20,7 @@ func (f *Finder) Start(ctx context.Context) {
 	}
 	f.running.Start(ctx, func(ctx context.Context) {
 		f.refresh(ctx)
-		periods := 0
-		background.Every(refetchAfter, func(ctx context.Context) {
-			periods++
-			if f.missed.Swap(false) || f.keySet != nil && f.keys.Load() == nil || periods%refreshes == 0 {
-				f.refresh(ctx)
-			}
-		})(ctx)
+		background.Every(refreshEvery, f.refresh)(ctx)
 	})
 }
 
@@ -77,7 +65,7 @@ func (f *Finder) readKeySet(ctx context.Context) error {
 	}
 	f.keys.Store(&keys)
 	if said := fmt.Sprint(skipped); skipped != nil && said != f.skipped {
-		f.skipped = said // so that it is logged once, not every minute
+		f.skipped = said // so that it is logged once, not each time
 		f.options.Logger.Warn("keys of the key set cannot be used: tokens that they sign do not count", "key_set", f.options.JWKS, "error", skipped)
 	}
 	return nil

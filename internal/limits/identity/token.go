@@ -1,13 +1,11 @@
 package identity
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,8 +23,6 @@ const (
 	maxMember = 200
 	// leeway is how far the issuer's clock may be off.
 	leeway = 30 * time.Second
-	// maxProven is how many tokens are remembered, in some 3 MB. Then all are forgotten.
-	maxProven = 16_384
 )
 
 // algorithms are all algorithms that a token may name. Its key must be for the one it names.
@@ -42,18 +38,10 @@ var (
 
 // byToken returns the identity that a bearer token names, if the token verifies.
 func (f *Finder) byToken(r *http.Request) (Identity, bool) {
-	keys := f.keys.Load()
-	if keys == nil {
-		return Identity{}, false
-	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
-	if !strings.EqualFold(scheme, "Bearer") || len(token) > maxToken || strings.ContainsAny(token, "\r\n") {
+	if !strings.EqualFold(scheme, "Bearer") || strings.ContainsAny(token, "\r\n") {
 		return Identity{}, false
-	}
-	sum := sha256.Sum256([]byte(token))
-	if c, ok := f.proven.find(sum, keys, f.options.Now()); ok {
-		return c, true
 	}
 	claims, err := f.Claims(token)
 	if err != nil {
@@ -67,11 +55,7 @@ func (f *Finder) byToken(r *http.Request) (Identity, bool) {
 	if !limit.ValidName(tier) {
 		tier = ""
 	}
-	c := Identity{Key: "member:" + member, Tier: tier}
-	if expires, err := claims.GetExpirationTime(); err == nil && expires != nil {
-		f.proven.keep(sum, proof{identity: c, until: expires.Add(leeway), keys: keys})
-	}
-	return c, true
+	return Identity{Key: "member:" + member, Tier: tier}, true
 }
 
 // Claims returns the claims of a token that a key of the set has signed, and whose exp, nbf,
@@ -86,9 +70,6 @@ func (f *Finder) Claims(token string) (jwt.MapClaims, error) {
 	_, err := f.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
 		return keyOf(*keys, t)
 	})
-	if errors.Is(err, errKeyUnknown) {
-		f.missed.Store(true)
-	}
 	if err != nil {
 		return claims, err
 	}
@@ -145,37 +126,4 @@ func newParser(o FinderOptions) *jwt.Parser {
 		options = append(options, jwt.WithAudience(o.Audience))
 	}
 	return jwt.NewParser(options...)
-}
-
-// proven remembers tokens that have verified, so that of many requests with one token only
-// the first one costs the check of a signature.
-type proven struct {
-	mu  sync.Mutex
-	all map[[sha256.Size]byte]proof
-}
-
-// proof is what a token has proven.
-type proof struct {
-	identity Identity
-	// until is when the token expires, leeway included.
-	until time.Time
-	// keys is the set that verified the token. When there is another set, the token must be
-	// verified again.
-	keys *[]keyset.Key
-}
-
-func (p *proven) find(token [sha256.Size]byte, keys *[]keyset.Key, now time.Time) (Identity, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	is, found := p.all[token]
-	return is.identity, found && is.keys == keys && now.Before(is.until)
-}
-
-func (p *proven) keep(token [sha256.Size]byte, is proof) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.all == nil || len(p.all) >= maxProven {
-		p.all = make(map[[sha256.Size]byte]proof)
-	}
-	p.all[token] = is
 }

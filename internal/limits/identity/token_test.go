@@ -239,45 +239,6 @@ func TestTheOnlyKeyNeedsNoName(t *testing.T) {
 	}
 }
 
-// TestProvenTokens: a token that has verified is not verified again, however many others come in
-// between. It is good no longer than it says, and not with another key set.
-func TestProvenTokens(t *testing.T) {
-	t.Parallel()
-	at := now
-	keys := file(t, keySet(t, "ed"))
-	f := finder(t, identity.FinderOptions{JWKS: keys, Now: func() time.Time { return at }})
-	token := func(name string) string {
-		return "Bearer " + sign(t, jwt.SigningMethodEdDSA, signers()["ed"], good(set("sub", name)), "kid", "ed")
-	}
-	find := func(token string) string { return f.Find(request("Authorization", token), all).Key }
-	alice := token("alice")
-	for range 3 {
-		if got := find(alice); got != "member:alice" {
-			t.Fatal(got)
-		}
-	}
-	if got := find(alice + "x"); got != "ip:192.0.2.1" {
-		t.Errorf("one that begins alike: %s", got)
-	}
-	at = now.Add(89 * time.Second)
-	if got := find(alice); got != "member:alice" {
-		t.Errorf("a second before its end: %s", got)
-	}
-	at = now.Add(90 * time.Second)
-	if got := find(alice); got != "ip:192.0.2.1" {
-		t.Errorf("at its end: %s", got)
-	}
-	at = now
-	for i := range 100 {
-		if name := fmt.Sprint("m", i); find(token(name)) != "member:"+name {
-			t.Errorf("%s is another", name)
-		}
-	}
-	if got := find(alice); got != "member:alice" {
-		t.Errorf("after a hundred others: %s", got)
-	}
-}
-
 // FuzzTokens: no header causes a panic, and none gets another key than that of the address.
 func FuzzTokens(f *testing.F) {
 	find := finder(f, identity.FinderOptions{JWKS: file(f, keySet(f, "ed", "p256", "rsa")), APIKeys: file(f, "")})

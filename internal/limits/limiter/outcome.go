@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
 // Outcome is what became of a question.
@@ -105,38 +103,22 @@ func (c Counts) Plus(d Counts) Counts {
 	return c
 }
 
-const (
-	// minute is how many seconds of counts are kept of each tier.
-	minute = 60
-	// HistorySeconds is how many seconds are kept of each policy, at 24 bytes: up to 170 KiB
-	// once it is two hours old, 17 MiB for the most policies that there may be.
-	HistorySeconds = 3600
-)
+// minute is how many seconds TierStats.Recent counts.
+const minute = 60
 
 // policyMetrics is what happened to all versions of a policy on this server since it was first
 // put into force.
 type policyMetrics struct {
 	mu      sync.Mutex
 	tiers   map[string]*tierMetrics
-	history []Second // see keep
-}
-
-// Second is what happened to a policy in one second, on this server.
-type Second struct {
-	// At is when the second ended, in Unix seconds.
-	At int64
-	// Allowed and Refused count questions. FromMemory is how many of them were refused from
-	// memory, WithoutStore how many the failure policy answered.
-	Allowed, Refused, FromMemory, WithoutStore uint32
+	seconds int // how many were noted, up to minute
 }
 
 // tierMetrics counts the outcomes of one tier.
 type tierMetrics struct {
 	counts [outcomes]atomic.Uint64
-
-	// Guarded by the mutex of policyMetrics.
-	last   Counts
-	recent []Counts
+	// past are the counts at the ends of the latest seconds, the oldest first. The mutex of policyMetrics guards them.
+	past []Counts
 }
 
 func newPolicyMetrics() *policyMetrics {
@@ -172,29 +154,28 @@ func (t *tierMetrics) read() Counts {
 	return c
 }
 
-// note adds what happened in the second that ends to the history of all policies.
+// note notes that a second ends, for all policies.
 func (l *Limiter) note() {
-	at := l.deps.Now().Unix()
 	for _, p := range *l.inForce.Load() {
-		p.note(at)
+		p.note()
 	}
 }
 
-func (s *policyMetrics) note(at int64) {
+func (s *policyMetrics) note() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all Counts
+	s.seconds = min(s.seconds+1, minute)
 	for _, t := range s.tiers {
-		now := t.read()
-		in := now.minus(t.last)
-		t.last = now
-		t.recent = keep(t.recent, in, minute)
-		all = all.Plus(in)
+		t.past = append(t.past[max(0, len(t.past)-minute):], t.read())
 	}
-	s.history = keep(s.history, Second{
-		At: at, Allowed: uint32(all.Allowed()), Refused: uint32(all.Refused()),
-		FromMemory: uint32(all[RefusedFromMemory]), WithoutStore: uint32(all.WithoutStore()),
-	}, HistorySeconds)
+}
+
+// recent returns what happened in the last minute, or since the tier was made.
+func (t *tierMetrics) recent() Counts {
+	if len(t.past) <= minute {
+		return t.read()
+	}
+	return t.read().minus(t.past[0])
 }
 
 // TierCounts are the counts of one tier since the start of this server.
@@ -223,49 +204,28 @@ type TierStats struct {
 	Recent Counts `json:"recent"`
 }
 
-// Stats is what this server has seen of a policy.
+// Stats is what this server has seen of a policy: the answer of GET /admin/limits/{name}/stats.
 type Stats struct {
-	// Policy is the policy in force, with its defaults.
-	Policy limit.Policy
-	// Tiers are the default tier, then the others by name.
-	Tiers []TierStats
+	Name string `json:"name"`
 	// Failing is for how many of the store's partitions the failure policies answer now.
-	Failing int
+	Failing int `json:"failingPartitions"`
 	// RecentSeconds is how many seconds TierStats.Recent counts: up to 60.
-	RecentSeconds int
-	// History is what happened in each second, the oldest first.
-	History []Second
+	RecentSeconds int `json:"recentSeconds"`
+	// Tiers are the default tier, then the others by name.
+	Tiers []TierStats `json:"tiers"`
 }
 
-// Stats returns what this server has seen of a policy, with at most the given seconds of
-// history. The error is ErrPolicyUnknown.
-func (l *Limiter) Stats(name string, seconds int) (Stats, error) {
+// Stats returns what this server has seen of a policy. The error is ErrPolicyUnknown.
+func (l *Limiter) Stats(name string) (Stats, error) {
 	p := (*l.inForce.Load())[name]
 	if p == nil {
 		return Stats{}, ErrPolicyUnknown
 	}
-	out := Stats{Policy: p.Clone(), Failing: l.Failing()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	out := Stats{Name: name, Failing: l.Failing(), RecentSeconds: p.seconds}
 	for _, t := range p.inOrder {
-		one := TierStats{Tier: t.name, Total: t.read()}
-		for _, c := range newest(t.recent, minute) {
-			one.Recent = one.Recent.Plus(c)
-		}
-		out.Tiers = append(out.Tiers, one)
+		out.Tiers = append(out.Tiers, TierStats{Tier: t.name, Total: t.read(), Recent: t.recent()})
 	}
-	out.RecentSeconds = min(minute, len(p.history))
-	out.History = slices.Clone(newest(p.history, min(seconds, HistorySeconds)))
 	return out, nil
 }
-
-// keep adds a value to a list of which only the latest most values are of use, and forgets older ones now and then.
-func keep[T any](all []T, v T, most int) []T {
-	if len(all) >= 2*most {
-		all = slices.Clone(all[len(all)-most:])
-	}
-	return append(all, v)
-}
-
-// newest returns the latest n values; fewer if there are fewer.
-func newest[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }

@@ -2,7 +2,6 @@ package policyset
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -12,12 +11,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
 
-// defaultSeconds is how many seconds of history are shown by default.
-const defaultSeconds = 60
-
 // Seen knows what this server has seen of its policies. *limiter.Limiter implements it.
 type Seen interface {
-	Stats(name string, seconds int) (limiter.Stats, error)
+	Stats(name string) (limiter.Stats, error)
 }
 
 // HTTP has the handlers for policies on the operators' listener.
@@ -117,53 +113,15 @@ func (h *HTTP) Delete(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// Stats answers GET /admin/limits/:name/stats?seconds=60.
+// Stats answers GET /admin/limits/:name/stats.
 func (h *HTTP) Stats(c echo.Context) error {
 	name := c.Param("name")
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	seconds := defaultSeconds
-	if text := c.QueryParam("seconds"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > limiter.HistorySeconds {
-			return &serve.FieldError{Field: "seconds", Reason: "must be a whole number from 1 to " + strconv.Itoa(limiter.HistorySeconds)}
-		}
-		seconds = n
-	}
-	stats, err := h.seen.Stats(name, seconds)
+	stats, err := h.seen.Stats(name)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, view(stats))
-}
-
-// Stats is the answer of GET /admin/limits/{name}/stats: what this server has seen of a
-// policy.
-type Stats struct {
-	Name string `json:"name"`
-	// Failing is for how many of the store's partitions the failure policies answer now.
-	Failing int `json:"failingPartitions"`
-	// RecentSeconds is how many seconds the counts in recent have: up to 60.
-	RecentSeconds int                 `json:"recentSeconds"`
-	Tiers         []limiter.TierStats `json:"tiers"`
-	History       History             `json:"history"`
-}
-
-// History has one value for each second in each column, the oldest first. At is Unix milliseconds.
-type History struct {
-	At           []int64  `json:"at"`
-	Allowed      []uint32 `json:"allowed"`
-	Refused      []uint32 `json:"refused"`
-	WithoutStore []uint32 `json:"withoutStore"`
-}
-
-func view(s limiter.Stats) Stats {
-	n := len(s.History)
-	h := History{make([]int64, n), make([]uint32, n), make([]uint32, n), make([]uint32, n)}
-	for i, second := range s.History {
-		h.At[i], h.Allowed[i] = second.At*1000, second.Allowed
-		h.Refused[i], h.WithoutStore[i] = second.Refused, second.WithoutStore
-	}
-	return Stats{s.Policy.Name, s.Failing, s.RecentSeconds, s.Tiers, h}
+	return c.JSON(http.StatusOK, stats)
 }

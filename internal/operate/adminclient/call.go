@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -135,6 +135,6 @@ func (c *Client) DeleteLimit(ctx context.Context, name, version string) error {
 }
 
 // LimitStats returns what the server has seen of a policy.
-func (c *Client) LimitStats(ctx context.Context, name string) (Reply[policyset.Stats], error) {
-	return call[policyset.Stats](ctx, c, http.MethodGet, limitPath(name)+"/stats", serve.Condition{}, nil)
+func (c *Client) LimitStats(ctx context.Context, name string) (Reply[limiter.Stats], error) {
+	return call[limiter.Stats](ctx, c, http.MethodGet, limitPath(name)+"/stats", serve.Condition{}, nil)
 }

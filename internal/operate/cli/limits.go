@@ -11,7 +11,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 )
 
@@ -73,7 +72,7 @@ func policyTable(p limit.Policy) *table {
 	return t
 }
 
-func (s *session) printLimitStats(stats policyset.Stats) error {
+func (s *session) printLimitStats(stats limiter.Stats) error {
 	s.say("\nOn this server, in the last %s:\n", seconds(int64(stats.RecentSeconds)))
 	t := &table{titles: []string{"TIER", "ALLOWED", "REFUSED", "OF THESE, FROM MEMORY", "WITHOUT THE STORE"}}
 	for _, tier := range stats.Tiers {

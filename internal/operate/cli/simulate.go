@@ -27,9 +27,7 @@ type dryRun struct {
 	leave, dark, done float64
 	// file has the zone of the event that is played; "": no event is. zoneID and event choose of several.
 	file, zoneID, event string
-	// after is how many come behind those who gathered.
-	after int
-	json  bool
+	json                bool
 }
 
 // simulateCommand is queue-server simulate: a dry run, and the evidence for what the room promises.
@@ -74,7 +72,6 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 		"--visitors gather, in the --arrive before people settle (10m), and --leave")
 	flags.StringVar(&d.zoneID, "zone", "", "with --event, the `ZONE`, if the file has several with events")
 	flags.StringVar(&d.event, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
-	flags.IntVar(&d.after, "after", 0, "with --event, how many come behind them, in the two minutes after people settle")
 	CompleteFiles(command, "event")
 	return command
 }
@@ -106,7 +103,7 @@ func (d *dryRun) playEvent(cmd *cobra.Command, t *Terminal, args, fileKeys []str
 		return nil, err
 	}
 	c := simulate.EventConfig{
-		Zone: z, Event: d.event, Gather: d.Visitors, After: d.after, Within: simulate.DefaultWithin, Leave: d.leave / hundred,
+		Zone: z, Event: d.event, Gather: d.Visitors, Within: simulate.DefaultWithin, Leave: d.leave / hundred,
 		Stay: d.Stay, Done: d.done / hundred, Seed: d.Seed,
 	}
 	if cmd.Flags().Changed("arrive") {

@@ -53,7 +53,7 @@ func (c *Console) actDo(w http.ResponseWriter, r *http.Request, s session) error
 	}
 	path := eventPath(current.ZoneID, e.Name)
 	if seenOf(current, act) != r.PostForm.Get("seen") {
-		return c.conflict(w, r, s, path, e.Name, []change.Difference{{Name: "eventState"}})
+		return c.conflict(w, s, path, e.Name)
 	}
 	next, err := c.Zones.ActFrom(r.Context(), current, e.Name, act, s.who)
 	if err != nil {

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"path"
 	"time"
-
-	"github.com/openqueue/waitingroom/internal/operate/uplot"
 )
 
 //go:embed assets templates
@@ -23,65 +20,17 @@ var assetTypes = map[string]string{
 	".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
 }
 
-// assets are the files that pages refer to. Their folder is named for a hash of
-// all of them, so that a browser may keep each for good, and modules can import
-// each other by their plain names.
-type assets struct {
-	folder string // "/console/assets/0123456789abcdef"
-	texts  map[string][]byte
-}
-
-// loadAssets returns those that are part of the program.
-func loadAssets() (*assets, error) {
-	a := &assets{texts: map[string][]byte{}}
-	sum := sha256.New()
-	for _, from := range []struct {
-		files          embed.FS
-		folder, prefix string
-	}{{files, "assets", ""}, {uplot.Files, ".", "vendor/"}} {
-		entries, err := from.files.ReadDir(from.folder)
-		if err != nil {
-			return nil, fmt.Errorf("console: %w", err)
-		}
-		for _, entry := range entries {
-			text, err := from.files.ReadFile(path.Join(from.folder, entry.Name()))
-			if err != nil {
-				return nil, fmt.Errorf("console: %w", err)
-			}
-			a.texts[from.prefix+entry.Name()] = text
-			_, _ = fmt.Fprintf(sum, "%s %d\n%s", from.prefix+entry.Name(), len(text), text) // a hash never fails
-		}
-	}
-	a.folder = root + "assets/" + hex.EncodeToString(sum.Sum(nil)[:8])
-	return a, nil
-}
-
-// url is where a browser gets the file. It returns an error for a file that is
-// not there, so that a page with a wrong name does not pass its tests.
-func (a *assets) url(name string) (string, error) {
-	if _, ok := a.texts[name]; !ok {
-		return "", fmt.Errorf("console: there is no asset %s", name)
-	}
-	return a.folder + "/" + name, nil
-}
-
-// serve is GET /console/assets/{hash}/{name...}. Files are no secret, so no
-// session is asked for: the log in page needs them. One of another version is
-// not there, rather than kept for good under the wrong name.
-func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
+// asset is GET /console/assets/{name...}. Files are no secret, so no session is asked for: the log in page needs them. A browser
+// asks each time whether its copy is still good.
+func asset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	text, ok := a.texts[name]
-	if !ok || root+"assets/"+r.PathValue("hash") != a.folder {
+	text, err := files.ReadFile("assets/" + name)
+	if err != nil {
 		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", assetTypes[path.Ext(name)])
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("ETag", fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(text))))
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
-}
-
-// icon is GET /favicon.ico. It leads to the one that pages name, under the name
-// that a browser may keep for good.
-func (a *assets) icon(w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, a.folder+"/icon.svg", http.StatusFound)
 }

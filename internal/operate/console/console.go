@@ -49,6 +49,8 @@ type Parts struct {
 	Decisions policyset.Seen
 	// Preview shows the waiting page as it would be with these settings.
 	Preview func(w http.ResponseWriter, r *http.Request, s zone.Settings) error
+	// ProviderKeys: this server has the keys of a challenge's provider.
+	ProviderKeys bool
 	// NotKept says why what is in force is lost with this server; nil if it is not.
 	NotKept func() error
 	// Token is the operators' token; another one ends all sessions. Access is
@@ -70,14 +72,13 @@ type Parts struct {
 type Console struct {
 	Parts
 	sessions *sessions
-	assets   *assets
 	pages    map[string]*template.Template
 
 	streams chan struct{} // holds one for each open stream
 }
 
 // New returns the console. An empty token or no secret is an error: it would
-// let everybody in.
+// admit everybody.
 func New(p Parts) (*Console, error) {
 	if p.Token == "" || p.Access == nil || len(p.Secrets) == 0 {
 		return nil, errors.New("console: the operators' token, its access or the secret is missing")
@@ -85,12 +86,8 @@ func New(p Parts) (*Console, error) {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	a, err := loadAssets()
-	if err != nil {
-		return nil, err
-	}
 	return &Console{
-		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Spends, p.Now), assets: a, pages: loadPages(a),
+		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Spends, p.Now), pages: loadPages(),
 		streams: make(chan struct{}, maxStreams),
 	}, nil
 }
@@ -103,43 +100,40 @@ func (c *Console) Handler() http.Handler {
 	})
 	mux.Handle("GET /console", http.RedirectHandler(root, http.StatusSeeOther))
 	// What browsers ask for by themselves where a page names no icon.
-	mux.HandleFunc("GET /favicon.ico", c.assets.icon)
-	mux.HandleFunc("GET /console/assets/{hash}/{name...}", c.assets.serve)
+	mux.Handle("GET /favicon.ico", http.RedirectHandler(root+"assets/icon.svg", http.StatusFound))
+	mux.HandleFunc("GET /console/assets/{name...}", asset)
 	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
 	mux.HandleFunc("POST /console/login", c.open(c.login))
 	for pattern, h := range map[string]handler{
-		"POST /console/logout":                                   c.logout,
-		"GET /console/{$}":                                       c.zonesPage,
-		"GET /console/events":                                    c.zonesEvents,
-		"GET /console/changes":                                   c.changesPage,
-		"GET /console/new":                                       c.newPage,
-		"POST /console/new":                                      c.create,
-		"GET /console/zones/{zoneId}":                            c.ofZone(c.zonePage),
-		"GET /console/zones/{zoneId}/events":                     c.ofZone(c.zoneEvents),
-		"GET /console/zones/{zoneId}/history":                    c.ofZone(c.history),
-		"GET /console/zones/{zoneId}/change":                     c.ofZone(c.changePage),
-		"POST /console/zones/{zoneId}/change":                    c.ofZone(c.change),
-		"POST /console/zones/{zoneId}/ask":                       c.ofZone(c.changePage),
-		"POST /console/zones/{zoneId}/preview":                   c.ofZone(c.preview),
-		"POST /console/zones/{zoneId}/undo":                      c.ofZone(c.undo),
-		"GET /console/zones/{zoneId}/inside":                     c.ofZone(c.insideAsk),
-		"POST /console/zones/{zoneId}/inside":                    c.insideDo,
-		"GET /console/zones/{zoneId}/delete":                     c.ofZone(c.deletePage),
-		"POST /console/zones/{zoneId}/delete":                    c.ofZone(c.deleteIt),
-		"GET /console/zones/{zoneId}/new-event":                  c.ofEvent(c.eventForm),
-		"POST /console/zones/{zoneId}/new-event":                 c.ofEvent(c.eventAsk),
-		"GET /console/zones/{zoneId}/schedule/{event}":           c.ofEvent(c.eventPage),
-		"GET /console/zones/{zoneId}/schedule/{event}/events":    c.ofEvent(c.eventEvents),
-		"GET /console/zones/{zoneId}/schedule/{event}/edit":      c.ofEvent(c.eventForm),
-		"POST /console/zones/{zoneId}/schedule/{event}/edit":     c.ofEvent(c.eventAsk),
-		"GET /console/zones/{zoneId}/schedule/{event}/dryrun":    c.ofEvent(c.eventDry),
-		"GET /console/zones/{zoneId}/schedule/{event}/remove":    c.ofEvent(c.eventRemove),
-		"GET /console/zones/{zoneId}/schedule/{event}/act":       c.ofEvent(c.actAsk),
-		"POST /console/zones/{zoneId}/schedule/{event}/act":      c.actDo,
-		"GET /console/zones/{zoneId}/schedule/{event}/draw":      c.drawJSON,
-		"GET /console/zones/{zoneId}/schedule/{event}/draw/list": c.drawList,
-		"GET /console/limits":                                    c.limitsPage,
-		"GET /console/limits/events":                             c.limitsEvents,
+		"POST /console/logout":                                c.logout,
+		"GET /console/{$}":                                    c.zonesPage,
+		"GET /console/events":                                 c.zonesEvents,
+		"GET /console/changes":                                c.changesPage,
+		"GET /console/new":                                    c.newPage,
+		"POST /console/new":                                   c.create,
+		"GET /console/zones/{zoneId}":                         c.ofZone(c.zonePage),
+		"GET /console/zones/{zoneId}/events":                  c.ofZone(c.zoneEvents),
+		"GET /console/zones/{zoneId}/history":                 c.ofZone(c.history),
+		"GET /console/zones/{zoneId}/change":                  c.ofZone(c.changePage),
+		"POST /console/zones/{zoneId}/change":                 c.ofZone(c.change),
+		"POST /console/zones/{zoneId}/ask":                    c.ofZone(c.changePage),
+		"POST /console/zones/{zoneId}/preview":                c.ofZone(c.preview),
+		"POST /console/zones/{zoneId}/undo":                   c.ofZone(c.undo),
+		"GET /console/zones/{zoneId}/inside":                  c.ofZone(c.insideAsk),
+		"POST /console/zones/{zoneId}/inside":                 c.insideDo,
+		"GET /console/zones/{zoneId}/delete":                  c.ofZone(c.deletePage),
+		"POST /console/zones/{zoneId}/delete":                 c.ofZone(c.deleteIt),
+		"GET /console/zones/{zoneId}/new-event":               c.ofEvent(c.eventForm),
+		"POST /console/zones/{zoneId}/new-event":              c.ofEvent(c.eventAsk),
+		"GET /console/zones/{zoneId}/schedule/{event}":        c.ofEvent(c.eventPage),
+		"GET /console/zones/{zoneId}/schedule/{event}/events": c.ofEvent(c.eventEvents),
+		"GET /console/zones/{zoneId}/schedule/{event}/edit":   c.ofEvent(c.eventForm),
+		"POST /console/zones/{zoneId}/schedule/{event}/edit":  c.ofEvent(c.eventAsk),
+		"GET /console/zones/{zoneId}/schedule/{event}/remove": c.ofEvent(c.eventRemove),
+		"GET /console/zones/{zoneId}/schedule/{event}/act":    c.ofEvent(c.actAsk),
+		"POST /console/zones/{zoneId}/schedule/{event}/act":   c.actDo,
+		"GET /console/limits":                                 c.limitsPage,
+		"GET /console/limits/events":                          c.limitsEvents,
 		// Every other path.
 		"/console/": func(http.ResponseWriter, *http.Request, session) error { return errNothing },
 	} {

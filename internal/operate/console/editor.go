@@ -4,16 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -112,15 +109,6 @@ func titleOf(name string, all []change.Difference) string {
 	}
 }
 
-// conflictView is the page after a change that was not made, since somebody
-// else was faster.
-type conflictView struct {
-	Path, Name string
-	By         string
-	At         time.Time
-	Others     []change.Difference
-}
-
 // change is POST .../change: sets what was confirmed, if it still is what it was
 // when it was confirmed.
 func (c *Console) change(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
@@ -153,13 +141,13 @@ func (c *Console) undo(w http.ResponseWriter, r *http.Request, s session, curren
 // apply makes the change from was to now on top of current and shows the page
 // with what was done; or shows who was faster.
 func (c *Console) apply(w http.ResponseWriter, r *http.Request, s session, current, was, now zone.Settings) error {
-	next, others := merge(current, was, now)
+	next, others := settable.Merge(current, was, now)
 	if len(others) > 0 {
-		return c.conflict(w, r, s, zonePath(current.ZoneID), current.ZoneID, others)
+		return c.conflict(w, s, zonePath(current.ZoneID), current.ZoneID)
 	}
 	switch err := c.Zones.Replace(r.Context(), current, next, s.who); {
 	case errors.Is(err, line.ErrZoneChanged):
-		return c.conflict(w, r, s, zonePath(current.ZoneID), current.ZoneID, nil)
+		return c.conflict(w, s, zonePath(current.ZoneID), current.ZoneID)
 	case err != nil:
 		return err
 	}
@@ -169,31 +157,10 @@ func (c *Console) apply(w http.ResponseWriter, r *http.Request, s session, curre
 // settable are the settings that are not the servers' own.
 var settable = slices.DeleteFunc(slices.Clone(zone.Table), func(x zone.Setting) bool { return x.Own })
 
-// merge sets in current what the change from was to now set, if all of that is still as it
-// was. If not, it returns what somebody else has set meanwhile.
-func merge(current, was, now zone.Settings) (next zone.Settings, others []change.Difference) {
-	next, theirs := settable.Merge(current, was, now)
-	if len(theirs) > 0 {
-		mine := make(setting.Table[zone.Settings], len(theirs))
-		for i, x := range theirs {
-			mine[i] = *x
-		}
-		others = change.Differences(mine, was, current)
-	}
-	return next, others
-}
-
-// conflict shows who was faster with these settings of a zone; nil for one that is not known. The page leads to path, which is
-// that of name.
-func (c *Console) conflict(w http.ResponseWriter, r *http.Request, s session, path, name string, others []change.Difference) error {
-	v := conflictView{Path: path, Name: name, Others: others, By: "Somebody"}
-	if changes, err := c.Zones.Changes(r.Context(), r.PathValue("zoneId"), zone.MaxChanges); err == nil {
-		v.By, v.At = whoChanged(changes, others)
-	}
-	if len(others) > 0 && others[0].Label == "" { // a name alone
-		v.Others = nil
-	}
-	return c.render(w, http.StatusConflict, "conflict", s, "Not changed", v)
+// conflict is the page after a change that was not made, since somebody else was faster. It leads to path, the page of name,
+// whose record says who.
+func (c *Console) conflict(w http.ResponseWriter, s session, path, name string) error {
+	return c.render(w, http.StatusConflict, "conflict", s, "Not changed", struct{ Path, Name string }{path, name})
 }
 
 // done leads to a page after a change of a zone. The address names the change, for the page to say what was
@@ -237,26 +204,12 @@ func (c *Console) deleteIt(w http.ResponseWriter, r *http.Request, s session, cu
 	err := c.Zones.Delete(r.Context(), name, s.who, serve.Condition{IfMatch: r.PostForm.Get("seen")})
 	if errors.Is(err, operator.ErrPrecondition) {
 		if _, err = c.Zones.Get(r.Context(), name); err == nil {
-			return c.conflict(w, r, s, zonePath(name), name, nil)
+			return c.conflict(w, s, zonePath(name), name)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, root+"?deleted="+url.QueryEscape(name), http.StatusSeeOther)
+	http.Redirect(w, r, root, http.StatusSeeOther)
 	return nil
-}
-
-// deleted is the entry of the zone that was deleted just now, if the query says so
-// and the record, too.
-func (c *Console) deleted(r *http.Request) *entry {
-	name := r.URL.Query().Get("deleted")
-	if name == "" {
-		return nil
-	}
-	changes, err := c.Zones.Changes(r.Context(), name, recentChanges)
-	if err != nil || len(changes) == 0 || changes[0].Now != nil {
-		return nil
-	}
-	return &entries(changes[:1], nil)[0]
 }

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,10 +14,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Draws is what everybody may know of draws: the schedule.
+// Draws knows what everybody may know of a draw: the schedule does.
 type Draws interface {
 	Draw(ctx context.Context, zoneID, event string) (schedule.Draw, error)
-	List(ctx context.Context, zoneID, event string) (d schedule.Draw, tickets []byte, err error)
 }
 
 // eventPath is where the pages of a zone's event are.
@@ -102,7 +100,7 @@ func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
 	case p.Held == next && next != "":
 		return state{"bad", "▮▮", "Held", capital(change.Nouns[next]) + " waits until an operator moves it."}
 	case late && next == event.StepOpens && p.Phase == event.PhaseGathering:
-		return state{"bad", "✕", "Late", "People are let in by the store’s clock, but no server could record the opening yet. The servers try again."}
+		return state{"bad", "✕", "Late", "People are admitted by the store’s clock, but no server could record the opening yet. The servers try again."}
 	case late:
 		return state{"bad", "✕", "Late", capital(change.Nouns[next]) + " is due, but no server could make the step yet. The servers try again."}
 	case p.Phase == event.PhaseAnnounced:
@@ -110,14 +108,14 @@ func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
 	case p.Phase == event.PhaseGathering && at <= now.UnixMilli():
 		return state{"ok", "●", "Opening", "It opens this second."}
 	case p.Phase == event.PhaseGathering && now.UnixMilli() < p.SettlesAtMillis:
-		return state{"ok", "◔", "Gathering", "People gather. Nobody is let in, and nobody has a number yet."}
+		return state{"ok", "◔", "Gathering", "People gather. Nobody is admitted, and nobody has a number yet."}
 	case p.Phase == event.PhaseGathering:
-		return state{"ok", "◕", "Places fixed", "Each visitor has a place, and newcomers stand behind. Nobody is let in yet."}
+		return state{"ok", "◕", "Places fixed", "Each visitor has a place, and newcomers stand behind. Nobody is admitted yet."}
 	}
 	// It has opened. Somebody may have changed the settings since.
 	word, sentence := change.Doing(s)
-	if word == "Letting in" {
-		return state{"ok", "●", "Open", "People are let in."}
+	if word == "Admitting" {
+		return state{"ok", "●", "Open", "People are admitted."}
 	}
 	return state{signs[word][0], signs[word][1], word, sentence}
 }
@@ -229,15 +227,6 @@ type eventView struct {
 	Frame frame
 	// Drawn is what is known of its draw; nil if nothing is.
 	Drawn *schedule.Draw
-	Dry   eventDryView
-}
-
-// Before is when places are fixed, while that comes before the opening, which is next; nil at other times.
-func (v eventView) Before() *stepView {
-	if i := slices.IndexFunc(v.Steps, func(s stepView) bool { return s.Step == "" && s.UntilMillis > 0 }); i >= 0 && v.Next.Step == event.StepOpens {
-		return &v.Steps[i]
-	}
-	return nil
 }
 
 // Opens reports whether an operator may have it open now.
@@ -247,7 +236,7 @@ func (v eventView) Opens() bool {
 
 // eventPage is GET /console/zones/{zoneId}/schedule/{event}.
 func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
-	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Frame: c.eventFrame(current, e), Dry: newEventDry(current, e)}
+	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Frame: c.eventFrame(current, e)}
 	v.shown, _ = c.shown(r, current)
 	switch d, err := c.Draws.Draw(r.Context(), current.ZoneID, e.Name); {
 	case err == nil:
@@ -269,40 +258,14 @@ func (c *Console) eventEvents(w http.ResponseWriter, r *http.Request, s session,
 	})
 }
 
-// publishedAfter is how long after a draw has closed its list is there, in milliseconds, also
-// that of a million.
-const publishedAfter = 10_000
-
-// eventFrame is the event of an event's stream. Its stamp is another at each moment of the event, also at those that
-// are no change of the zone: when places are fixed, and once the list of a draw is published.
+// eventFrame is the event of an event's stream. Its stamp is another whenever a step of the event has another state, also
+// where that is no change of the zone: places are fixed by the clock.
 func (c *Console) eventFrame(s zone.Settings, e event.Event) frame {
-	f, now := c.zoneFrame(s), c.clock(s.ZoneID)
-	p := s.EventState.Of(e, now)
-	f.State = eventState(s, p, now)
-	past := 0
-	if p != nil {
-		for _, at := range []int64{p.PreQueueAtMillis, p.SettlesAtMillis, p.SettlesAtMillis + publishedAfter, p.OpensAtMillis, p.OpensAtMillis + lateAfter, p.ClosesAtMillis, p.EndsAtMillis} {
-			if at <= now.UnixMilli() {
-				past++
-			}
-		}
+	f, o := c.zoneFrame(s), occasionOf(s, e, c.clock(s.ZoneID))
+	f.State = o.State
+	for _, step := range o.Steps {
+		f.Stamp += "." + step.State.Word
 	}
-	f.Stamp = fmt.Sprintf("%s.%d.%s", f.Stamp, past, f.State.Word)
+	f.Stamp += "." + o.State.Word
 	return f
-}
-
-// drawJSON is GET .../schedule/{event}/draw: the draw, as everybody may see it.
-func (c *Console) drawJSON(w http.ResponseWriter, r *http.Request, _ session) error {
-	d, err := c.Draws.Draw(r.Context(), r.PathValue("zoneId"), r.PathValue("event"))
-	return sendJSON(w, r, d, err)
-}
-
-// drawList is GET .../schedule/{event}/draw/list: its list.
-func (c *Console) drawList(w http.ResponseWriter, r *http.Request, _ session) error {
-	d, tickets, err := c.Draws.List(r.Context(), r.PathValue("zoneId"), r.PathValue("event"))
-	if err != nil {
-		return err
-	}
-	d.ServeList(w, r, tickets)
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -78,7 +77,7 @@ func TestEventPage(t *testing.T) {
 	r.list("Z", noon())
 	p := r.enter("Anna")
 	r.goTo(0)
-	shows(t, p.get("zones/Z/schedule/noon"), "noon ○ Announced Nobody gathers yet.", "People gather in 30 min Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is let in; a draw gives them their places, with perMinute=6000.",
+	shows(t, p.get("zones/Z/schedule/noon"), "noon ○ Announced Nobody gathers yet.", "People gather in 30 min Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is admitted; a draw gives them their places, with perMinute=6000.",
 		"Hold the gathering …", "It opens ○ Later Sat 21 Nov 2026, 12:59:00 UTC in 1 h", "Nothing is known of it yet.")
 	shows(t, p.get("zones/Z?tab=events"), "○ Announced noon : People gather in 30 min , Sat 21 Nov 2026, 12:29:00 UTC", "Event State Next noon ○ Announced People gather:")
 
@@ -86,18 +85,18 @@ func TestEventPage(t *testing.T) {
 	r.goTo(59*time.Minute + time.Second)
 	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
 	page := p.get("zones/Z/schedule/noon")
-	shows(t, page, "noon ◔ Gathering", "It opens in 59 s Sat 21 Nov 2026, 12:59:00 UTC : they are let in, as drawn. The draw closes in 29 s .", "Gathered 12,340", "Polls a second 1,370",
+	shows(t, page, "noon ◔ Gathering", "It opens in 59 s Sat 21 Nov 2026, 12:59:00 UTC : they are admitted, as drawn.", "Gathered 12,340", "Polls a second 1,370",
 		"The draw closes ○ Later Sat 21 Nov 2026, 12:58:30 UTC in 29 s", "People gather ✓ Done", "event noon 2026-11-21 12:29:00 UTC", "Limit 600 a minute → to 6,000 a minute")
 	main, _, _ := strings.Cut(words(page.Body.String()), "Gathered")
 	if !strings.Contains(main, "Hold the opening …") || strings.Contains(main, "What happens when") {
 		t.Errorf("before all figures stands\n%s", main)
 	}
-	shows(t, p.get("zones/Z"), "◔ Gathering People gather for noon. Nobody is let in before it opens.")
+	shows(t, p.get("zones/Z"), "◔ Gathering People gather for noon. Nobody is admitted before it opens.")
 
 	r.goTo(59*time.Minute + 40*time.Second)
 	shows(t, p.get("zones/Z/schedule/noon"), "◕ Places fixed", "It opens in 20 s", "The draw closes ✓ Done")
 	r.goTo(time.Hour)
-	shows(t, p.get("zones/Z/schedule/noon"), "● Open People are let in.", "No newcomers in 1 h")
+	shows(t, p.get("zones/Z/schedule/noon"), "● Open People are admitted.", "No newcomers in 1 h")
 	set := func(change func(z *zone.Settings)) {
 		was := r.zone("Z")
 		now := was
@@ -108,52 +107,41 @@ func TestEventPage(t *testing.T) {
 	}
 	limit := r.zone("Z").PerMinute
 	set(func(z *zone.Settings) { z.PerMinute = 0 })
-	shows(t, p.get("zones/Z/schedule/noon"), "▮▮ Paused Nobody is let in. Visitors who wait keep their places.")
+	shows(t, p.get("zones/Z/schedule/noon"), "▮▮ Paused Nobody is admitted. Visitors who wait keep their places.")
 	set(func(z *zone.Settings) { z.PerMinute = limit })
 	r.goTo(2 * time.Hour)
-	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers Newcomers are refused. Visitors who wait are still let in.", "It ends in 1 h")
+	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers Newcomers are refused. Visitors who wait are still admitted.", "It ends in 1 h")
 	r.goTo(3 * time.Hour)
 	shows(t, p.get("zones/Z/schedule/noon"), "– Over", "Nothing further")
 	lacks(t, p.get("zones/Z"), "Countdown, hold, move, open, cancel")
-	for path, want := range map[string]int{
-		"zones/Z/schedule/dusk": 404, "zones/Y/schedule/noon": 404, "zones/Z/schedule/dusk/events": 404, "zones/Z/schedule/noon/draw": 404,
-		"zones/Z/schedule/dusk/edit": 404, "zones/Z/schedule/dusk/remove": 404, "zones/Z/schedule/dusk/act?do=open": 404,
-	} {
-		if w := p.get(path); w.Code != want {
-			t.Errorf("%s: %d, want %d", path, w.Code, want)
+	for _, path := range []string{"Z/schedule/dusk", "Y/schedule/noon", "Z/schedule/dusk/events", "Z/schedule/dusk/act?do=open"} {
+		if w := p.get("zones/" + path); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, w.Code)
 		}
 	}
 }
 
-// TestLateIsLoud: nobody makes a step that is due.
+// TestLateIsLoud: nobody makes a step that is due, by the store's clock, which is 10 s ahead of the server's.
 func TestLateIsLoud(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	r.list("Z", noon())
-	r.goTo(59 * time.Minute)
-	r.pass(time.Minute + 900*time.Millisecond)
-	p := r.enter("Anna")
-	shows(t, p.get("zones/Z/schedule/noon"), "● Opening It opens this second.")
-	r.pass(5 * time.Second)
-	page := p.get("zones/Z/schedule/noon")
-	shows(t, page, "✕ Late People are let in by the store’s clock, but no server could record the opening yet.")
-	if !strings.Contains(page.Body.String(), `class="card upnext loud"`) {
-		t.Error("it is not loud")
-	}
-}
-
-// TestStoresClockCounts: the store's clock is 10 s ahead of the server's.
-func TestStoresClockCounts(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	r.list("Z", noon())
 	r.seen.ahead = 10 * time.Second
-	r.goTo(29 * time.Minute)
 	p := r.enter("Anna")
+	r.goTo(29 * time.Minute)
 	page := p.get("zones/Z/schedule/noon")
 	shows(t, page, "People gather in 50 s")
 	if want := fmt.Sprintf(`data-now="%d"`, start.Add(29*time.Minute+10*time.Second).UnixMilli()); !strings.Contains(page.Body.String(), want) {
 		t.Errorf("the page has no %s", want)
+	}
+	r.goTo(59 * time.Minute)
+	r.pass(50*time.Second + 900*time.Millisecond)
+	shows(t, p.get("zones/Z/schedule/noon"), "● Opening It opens this second.")
+	r.pass(5 * time.Second)
+	page = p.get("zones/Z/schedule/noon")
+	shows(t, page, "✕ Late People are admitted by the store’s clock, but no server could record the opening yet.")
+	if !strings.Contains(page.Body.String(), `class="card upnext loud"`) {
+		t.Error("it is not loud")
 	}
 }
 
@@ -179,7 +167,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 	const act = "zones/Z/schedule/noon/act?"
 
 	shows(t, p.get(act+"do=hold&step=opens"), "Hold the opening of noon?",
-		"▲ Warning: Nobody is let in until an operator moves the opening. Visitors who wait (12,340) keep their places, and read that the opening has no time yet.",
+		"▲ Warning: Nobody is admitted until an operator moves the opening. Visitors who wait (12,340) keep their places, and read that the opening has no time yet.",
 		"The later steps keep their times")
 	if at, _ := r.zone("Z").EventState.Now.Step(event.StepOpens); at == event.Never {
 		t.Fatal("asking holds it")
@@ -202,10 +190,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 		"do=move&step=opens&to=noon":                 "must be a time such as 2026-12-01T12:00:00+01:00",
 		"do=move&step=opens&by=x":                    "must be a time such as",
 		"do=move&step=opens&to=2026-11-21T12:00:00Z": "2026-11-21T12:00:00Z is in the past",
-		"do=move&step=opens&to=2026-11-21T20:00:00Z": "closes would not be after opens",
-		"do=skip":               "must be hold, move, open or cancel",
-		"do=hold&step=preQueue": "preQueue was made already",
-		"do=hold&step=settles":  "must be preQueue, opens, closes or ends",
+		"do=skip": "must be hold, move, open or cancel",
 	} {
 		w := p.get(act + query)
 		shows(t, w, "This cannot be done", want)
@@ -216,7 +201,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 	shows(t, p.get(act+"do=hold&step=ends"), "The settings of the event hold until an operator moves the end.")
 	shows(t, p.act(t, "do=hold&step=closes"), "It opens in 11 min", "▲ Warning: The closing is held: it waits until an operator moves it.", "No newcomers ▮▮ Held")
 	shows(t, p.get(act+"do=cancel"), "Cancel noon?", "▲ Warning: noon does not take place.",
-		"▲ Warning: Visitors who wait (12,340) are let in from now on, at 600 a minute. To keep them waiting, hold the opening instead.", "They keep the order of the draw.")
+		"▲ Warning: Visitors who wait (12,340) are admitted from now on, at 600 a minute. To keep them waiting, hold the opening instead.", "They keep the order of the draw.")
 	shows(t, p.act(t, "do=cancel"), "– Over The event is over, or was cancelled.", "Anna 2026-11-21 13:09:00 UTC")
 	if s := r.zone("Z"); s.EventState.Now != nil || s.PerMinute != 600 {
 		t.Errorf("after cancelling: %v", s)
@@ -235,7 +220,7 @@ func TestActOnAnotherTime(t *testing.T) {
 	asked := anna.get(path + "?do=cancel")
 	bea.act(t, "do=hold&step=opens")
 	w := anna.post(path, formOf(t, asked, path))
-	shows(t, w, "Not changed", "Bea was faster")
+	shows(t, w, "Not changed", "Somebody else has changed the same meanwhile.")
 	if w.Code != http.StatusConflict || r.zone("Z").EventState.Now == nil {
 		t.Errorf("%d, %v", w.Code, r.zone("Z").EventState)
 	}
@@ -257,8 +242,8 @@ func TestEventsAreListed(t *testing.T) {
 		"drawClosesSeconds": {"60"}, "settings": {"perMinute=6,000\r\nmaxWaiting=5"}, "textBefore": {"At noon.\r\nde: Um zwölf."},
 	}
 	asked := p.post("zones/Z/new-event", form)
-	shows(t, asked, "Change the events of Z?", "Sat 21 Nov 2026, 12:29:00 UTC : noon: people gather, and nobody is let in; a draw gives them their places, with maxWaiting=5 perMinute=6,000.",
-		"Sat 21 Nov 2026, 12:59:00 UTC : noon: they are let in, as drawn.", "Sat 21 Nov 2026, 14:59:00 UTC : noon: the settings from before the event hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
+	shows(t, asked, "Change the events of Z?", "Sat 21 Nov 2026, 12:29:00 UTC : noon: people gather, and nobody is admitted; a draw gives them their places, with maxWaiting=5 perMinute=6,000.",
+		"Sat 21 Nov 2026, 12:59:00 UTC : noon: they are admitted, as drawn.", "Sat 21 Nov 2026, 14:59:00 UTC : noon: the settings from before the event hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
 	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "Event noon none → to opens 2026-11-21T12:59:00Z")
 	shows(t, p.get("zones/Z?tab=events"), "noon ○ Listed")
 	r.makeDue("Z")
@@ -270,22 +255,10 @@ func TestEventsAreListed(t *testing.T) {
 		t.Errorf("listed %s, want %s", asJSON(t, got), asJSON(t, want))
 	}
 
-	for name, change := range map[string]url.Values{
-		"Events \"a b\": name":                  {"name": {"a b"}},
-		"has two events \"noon\"":               {"name": {"noon"}},
-		"\"late\" is in the past":               {"name": {"late"}, "preQueueAt": {at(-3 * time.Hour)}, "opensAt": {at(-2 * time.Hour)}, "endsAt": {""}},
-		"overlaps":                              {"name": {"dusk"}},
-		"It opens: write a time":                {"name": {"dusk"}, "opensAt": {"noon"}},
-		"perMinute is -1":                       {"name": {"dusk"}, "settings": {"perMinute=-1"}},
-		"write a line for each setting":         {"name": {"dusk"}, "settings": {"perMinute"}},
-		"before: write a whole number":          {"name": {"dusk"}, "drawClosesSeconds": {"soon"}},
-		"Text before the opening: write a text": {"name": {"dusk"}, "textBefore": {"a\nde: b\nde: c"}},
-	} {
-		bad := maps.Clone(form)
-		maps.Copy(bad, change)
+	for want, bad := range map[string]url.Values{"has two events": form, "It opens: write a time": {"name": {"dusk"}, "opensAt": {"noon"}}, "write a line for each setting": {"name": {"dusk"}, "settings": {"perMinute"}}} {
 		w := p.post("zones/Z/new-event", bad)
-		if plain := words(w.Body.String()); w.Code != http.StatusUnprocessableEntity || !strings.Contains(strings.ToLower(plain), strings.ToLower(strings.ReplaceAll(name, `"`, "&#34;"))) {
-			t.Errorf("%s: %d\n%s", name, w.Code, plain)
+		if shows(t, w, want); w.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", want, w.Code)
 		}
 	}
 	if got := r.zone("Z").Events; len(got) != 1 {
@@ -380,44 +353,5 @@ func TestDrawIsShown(t *testing.T) {
 	r.draws.draw = d
 	shows(t, p.get("zones/Z/schedule/noon"), "Commitment, published before people gather c0ffee Seed published at the opening", "the list is there some seconds after")
 	d.Seed, d.Tickets = "5eed", 40_000
-	r.draws.list = []byte("the tickets")
-	shows(t, p.get("zones/Z/schedule/noon"), "5eed", "40,000: the draw , the list")
-	if w := p.get("zones/Z/schedule/noon/draw/list"); w.Body.String() != "the tickets" {
-		t.Errorf("the list: %.200s", w.Body)
-	}
-	if w := p.get("zones/Z/schedule/noon/draw"); !strings.Contains(w.Body.String(), `"seed":"5eed"`) {
-		t.Errorf("the draw: %.200s", w.Body)
-	}
-}
-
-// TestEventIsPlayed: what simulate --event prints, bounded, and nothing is changed.
-func TestEventIsPlayed(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	capped := noon()
-	capped.Settings = event.Values{"maxInside": "50", "sessionSeconds": "60"}
-	r.list("Z", capped)
-	r.goTo(time.Minute)
-	was := r.zone("Z")
-	p := r.enter("Anna")
-	shows(t, p.get("zones/Z/schedule/noon"), "Dry run Plays the event as it is listed", "How many gather", "Minutes inside, in the mean")
-	w := p.get("zones/Z/schedule/noon/dryrun?gather=100&leave=10&stay=1")
-	shows(t, w, "noon in Z, opens at", "let in too early 0", "first two windows", "of 50;", "from the opening on wait polls/s most let in/s")
-	if !strings.Contains(w.Body.String(), `data-dry-plot="[[`) {
-		t.Error("there is nothing to plot")
-	}
-	if !r.zone("Z").Equal(was) {
-		t.Error("the dry run has changed the zone")
-	}
-	for query, want := range map[string]string{
-		"gather=10,001&leave=0&stay=1": "How many gather: write a whole number between 1 and 10,000.", "gather=many&leave=0&stay=1": "How many gather:",
-		"gather=5&leave=101&stay=1": "Of them leave: write a whole number between 0 and 100.", "gather=0&leave=&stay=1": "Of them leave:",
-		"gather=5&leave=0&stay=0": "Minutes inside: write a whole number between 1 and 1,440.",
-	} {
-		w := p.get("zones/Z/schedule/noon/dryrun?" + query)
-		shows(t, w, want)
-		if w.Code != http.StatusUnprocessableEntity || strings.Contains(w.Body.String(), "<pre") {
-			t.Errorf("%s: %d, or it has run", query, w.Code)
-		}
-	}
+	shows(t, p.get("zones/Z/schedule/noon"), "5eed", "40,000; the list is at /traffic/zones/Z/events/noon/draw/list")
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -149,8 +148,11 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 		c.Meter.Refuse("", p.Code)
 		return c.render(w, p.Status, "login", session{}, "Log in", form)
 	}
-	s := c.sessions.begin(who)
-	http.SetCookie(w, cookie(c.Secure(r), c.sessions.seal(s), sessionAge))
+	sealed, err := c.sessions.seal(c.sessions.begin(who))
+	if err != nil {
+		return fmt.Errorf("console: sign a session: %w", err)
+	}
+	http.SetCookie(w, cookie(c.Secure(r), sealed, sessionAge))
 	c.Logger.InfoContext(r.Context(), "console log in", "who", who, "from", c.Access.From(r))
 	http.Redirect(w, r, form.Next, http.StatusSeeOther)
 	return nil
@@ -175,22 +177,19 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) e
 // logout is POST /console/logout.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) error {
 	if err := c.sessions.end(r.Context(), s); err != nil {
-		c.Logger.ErrorContext(r.Context(), "the store did not record a log out: only this server knows of it", "who", s.who, "error", err)
+		c.Logger.ErrorContext(r.Context(), "the store did not record a log out: the session's cookie is removed from the browser, but a copy of it is good until it expires", "who", s.who, "error", err)
 	}
 	http.SetCookie(w, cookie(c.Secure(r), "", -time.Second))
 	http.Redirect(w, r, root+"login", http.StatusSeeOther)
 	return nil
 }
 
-// nextOf is where to go after the log in: a page of this console, or the first.
+// nextOf is where to go after the log in: a page of this console, or the first. What begins with its root is of this host.
 func nextOf(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil ||
-		!strings.HasPrefix(u.Path, root) || strings.HasPrefix(u.Path, root+"log") ||
-		strings.ContainsAny(u.Path, "\\") || path.Clean(u.Path)+"/" != u.Path && path.Clean(u.Path) != u.Path {
+	if !strings.HasPrefix(text, root) || strings.HasPrefix(text, root+"log") {
 		return root
 	}
-	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+	return text
 }
 
 // readForm reads a form that was sent. The error is for the table of problems.

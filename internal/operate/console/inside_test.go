@@ -28,7 +28,10 @@ func TestInside(t *testing.T) {
 		}
 	}
 	p := r.enter("Anna")
-	shows(t, p.get("zones/Z"), "End all sessions …", "Reset the count …")
+	one := sample(start)
+	one.Inside, one.MaxInside = 2, 5
+	r.seen.round(map[string]watch.Sample{"Z": one})
+	shows(t, p.get("zones/Z"), "End all sessions …", "Reset the count …", "Expected Inside Polls a second", "20 min 34 s 2 1,370")
 	asked := p.get("zones/Z/inside?do=revoke")
 	shows(t, asked, "End all sessions of Z?", "All sessions end (2 inside).", "This cannot be undone.", "Cancel End all sessions")
 	if r.zone("Z").InsideState.RevokedUpToMillis != 0 {
@@ -56,17 +59,4 @@ func TestInside(t *testing.T) {
 	if w := p.post("zones/NO_CAP/inside", url.Values{"do": {"revoke"}}); w.Code != http.StatusBadRequest {
 		t.Errorf("a zone without a cap: %d", w.Code)
 	}
-}
-
-// TestInsideInTheHour: the table of the hour says how many were inside.
-func TestInsideInTheHour(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	s := zone.Defaults("Z")
-	s.MaxInside = 500
-	r.make(s, "Olga")
-	one := sample(start)
-	one.Inside, one.MaxInside = 297, 500
-	r.seen.round(map[string]watch.Sample{"Z": one})
-	shows(t, r.enter("Anna").get("zones/Z"), "Expected Inside Polls a second", "20 min 34 s 297 1,370")
 }

@@ -18,7 +18,7 @@ const refusingShare = 0.3
 
 // limitsPage is GET /console/limits.
 func (c *Console) limitsPage(w http.ResponseWriter, _ *http.Request, s session) error {
-	return c.render(w, http.StatusOK, "limits", s, "Limits", rollView{Roll: c.limitsRoll()})
+	return c.render(w, http.StatusOK, "limits", s, "Limits", c.limitsRoll())
 }
 
 // limitsEvents is GET /console/limits/events.
@@ -32,7 +32,7 @@ func (c *Console) limitsRoll() roll {
 	var all limiter.Counts
 	failing, names := 0, ""
 	for _, p := range c.Policies.InForce() {
-		seen, err := c.Decisions.Stats(p.Name, 0)
+		seen, err := c.Decisions.Stats(p.Name)
 		now := recent(seen)
 		away, _ := change.Away(p)
 		r.Rows = append(r.Rows, row{

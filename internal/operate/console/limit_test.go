@@ -27,7 +27,7 @@ func api() limit.Policy {
 func busyLimit() limiter.Stats {
 	recent := limiter.Counts{limiter.Allowed: 800, limiter.Refused: 100, limiter.RefusedFromMemory: 1_100}
 	return limiter.Stats{
-		Policy: api(), RecentSeconds: 60,
+		Name: "api", RecentSeconds: 60,
 		Tiers: []limiter.TierStats{{Tier: limit.DefaultTier, Recent: recent, Total: recent}, {Tier: "pro"}},
 	}
 }
@@ -56,7 +56,6 @@ func TestLimitsAreShown(t *testing.T) {
 	own := api()
 	own.Scope = limit.ScopeServer
 	r.putPolicy(own, "Bea")
-	away.Policy = own
 	r.decided.set("api", away)
 	shows(t, anna.get("limits"), "▲ Refusing many", "0 not asked 60 %")
 	must(t, r.book.Delete(t.Context(), "api", "Bea", serve.Condition{}))

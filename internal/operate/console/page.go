@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -20,15 +19,11 @@ import (
 
 // loadPages returns the templates of the pages, each with the layout around it. They
 // are part of the program: one that is wrong ends it at once.
-func loadPages(a *assets) map[string]*template.Template {
+func loadPages() map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
-		"asset": a.url, "zonePath": zonePath,
-		"count": count, "count64": func(n int) string { return count(int64(n)) }, "figure": newFigure, "lower": strings.ToLower,
+		"zonePath": zonePath,
+		"count":    count, "count64": func(n int) string { return count(int64(n)) }, "figure": newFigure, "lower": strings.ToLower,
 		"machine": func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") },
-		"json": func(v any) (string, error) {
-			text, err := json.Marshal(v)
-			return string(text), err
-		},
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
 	all := map[string]*template.Template{}
 	names, _ := fs.Glob(files, "templates/page-*.tmpl") // the pattern is well-formed
@@ -195,19 +190,11 @@ func hourOf(samples []watch.Sample) []hourRow {
 	return rows
 }
 
-// rollView is the page of all zones, which is the first, or of all policies.
-type rollView struct {
-	Roll roll
-	// Deleted is the one that was deleted just now.
-	Deleted *entry
-}
-
 // zonesPage is GET /console/.
 func (c *Console) zonesPage(w http.ResponseWriter, r *http.Request, s session) error {
 	all, err := c.zonesRoll(r.Context())
 	if err != nil {
 		return err
 	}
-	v := rollView{Roll: all, Deleted: c.deleted(r)}
-	return c.render(w, http.StatusOK, "zones", s, "All zones", v)
+	return c.render(w, http.StatusOK, "zones", s, "All zones", all)
 }

@@ -2,9 +2,7 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"net/http"
 	"slices"
 	"strconv"
@@ -101,7 +99,7 @@ func sinceMade(changes []zone.Change) []zone.Change {
 // undoOf says what undoing a change would set, "" if others have changed the
 // same setting since.
 func undoOf(current, was, now zone.Settings) string {
-	next, others := merge(current, now, was)
+	next, others := settable.Merge(current, now, was)
 	if len(others) > 0 || next.Equal(current) {
 		return ""
 	}
@@ -115,42 +113,13 @@ func undoOf(current, was, now zone.Settings) string {
 	return back[0].Label + " back to " + back[0].Now
 }
 
-// changeID names a change of a zone: its time, and a hash of what it set,
-// for two may be made in one millisecond.
-func changeID(c zone.Change) string {
-	text, err := json.Marshal(c)
-	if err != nil { // strings and whole numbers: it cannot happen
-		return ""
-	}
-	h := fnv.New32a()
-	_, _ = h.Write(text) // a hash never fails
-	return strconv.FormatInt(c.AtMillis, 36) + "-" + strconv.FormatUint(uint64(h.Sum32()), 36)
-}
+// changeID names a change of a zone: its time. Of two that were made in one millisecond the newer one is found; an undo is
+// refused where the settings are not as that one left them.
+func changeID(c zone.Change) string { return strconv.FormatInt(c.AtMillis, 36) }
 
 func findChange(changes []zone.Change, id string) (found zone.Change, ok bool) {
-	for _, c := range changes {
-		if id != "" && changeID(c) == id {
-			return c, true
-		}
+	if i := slices.IndexFunc(changes, func(c zone.Change) bool { return changeID(c) == id }); i >= 0 {
+		return changes[i], true
 	}
 	return found, false
-}
-
-// whoChanged is who set one of these settings last, as a page names it: "Anna". For
-// settings that are not known it is who set any.
-func whoChanged(changes []zone.Change, what []change.Difference) (by string, at time.Time) {
-	for _, c := range changes {
-		if c.Was == nil || c.Now == nil {
-			continue
-		}
-		if what == nil {
-			return c.By, time.UnixMilli(c.AtMillis)
-		}
-		for _, x := range zone.Table.Differences(*c.Was, *c.Now) {
-			if slices.ContainsFunc(what, func(w change.Difference) bool { return w.Name == x.Name }) {
-				return c.By, time.UnixMilli(c.AtMillis)
-			}
-		}
-	}
-	return "somebody", time.Time{}
 }

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
-	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
@@ -221,29 +220,14 @@ type sight struct {
 
 func (s *sight) Clock(string) (time.Time, bool) { return s.now().Add(s.ahead), true }
 
-// draws are what is published of draws, as the test says.
-type draws struct {
-	draw *schedule.Draw
-	list []byte
-	read int
-}
+// draws is what is published of the draw, as the test says.
+type draws struct{ draw *schedule.Draw }
 
-func (d *draws) Draw(_ context.Context, zoneID, name string) (schedule.Draw, error) {
-	switch {
-	case d.draw == nil:
+func (d *draws) Draw(context.Context, string, string) (schedule.Draw, error) {
+	if d.draw == nil {
 		return schedule.Draw{}, schedule.ErrNoDraw
-	case d.draw.ZoneID != zoneID: // another one, that has not opened
-		return schedule.Draw{ZoneID: zoneID, Draw: event.Draw{Event: name, Commitment: d.draw.Commitment}}, nil
 	}
 	return *d.draw, nil
-}
-
-func (d *draws) List(context.Context, string, string) (schedule.Draw, []byte, error) {
-	if d.list == nil {
-		return schedule.Draw{}, nil, schedule.ErrNoDraw
-	}
-	d.read++
-	return *d.draw, d.list, nil
 }
 
 func newSight() *sight {
@@ -297,14 +281,13 @@ func (d *decided) set(name string, s limiter.Stats) {
 	d.all[name] = s
 }
 
-func (d *decided) Stats(name string, seconds int) (limiter.Stats, error) {
+func (d *decided) Stats(name string) (limiter.Stats, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s, ok := d.all[name]
 	if !ok {
 		return limiter.Stats{}, limiter.ErrPolicyUnknown
 	}
-	s.History = s.History[max(0, len(s.History)-seconds):]
 	return s, nil
 }
 

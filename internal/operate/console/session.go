@@ -5,15 +5,13 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/openqueue/waitingroom/internal/store"
 )
@@ -27,8 +25,6 @@ const (
 	sessionAge = 12 * time.Hour
 	// maxWhoBytes bounds the name that goes into the record of changes.
 	maxWhoBytes = 64
-	// sessionIDBytes make a session's id, by which it is logged out.
-	sessionIDBytes = 16
 	// logOutTimeout bounds how long the store may take to say, or to keep, that a session was logged out.
 	logOutTimeout = 300 * time.Millisecond
 	// sessionLabel keeps keys of sessions apart from others of the secret.
@@ -41,7 +37,7 @@ type session struct {
 	// own word, for the record of changes.
 	who     string
 	expires time.Time
-	id      [sessionIDBytes]byte
+	id      string
 }
 
 // sessions begins sessions, and knows them again by their cookies. It is safe for
@@ -51,62 +47,52 @@ type sessions struct {
 	// keys sign sessions, the newest first. The token is in each: another
 	// token ends all sessions. The secret is in each: who steals a cookie
 	// cannot try tokens on it.
-	keys   [][]byte
+	keys   jwt.VerificationKeySet
 	spends store.Spender
 	now    func() time.Time
-	// unkept are the sessions whose log out the store did not take.
-	unkept sync.Map
 }
 
 func newSessions(token string, secrets [][]byte, spends store.Spender, now func() time.Time) *sessions {
 	g := &sessions{spends: spends, now: now}
 	for _, secret := range secrets {
-		g.keys = append(g.keys, sign(secret, []byte(sessionLabel+"\x00"+token)))
+		mac := hmac.New(sha256.New, secret)
+		_, _ = mac.Write([]byte(sessionLabel + "\x00" + token)) // never fails
+		g.keys.Keys = append(g.keys.Keys, mac.Sum(nil))
 	}
 	return g
 }
 
 // begin returns a new session of this operator.
 func (g *sessions) begin(who string) session {
-	s := session{who: who, expires: g.now().Add(sessionAge).Truncate(time.Second)}
-	_, _ = rand.Read(s.id[:]) // never fails: crypto/rand ends the program instead
-	return s
+	return session{who, g.now().Add(sessionAge).Truncate(time.Second), rand.Text()}
 }
 
-// seal returns the session as text for a cookie: base64url of the expiry (Unix
-// seconds, 8 bytes), the id and the name, then of their HMAC.
-func (g *sessions) seal(s session) string {
-	body := binary.BigEndian.AppendUint64(nil, uint64(s.expires.Unix()))
-	body = append(append(body, s.id[:]...), s.who...)
-	encode := base64.RawURLEncoding.EncodeToString
-	return encode(body) + "." + encode(sign(g.keys[0], body))
+// seal returns the session as a JWT for a cookie.
+func (g *sessions) seal(s session) (string, error) {
+	claims := jwt.RegisteredClaims{Subject: s.who, ID: s.id, ExpiresAt: jwt.NewNumericDate(s.expires)}
+	return jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(g.keys.Keys[0])
 }
 
 // open returns the session that the text stands for, if it was sealed with this
 // secret and token, has not expired and was not logged out.
 func (g *sessions) open(ctx context.Context, text string) (session, bool) {
-	left, right, _ := strings.Cut(text, ".")
-	body, err1 := base64.RawURLEncoding.Strict().DecodeString(left)
-	mac, err2 := base64.RawURLEncoding.Strict().DecodeString(right)
-	signed := slices.ContainsFunc(g.keys, func(key []byte) bool { return hmac.Equal(sign(key, body), mac) })
-	if err1 != nil || err2 != nil || len(body) < 8+sessionIDBytes || !signed {
+	var claims jwt.RegisteredClaims
+	_, err := jwt.ParseWithClaims(text, &claims, func(*jwt.Token) (any, error) { return g.keys, nil },
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(), jwt.WithTimeFunc(g.now), jwt.WithStrictDecoding())
+	if err != nil {
 		return session{}, false
 	}
-	s := session{
-		expires: time.Unix(int64(binary.BigEndian.Uint64(body)), 0),
-		id:      [sessionIDBytes]byte(body[8 : 8+sessionIDBytes]),
-		who:     string(body[8+sessionIDBytes:]),
-	}
+	s := session{claims.Subject, claims.ExpiresAt.Time, claims.ID}
 	if !g.alive(ctx, s) {
 		return session{}, false
 	}
 	return s, true
 }
 
-// alive reports whether the session has neither expired nor been logged out. While the store is away, only this server's
-// own log outs are known: a pause must not wait for the store.
+// alive reports whether the session has neither expired nor been logged out. While the store is away, a log out is not
+// known: a pause must not wait for the store.
 func (g *sessions) alive(ctx context.Context, s session) bool {
-	if _, out := g.unkept.Load(s.id); out || !g.now().Before(s.expires) {
+	if !g.now().Before(s.expires) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, logOutTimeout)
@@ -115,27 +101,18 @@ func (g *sessions) alive(ctx context.Context, s session) bool {
 	return in || err != nil
 }
 
-// end logs the session out: on every server, or with an error on this one alone.
+// end logs the session out on every server; or returns an error, and the session goes on.
 func (g *sessions) end(ctx context.Context, s session) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logOutTimeout)
 	defer cancel()
 	_, err := g.spends.Spend(ctx, s.key(), logOutBy, sessionAge)
-	if err != nil {
-		g.unkept.Store(s.id, nil)
-	}
 	return err
 }
 
 // key is what a log out spends, and logOutBy who does.
-func (s session) key() string { return sessionLabel + "\x00" + string(s.id[:]) }
+func (s session) key() string { return sessionLabel + "\x00" + s.id }
 
 const logOutBy = "log out"
-
-func sign(key, body []byte) []byte {
-	mac := hmac.New(sha256.New, key)
-	_, _ = mac.Write(body) // never fails
-	return mac.Sum(nil)
-}
 
 // cookie is the session's; of a negative age, one that removes it. The browser came over TLS or not: see Parts.Secure.
 func cookie(secure bool, text string, age time.Duration) *http.Cookie {

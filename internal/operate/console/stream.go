@@ -242,15 +242,7 @@ func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session, cur
 			ch.Columns[i] = append(ch.Columns[i], v)
 		}
 	}
-	return sendJSON(w, r, ch, nil)
-}
-
-// sendJSON answers with v, unless there was an error.
-func sendJSON(w http.ResponseWriter, r *http.Request, v any, err error) error {
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(v)
+	text, err := json.Marshal(ch)
 	if err != nil {
 		return fmt.Errorf("console: encode: %w", err)
 	}

@@ -157,10 +157,12 @@ func TestAllZonesEvents(t *testing.T) {
 	r := newRoom(t)
 	r.put("A")
 	r.put("B")
-	s := r.enter("Anna").open(t, r.listening(t), "events")
+	p := r.enter("Anna")
+	s := p.open(t, r.listening(t), "events")
 	_, err := s.next()
 	must(t, err)
 	s.wants("figures")
+	shows(t, p.get(""), "Waiting – in all lines together", "Admitted – in the last 60 s", "Store not known yet")
 	away := watch.Sample{At: start.UnixMilli(), Store: watch.StoreFailing, FailingSince: start.UnixMilli()}
 	r.seen.round(map[string]watch.Sample{"A": sample(start), "B": away})
 	event := s.wants("figures")
@@ -274,18 +276,4 @@ type counted struct {
 func (c *counted) Write(p []byte) (int, error) {
 	c.each <- struct{}{}
 	return len(p), nil
-}
-
-// TestNothingIsKnownOfAllZones: before the first figures, and while the store is away for all
-// zones, there is no sum to show.
-func TestNothingIsKnownOfAllZones(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	r.put("A")
-	p := r.enter("Anna")
-	shows(t, p.get(""), "Waiting – in all lines together", "Admitted – in the last 60 s", "Store not known yet")
-	r.seen.round(map[string]watch.Sample{"A": {At: start.UnixMilli(), Store: watch.StoreFailing, FailingSince: start.UnixMilli()}})
-	shows(t, p.get(""), "Waiting – in all lines together", "Admitted – in the last 60 s", "Store away for 1 of 1 zones")
-	r.seen.round(map[string]watch.Sample{"A": sample(r.now())})
-	shows(t, p.get(""), "Waiting 12,340 in all lines together", "Admitted 597 in the last 60 s", "Store answers for all zones")
 }

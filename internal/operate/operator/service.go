@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
@@ -77,8 +76,6 @@ type Service struct {
 	// crowd may be nil.
 	crowd    Crowd
 	networks *network.Shares
-	// playing: an event is being played.
-	playing atomic.Bool
 }
 
 // New returns the room over this store, and over what was seen of it. Each change

@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/measure"
+	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -39,15 +40,6 @@ const beginning = 1_800_000_000_000_000
 type Store interface {
 	store.Store
 	Close() error
-}
-
-// room is what visitors and operators ask: a server's registry.
-type room interface {
-	Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error)
-	Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error)
-	store.Viewer
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
-	Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error)
 }
 
 // state is where a visitor is.
@@ -84,11 +76,12 @@ type visitor struct {
 
 // crowd is a run under way: a crowd and the room that it goes through, in virtual time. Times are in microseconds.
 type crowd struct {
-	rng   *rand.Rand
-	room  room
-	zone  zone.Settings
-	start int64
-	now   int64
+	rng    *rand.Rand
+	store  Store
+	server *registry.Registry
+	zone   zone.Settings
+	start  int64
+	now    int64
 	// end is when the run ends, whoever still waits; 0: never.
 	end      int64
 	visitors []visitor
@@ -105,10 +98,9 @@ type crowd struct {
 	// changes are those of present, admitted the times of admissions in milliseconds.
 	changes  []measure.Change
 	admitted []int64
-	// second is the present second of virtual time, polls how many there were in it, mostPolls the most in any,
-	// allPolls how many there were in all.
-	second                     int64
-	polls, mostPolls, allPolls int
+	// second is the present second of virtual time, polls how many there were in it, mostPolls the most in any.
+	second           int64
+	polls, mostPolls int
 	// lost is how many lost the place though they had polled within the idle timeout.
 	lost int
 	// shop may be nil: then nobody is looked at any more who is inside.
@@ -135,6 +127,22 @@ func memory(now func() time.Time) (Store, error) {
 	return embedded.Open(embedded.Options{Now: now})
 }
 
+// serves begins the server that the crowd goes through, which sweeps and measures as any does.
+func (c *crowd) serves(store Store, seeds registry.DrawSeeds) {
+	c.store, c.server = store, registry.New(registry.Options{Store: store, DrawSeeds: seeds, Now: c.clock})
+	c.every(c.start+sweepEvery.Microseconds(), sweepEvery, c.sweep)
+	c.every(c.start, time.Second, func(ctx context.Context) error {
+		_, _ = c.server.Observe(ctx, c.zone.ZoneID) // without it, the last table goes on
+		return nil
+	})
+}
+
+// stop ends the server and closes its store.
+func (c *crowd) stop() error {
+	c.server.Stop()
+	return c.store.Close()
+}
+
 // every has something be done at a time, and again every so often.
 func (c *crowd) every(at int64, often time.Duration, do func(ctx context.Context) error) {
 	c.tasks = append(c.tasks, &task{at, often.Microseconds(), do})
@@ -148,10 +156,10 @@ func (c *crowd) comes(at int64, v visitor) {
 	c.visitors = append(c.visitors, v)
 }
 
-// play runs the crowd until everybody is in or gone.
+// play makes the zone, and runs the crowd until everybody is in or gone.
 func (c *crowd) play(ctx context.Context) error {
 	heap.Init(&c.queue)
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), c.put(ctx, c.zone)); err != nil {
 		return err
 	}
 	for c.remaining > 0 {
@@ -193,14 +201,14 @@ func (c *crowd) play(ctx context.Context) error {
 
 // put has an operator change the zone.
 func (c *crowd) put(ctx context.Context, s zone.Settings) error {
-	_, err := c.room.PutZone(ctx, s, nil, "")
+	_, err := c.server.PutZone(ctx, s, nil, "")
 	return err
 }
 
 // sweep removes those who are silent.
 func (c *crowd) sweep(ctx context.Context) error {
 	for cursor := uint64(0); ; {
-		out, err := c.room.Sweep(ctx, c.zone.ZoneID, "", cursor)
+		out, err := c.server.Sweep(ctx, c.zone.ZoneID, "", cursor)
 		if cursor = out.Next; err != nil || cursor == 0 {
 			return err
 		}
@@ -219,10 +227,10 @@ func (c *crowd) request(ctx context.Context, v *visitor) (again int64, err error
 	var a line.Told
 	before := v.lastPoll
 	if v.state == coming {
-		a, err = c.room.Join(ctx, c.zone.ZoneID, v.place.ID)
+		a, err = c.server.Join(ctx, c.zone.ZoneID, v.place.ID)
 		v.joined = c.now
 	} else {
-		a, err = c.room.Poll(ctx, c.zone.ZoneID, v.place)
+		a, err = c.server.Poll(ctx, c.zone.ZoneID, v.place)
 		v.polls++
 		c.poll()
 	}
@@ -304,7 +312,6 @@ func (c *crowd) poll() {
 		c.second, c.polls = second, 0
 	}
 	c.polls++
-	c.allPolls++
 	c.mostPolls = max(c.mostPolls, c.polls)
 }
 

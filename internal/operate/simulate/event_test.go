@@ -11,7 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// noon is a draw at noon into which 1,000 come, 600 of whom enter a minute.
+// noon is a draw at noon into which 1,100 come, 600 of whom enter a minute.
 func noon() simulate.EventConfig {
 	z := zone.Defaults("TICKETS")
 	z.PerMinute = 60
@@ -19,7 +19,7 @@ func noon() simulate.EventConfig {
 		Name: "noon", PreQueueAt: "2026-12-01T11:00:00+01:00", OpensAt: "2026-12-01T12:00:00+01:00",
 		Order: event.OrderDraw, Settings: event.Values{"perMinute": "600"},
 	}}
-	return simulate.EventConfig{Zone: z, Gather: 1_000, After: 100, Within: 3 * time.Minute, Leave: 0.2, Seed: 1}
+	return simulate.EventConfig{Zone: z, Gather: 1_100, Within: 3 * time.Minute, Leave: 0.2, Seed: 1}
 }
 
 func play(t *testing.T, c simulate.EventConfig) simulate.EventReport {
@@ -46,7 +46,7 @@ func TestEventOpens(t *testing.T) {
 		c := noon()
 		c.Zone.Events[0].Order = order
 		r := play(t, c)
-		if r.Refused > 0 || r.Gathered != 1_000 || r.WindowLimit != 60 {
+		if r.Refused > 0 || r.Gathered != 1_100 || r.WindowLimit != 60 {
 			t.Errorf("%q: %d refused, %d gathered, a window of %d", order, r.Refused, r.Gathered, r.WindowLimit)
 		}
 		if first, last := r.In[0], r.In[len(r.In)-1]; first.AtMs > 1_000 || last.N != r.Admitted || last.AtMs < int64(r.Admitted)*95 {
@@ -54,15 +54,6 @@ func TestEventOpens(t *testing.T) {
 		}
 		if r.FirstWindows < 0.95 || r.OvertakenP99 > 0.5 {
 			t.Errorf("%q: %.2f of the first two windows used, overtaken by %.2f windows' worth", order, r.FirstWindows, r.OvertakenP99)
-		}
-		admitted := 0
-		for i, s := range r.Seconds {
-			if admitted += s.Admitted; s.At != i-60 || s.At < 0 && s.Admitted > 0 {
-				t.Errorf("%q: second %d: %+v", order, i, s)
-			}
-		}
-		if admitted == 0 {
-			t.Errorf("%q: nobody was let in: %+v", order, r.Seconds)
 		}
 	}
 	c := noon()
@@ -102,7 +93,7 @@ func TestEventIsRepeatable(t *testing.T) {
 func TestEventIsChosen(t *testing.T) {
 	t.Parallel()
 	c := noon()
-	c.Gather, c.After = 50, 0
+	c.Gather = 50
 	dawn := event.Event{Name: "dawn", PreQueueAt: "2026-12-01T06:00:00+01:00", OpensAt: "2026-12-01T07:00:00+01:00", EndsAt: "2026-12-01T08:00:00+01:00"}
 	c.Zone.Events = append(c.Zone.Events, dawn)
 	for name, want := range map[string]string{"": "dawn", "noon": "noon", "dawn": "dawn"} {
@@ -117,7 +108,7 @@ func TestEventConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*simulate.EventConfig){
 		"nobody comes":      func(c *simulate.EventConfig) { c.Gather = 0 },
-		"too many come":     func(c *simulate.EventConfig) { c.After = 5_000_000 },
+		"too many come":     func(c *simulate.EventConfig) { c.Gather = 5_000_001 },
 		"leave over 100 %":  func(c *simulate.EventConfig) { c.Leave = 1.1 },
 		"come in no time":   func(c *simulate.EventConfig) { c.Within = 0 },
 		"stay no time":      func(c *simulate.EventConfig) { c.Zone.MaxInside = 40 },

@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // shop is what visitors do inside a zone with a cap: each asks with its session until it goes, after a time that is
 // exponentially distributed.
 type shop struct {
-	server *registry.Registry
 	// limit is the cap, full the time from which it may be expected to be in use.
 	limit, full   int64
 	session, stay time.Duration
@@ -38,9 +36,9 @@ func checkStay(z zone.Settings, stay time.Duration, done float64) error {
 }
 
 // enters has visitors be inside a zone with a cap, where the first may enter at that time. z is the zone from then on.
-func (c *crowd) enters(server *registry.Registry, at int64, z zone.Settings, stay time.Duration, done float64) {
+func (c *crowd) enters(at int64, z zone.Settings, stay time.Duration, done float64) {
 	if z.MaxInside > 0 {
-		c.shop = &shop{server: server, full: at + time.Minute.Microseconds(), limit: z.MaxInside, session: z.Session(), stay: stay, done: done}
+		c.shop = &shop{full: at + time.Minute.Microseconds(), limit: z.MaxInside, session: z.Session(), stay: stay, done: done}
 		c.every(c.start, time.Second, c.count)
 	}
 }
@@ -65,7 +63,7 @@ func (c *crowd) visit(v *visitor) (again int64) {
 	if c.now >= v.leavesAt {
 		in.there--
 		if c.rng.Float64() < in.done {
-			in.server.End(c.zone.ZoneID, a)
+			c.server.End(c.zone.ZoneID, a)
 		}
 		return never
 	}
@@ -73,15 +71,15 @@ func (c *crowd) visit(v *visitor) (again int64) {
 	if c.now >= v.until-session/2 { // a new one, when half of it is over
 		v.until = c.now + session
 	}
-	in.server.Here(c.zone.ZoneID, a, time.UnixMicro(v.until))
+	c.server.Here(c.zone.ZoneID, a, time.UnixMicro(v.until))
 	return min(v.leavesAt, c.now+askEvery.Microseconds())
 }
 
 // count counts those inside, once a second.
 func (c *crowd) count(ctx context.Context) error {
 	in := c.shop
-	in.server.TellInsideOnce(ctx)
-	stats, err := c.room.Stats(ctx, c.zone.ZoneID)
+	c.server.TellInsideOnce(ctx)
+	stats, err := c.server.Stats(ctx, c.zone.ZoneID)
 	if err != nil {
 		return err
 	}

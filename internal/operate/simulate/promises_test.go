@@ -61,26 +61,6 @@ func TestShortWaits(t *testing.T) {
 	atMost(t, "estimate's error p90", r.EstimateErrorP90, 0.40)
 }
 
-// TestALineThatGrowsSlowly: more come than are let in, but not at once.
-func TestALineThatGrowsSlowly(t *testing.T) {
-	t.Parallel()
-	cfg := crowd(0)
-	cfg.Visitors, cfg.Arrive, cfg.Zone.PerMinute, cfg.Dark = 1_500, 30*time.Second, 1800, 0
-	r := run(t, cfg)
-	atMost(t, "estimate's error p50", r.EstimateErrorP50, 0.06)
-}
-
-// TestLimitOfASecond: where it lets in no more than the mean of the window's limit, each second loses the time until
-// somebody asks for a free slot, some 6 % here. The ranges allow for it.
-func TestLimitOfASecond(t *testing.T) {
-	t.Parallel()
-	cfg := crowd(0)
-	cfg.Dark, cfg.Zone.MaxPerSecond = 0, 33
-	r := run(t, cfg)
-	atMost(t, "estimate's error p50", r.EstimateErrorP50, 0.08)
-	atLeast(t, "waits that were in the range told", r.EstimateCovered, 0.7)
-}
-
 // TestStubbornClients poll every 3 s, whatever they are told. Where 90 % leave,
 // that costs 10 to 11 % of capacity. Who came within 5 s polls in step: with an even flow
 // half of the slots open while nobody asks.
@@ -134,7 +114,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestTheLineGoesOnAfterAPause: once an operator lets people in again, or opens a door at noon that was paused until then,
+// TestTheLineGoesOnAfterAPause: once an operator admits people again, or opens a door at noon that was paused until then,
 // the limit is used from the first seconds on. Nobody could tell those who wait when that would be.
 func TestTheLineGoesOnAfterAPause(t *testing.T) {
 	t.Parallel()

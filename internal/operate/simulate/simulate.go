@@ -1,39 +1,14 @@
-// Package simulate runs a crowd in virtual time through a store and measures
-// what the room did: how exact the limit, how much of it was used, how fair the
-// order, how good the estimate, how many polls it took. There are no sockets and
-// no waiting: the same seed gives the same run.
+// Package simulate runs a crowd in virtual time through a server on a store, and measures what the server did. There are no
+// sockets and no waiting: the same seed gives the same run.
 //
-// # The crowd
+// Visitors arrive evenly over Arrive. Each polls when told to, plus a network delay of 5 to 100 ms; or, with PollEvery,
+// stubbornly at that period. A share Leave goes away silently, each at a moment drawn evenly over the wait that those who stay
+// have from the same place: its position over the limit, less the share that leaves. A share Dark is silent once for 5 to 50 s,
+// as a phone in a tunnel, and comes back.
 //
-// Visitors arrive evenly over Arrive. Each polls when told to, plus a network
-// delay of 5 to 100 ms; or, with PollEvery, stubbornly at that period.
-//
-// A share Leave goes away silently, each at a moment drawn evenly over the wait
-// that those who stay have from the same place: its position over the limit,
-// less the share that leaves. They never say so: the room finds out when a poll
-// does not come.
-//
-// A share Dark polls for a while as told, then once is silent for 5 to 50 s, as
-// a phone in a tunnel, and comes back.
-//
-// # What is measured
-//
-// The simulator judges by what it knows itself: who has left, when each was
-// admitted, who came first. Of the room it takes no count on trust. Package measure
-// works out the figures. The report names the promises that they are about:
-//
-//	G1  never over: no window and no minute holds more admissions than its limit
-//	G2  no wasted capacity, while a crowd waits
-//	G3  first come, first served
-//	G4  no lost place: whoever polls within the idle timeout keeps it
-//	G6  honest numbers: no position rises, and the estimate is near the wait
-//	G6a an even flow: no second in which somebody waits holds more than its limit
-//	G7  polls are paced, so that a long wait costs few
-//
-// # What else is played
-//
-// PlayEvent plays an event of a zone: people gather, it opens, and all are let in. Both are one crowd in one loop
-// (crowd.go), and what they go through is what serves: a server's registry and its schedule of events, on a store.
+// The simulator judges by what it knows itself: who has left, when each was admitted, who came first. Package measure works
+// out the figures of Report. PlayEvent plays an event of a zone: people gather, it opens, and all are admitted. Both go
+// through what serves: a server's registry and its schedule of events.
 package simulate
 
 import (
@@ -43,7 +18,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -96,9 +70,9 @@ func (c Config) Validate() error {
 	case c.PollEvery != 0 && (c.PollEvery < 100*time.Millisecond || c.PollEvery > time.Hour):
 		return fmt.Errorf("%w: the polling period must be between 100ms and 1h", ErrConfig)
 	case len(c.Changes) > 0 && c.Changes[len(c.Changes)-1].PerMinute < 1:
-		return fmt.Errorf("%w: the last limit must be at least 1, or some are never let in", ErrConfig)
+		return fmt.Errorf("%w: the last limit must be at least 1, or some are never admitted", ErrConfig)
 	case c.Zone.PerMinute < 1:
-		return fmt.Errorf("%w: perMinute must be at least 1, or nobody is ever let in", ErrConfig)
+		return fmt.Errorf("%w: perMinute must be at least 1, or nobody is ever admitted", ErrConfig)
 	}
 	if err := checkStay(c.Zone, c.Stay, c.Done); err != nil {
 		return err
@@ -135,29 +109,21 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("simulate: %w", err)
 	}
-	server := registry.New(registry.Options{Store: store, Now: r.clock})
-	r.room = server
-	r.enters(server, r.start, cfg.Zone, cfg.Stay, cfg.Done)
-	err = r.put(ctx, cfg.Zone)
-	if err == nil {
-		r.populate()
-		r.every(r.start+sweepEvery.Microseconds(), sweepEvery, r.sweep)
-		for _, change := range cfg.Changes {
-			z := cfg.Zone
-			z.PerMinute = change.PerMinute
-			r.every(r.start+change.At.Microseconds(), 0, func(ctx context.Context) error { return r.put(ctx, z) })
-		}
-		r.every(r.start, time.Second, func(ctx context.Context) error {
-			_, _ = server.Observe(ctx, r.zone.ZoneID) // without it, the last table goes on
-			if cfg.Progress != nil {
-				cfg.Progress((time.Duration(r.now-r.start) * time.Microsecond).Truncate(time.Second), len(r.admitted))
-			}
+	r.serves(store, nil)
+	r.enters(r.start, cfg.Zone, cfg.Stay, cfg.Done)
+	r.populate()
+	for _, change := range cfg.Changes {
+		z := cfg.Zone
+		z.PerMinute = change.PerMinute
+		r.every(r.start+change.At.Microseconds(), 0, func(ctx context.Context) error { return r.put(ctx, z) })
+	}
+	if cfg.Progress != nil {
+		r.every(r.start, time.Second, func(context.Context) error {
+			cfg.Progress((time.Duration(r.now-r.start) * time.Microsecond).Truncate(time.Second), len(r.admitted))
 			return nil
 		})
-		err = r.play(ctx)
 	}
-	server.Stop()
-	if err := errors.Join(err, store.Close()); err != nil {
+	if err := errors.Join(r.play(ctx), r.stop()); err != nil {
 		return Report{}, fmt.Errorf("simulate: %w", err)
 	}
 	out := r.report(window.RatesOf(cfg.Zone), r.start)

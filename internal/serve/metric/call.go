@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
@@ -31,18 +30,11 @@ func (m *Metrics) Called(call store.Call, took time.Duration, err error) {
 	}
 }
 
-// Happened implements registry.Meter.
-func (m *Metrics) Happened(zoneID string, what registry.Event, n int) {
-	z := m.meter(zoneID)
-	switch what {
-	case registry.Restored:
-		z.restored.Add(float64(n))
-	case registry.Shortened:
-		z.shortened.Add(float64(n))
-	case registry.Forgotten:
-		z.forgotten.Add(float64(n))
-	}
-}
+// Restored implements registry.Meter.
+func (m *Metrics) Restored(zoneID string) { m.meter(zoneID).restored.Inc() }
+
+// Forgotten implements registry.Meter.
+func (m *Metrics) Forgotten(zoneID string) { m.meter(zoneID).forgotten.Inc() }
 
 // ClockAhead implements registry.Meter.
 func (m *Metrics) ClockAhead(zoneID string, by time.Duration) {

@@ -31,7 +31,7 @@ func (m *Metrics) Judged(zoneID string, j estimate.Judgement) {
 }
 
 // Estimates returns how good the ranges were that this server had told visitors of a zone who were
-// let in within the last ten minutes, of the newest 256. coverage is the share of the ranges that held
+// admitted within the last ten minutes, of the newest 256. coverage is the share of the ranges that held
 // the real wait, 0 to 1. median is the median of |estimate - real| / real. of is how many were judged.
 // All are 0 if none were.
 func (m *Metrics) Estimates(zoneID string) (coverage, median float64, of int64) {

@@ -21,7 +21,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -98,8 +97,8 @@ func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
 		"queue_joins_total": len(answer.Outcomes) + 1, "queue_polls_total": len(answer.Outcomes) + 1,
 		"queue_refusals_total": len(codes) + 1, "queue_admissions_total": 1,
 		"queue_local_admissions_total": 1, "queue_store_failing": 1, "queue_clock_ahead_seconds": 1,
-		"queue_departures_shortened_total": 1, "queue_departures_forgotten_total": 1,
-		"queue_restored_places_total": 1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
+		"queue_departures_forgotten_total": 1,
+		"queue_restored_places_total":      1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
 		"queue_estimate_ranges_total": 3, "queue_estimate_range_width_ratio": 1,
 	}
 	count := func(zoneID string) map[string]int {
@@ -152,9 +151,8 @@ func TestCounts(t *testing.T) {
 		"poll":                         {func() { m.Poll("a", "gone") }, "queue_polls_total", []string{"zone", "a", "outcome", "gone"}},
 		"refusal":                      {func() { m.Refuse("a", "zone_closed") }, "queue_refusals_total", []string{"zone", "a", "code", "zone_closed"}},
 		"refusal with a code of HTTP":  {func() { m.Refuse("", "uri_too_long") }, "queue_refusals_total", []string{"zone", nowhere, "code", other}},
-		"place put back":               {func() { m.Happened("a", registry.Restored, 1) }, "queue_restored_places_total", []string{"zone", "a"}},
-		"departure cut short":          {func() { m.Happened("a", registry.Shortened, 1) }, "queue_departures_shortened_total", []string{"zone", "a"}},
-		"departure forgotten":          {func() { m.Happened("a", registry.Forgotten, 1) }, "queue_departures_forgotten_total", []string{"zone", "a"}},
+		"place put back":               {func() { m.Restored("a") }, "queue_restored_places_total", []string{"zone", "a"}},
+		"departure forgotten":          {func() { m.Forgotten("a") }, "queue_departures_forgotten_total", []string{"zone", "a"}},
 		"admission by the server":      {func() { m.AdmitLocally("a") }, "queue_local_admissions_total", []string{"zone", "a"}},
 		"admission":                    {func() { m.Admit("a", 90*time.Second) }, "queue_admissions_total", []string{"zone", "a"}},
 		"clock":                        {func() { m.ClockAhead("a", time.Second) }, "queue_clock_ahead_seconds", []string{"zone", "a"}},
@@ -237,7 +235,7 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 		m.Join("a", "waiting")
 		m.Refuse("a", "line_full")
 		m.Called(store.Poll, time.Millisecond, nil)
-		m.Happened("a", registry.Restored, 1)
+		m.Restored("a")
 		m.Judged("a", j)
 	})
 	if got != 0 {

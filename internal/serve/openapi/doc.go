@@ -6,8 +6,7 @@
 //	limits/openapi.yaml      for services and gateways that ask about limits
 //	site/openapi.yaml        for gateways in front of a site
 //
-//	GET /openapi.yaml        the file, byte for byte
-//	GET /openapi.json        the same, for tools that read no YAML
+// GET /openapi.yaml answers with the file, byte for byte.
 //
 // There are several documents rather than one with tags, since the public listener must
 // not tell the operators' routes. So each document is served as it is written.

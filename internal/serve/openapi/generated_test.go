@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/openqueue/waitingroom/internal/check/generated"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
@@ -82,28 +84,24 @@ func means(x *zone.Setting) string {
 
 // operations are the rows of what a listener can be asked, without what asks for no body or for the description itself.
 func operations(listener string) []string {
-	documents := map[string]*openapi.Document{
-		"public": openapi.Public, "operators": openapi.Operators, "limits": openapi.Limits, "site": openapi.Site,
-	}
 	var described struct {
-		Paths map[string]map[string]json.RawMessage `json:"paths"` // an operation by its method; and the parameters of all
+		Paths map[string]map[string]yaml.Node `yaml:"paths"` // an operation by its method; and the parameters of all
 	}
-	text, err := documents[listener].JSON()
-	if err == nil {
-		err = json.Unmarshal(text, &described)
-	}
-	if err != nil {
+	document := map[string]openapi.Document{
+		"public": openapi.Public, "operators": openapi.Operators, "limits": openapi.Limits, "site": openapi.Site,
+	}[listener]
+	if err := yaml.Unmarshal(document, &described); err != nil {
 		return []string{err.Error()}
 	}
 	lines := []string{"| call | what it is for |", "| --- | --- |"}
 	for _, path := range slices.Sorted(maps.Keys(described.Paths)) {
 		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
 			var o struct {
-				Summary string `json:"summary"`
+				Summary string `yaml:"summary"`
 			}
-			if text, there := described.Paths[path][method]; !there || path == "/openapi.json" || strings.HasPrefix(path, "/debug/") {
+			if node, there := described.Paths[path][method]; !there || strings.HasPrefix(path, "/debug/") {
 				continue
-			} else if err := json.Unmarshal(text, &o); err != nil {
+			} else if err := node.Decode(&o); err != nil {
 				return []string{err.Error()}
 			}
 			lines = append(lines, fmt.Sprintf("| `%s %s` | %s |", strings.ToUpper(method), path, o.Summary))

@@ -69,7 +69,6 @@ var cases = []struct {
 	{"closed", wait.ErrClosed, 423, "zone_closed", 0, 0, ""},
 	{"full", wait.ErrFull, 429, "line_full", 5, 10, ""},
 	{"too often", fmt.Errorf("room: %w", &guard.RefusedError{RetryMillis: 6_001}), 429, "too_many_requests", 7, 7, ""},
-	{"busy", operator.ErrBusy, 429, "too_many_requests", 5, 10, ""},
 	{"echo 429", echo.ErrTooManyRequests, 429, "too_many_requests", 5, 10, ""},
 	{"unknown", errors.New("secret"), 500, "internal_error", 0, 0, ""},
 	{"echo 500", echo.NewHTTPError(500, "secret"), 500, "internal_error", 0, 0, ""},

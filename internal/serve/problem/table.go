@@ -65,15 +65,15 @@ type kind struct {
 // gets stands first.
 var table = []kind{
 	{
-		errs:   []error{guard.ErrRefused, operator.ErrBusy},
+		errs:   []error{guard.ErrRefused},
 		status: http.StatusTooManyRequests, code: "too_many_requests",
 		title:    "Too many requests",
 		detail:   "Wait as long as Retry-After says.",
 		retryMin: 5, retryMax: 10,
 		ofStatus: true,
 		page: ", with `Retry-After`. For a join it is when the limit of its `clientId` or address has room again, and up to 3 s more for " +
-			"an address, which many may share. For a poll before its time it is what is left of the period. For the dry run of an " +
-			"event while another is made it is 5-10 s. Nothing was done, and every place is kept.",
+			"an address, which many may share. For a poll before its time it is what is left of the period. " +
+			"Nothing was done, and every place is kept.",
 		readers: visitors,
 	},
 	{

@@ -48,10 +48,6 @@ export const charts = {
     { name: "maxInside", label: "Cap", color: "--plot-2", dash: "dashed" },
   ],
   polls: [{ name: "polls", label: "Polls", color: "--plot-1", dash: "full", fill: true }],
-  dry: [
-    { name: "waiting", label: "Waiting", color: "--plot-1", dash: "full", fill: true },
-    { name: "admitted", label: "Admitted so far", color: "--plot-2", dash: "dashed" },
-  ],
 };
 
 export class Chart {
@@ -107,15 +103,6 @@ export class Chart {
   fit() {
     const width = this.element.clientWidth;
     if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height: 180 });
-  }
-
-  // remake takes the colours that the page has now.
-  remake() {
-    if (!this.plot) return;
-    const data = this.plot.data;
-    this.plot.destroy();
-    this.plot = null;
-    this.draw(data, this.span);
   }
 }
 

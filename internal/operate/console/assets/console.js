@@ -20,7 +20,7 @@ const dialog = document.querySelector("#ask");
 
 // began is when the page was made, heard when the stream told its figures last, turn the number of
 // the latest question.
-const view = { source: null, began: Date.now(), heard: 0, turn: 0, stale: false, state: "", series: null, drawn: [], dry: null, over: false };
+const view = { source: null, began: Date.now(), heard: 0, turn: 0, stale: false, state: "", series: null, drawn: [], over: false };
 
 // text sets an element's text if it is another, so that the page is not laid
 // out anew every second for nothing.
@@ -161,10 +161,6 @@ function drawAll() {
   for (const chart of view.drawn) chart.draw(view.series.pick(chart.lines.map((line) => line.name)), span);
 }
 
-function allCharts(f) {
-  for (const chart of [...view.drawn, ...(view.dry ? [view.dry] : [])]) f(chart);
-}
-
 // --- Parts of the page, read anew ----------------------------------------------
 
 async function page(url, options) {
@@ -247,22 +243,21 @@ function ask(doc, url) {
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (event.submitter?.matches("[data-preview]")) return; // goes into its frame
-  if (!dialog || !(form.matches("[data-ask]") || form.matches("[data-swap]") || form.matches("[data-dry]"))) return;
+  if (!dialog || !(form.matches("[data-ask]") || form.matches("[data-swap]"))) return;
   event.preventDefault();
   const fields = new URLSearchParams(new FormData(form, event.submitter));
   const post = form.method === "post";
   const url = post ? form.action : `${form.action}?${fields}`;
   const busy = event.submitter;
   const asks = form.matches("[data-ask]");
-  const turn = form.matches("[data-dry]") ? view.turn : ++view.turn;
+  const turn = ++view.turn;
   // A slow answer must not take the place of a later one, whose button is about to be pressed.
   const overtaken = () => asks && turn !== view.turn;
   try {
     if (busy) busy.disabled = true;
     const { res, doc } = await page(url, post ? { method: "POST", body: fields } : {});
     if (overtaken()) return;
-    if (form.matches("[data-dry]")) showDry(doc, url);
-    else if (asks || !res.ok) ask(doc, url);
+    if (asks || !res.ok) ask(doc, url);
     else done(res, doc);
   } catch {
     if (overtaken()) return;
@@ -320,28 +315,6 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// --- The dry run ------------------------------------------------------------------
-
-function showDry(doc, url) {
-  const result = doc.querySelector("[data-part=dry]");
-  const here = document.querySelector("#dry-result");
-  if (!result || !here) {
-    location.assign(url);
-    return;
-  }
-  here.replaceChildren(result);
-  localTimes(here);
-  drawDry();
-}
-
-function drawDry() {
-  const el = document.querySelector("[data-dry-plot]");
-  if (!el) return;
-  const data = JSON.parse(el.dataset.dryPlot);
-  view.dry = new Chart(el, charts.dry);
-  view.dry.draw(data, [data[0][0], data[0][data[0].length - 1]]);
-}
-
 // --- The waiting page -------------------------------------------------------------
 
 // PREVIEW_AFTER is how many milliseconds after the last key the preview follows.
@@ -398,6 +371,4 @@ if (head) {
   hour?.addEventListener("toggle", readHour);
   setInterval(readHour, HOUR_EVERY);
 }
-drawDry();
-new ResizeObserver(() => allCharts((chart) => chart.fit())).observe(document.querySelector("main"));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => allCharts((chart) => chart.remake()));
+new ResizeObserver(() => { for (const chart of view.drawn) chart.fit(); }).observe(document.querySelector("main"));
