@@ -223,7 +223,7 @@ func TestStatsCommand(t *testing.T) {
 	}
 	got := c.types(t, "stats", "TICKETS")
 	for _, want := range []string{
-		"TICKETS: queue\n\nIn the line\n  waiting ", "\nLet in\n", "  in this window", "of 60, 100 % in use", "of 600\n",
+		"TICKETS: queue\n\nIn the line\n  waiting ", "\nAdmitted\n", "  in this window", "of 60, 100 % in use", "of 600\n",
 		"\nSince the zone's data began\n  joined  62\n", "  swept  0\n",
 	} {
 		if !strings.Contains(regexp.MustCompile(` {2,}`).ReplaceAllString(got.out, "  "), want) {
