@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// spanAge is for how long the position between two marks may be told: longer than noteAfter, since a server looks up
-	// all positions anew each time that it sends its notes. It is less than minTouchPeriodMillis, so no visitor who polls
-	// in time has heard a newer position before.
+	// spanAge is for how long the position between two marks may be told to anybody: longer than noteAfter, since a server
+	// looks up all positions anew each time that it sends its notes. It is less than minTouchPeriodMillis, so no visitor
+	// who polls in time has heard a newer position before. If Redis is slow, the position may be told for half of the
+	// visitor's period, and up to stateAge: see answer.
 	spanAge = 3 * time.Second
 	// minTouchPeriodMillis is the shortest period that is told without asking Redis. It is longer than noteLife, and
 	// than spanAge.
@@ -108,12 +109,15 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	}
 	s := v.spans[i]
 	far := s.position - 1 - v.state.Released
-	if p.StandsAtMicros() <= s.after || now.Sub(s.at) > spanAge || far < edgeMargin*v.state.WindowLimit*(1+int64(now.Sub(v.at)/time.Second)) {
+	if p.StandsAtMicros() <= s.after || far < edgeMargin*v.state.WindowLimit*(1+int64(now.Sub(v.at)/time.Second)) {
 		return line.Answer{}, false
 	}
 	estimate := min(window.MaxEstimateMillis, hold+v.rates.Estimate(v.expect, far, v.room, v.state.EdgeLive, v.state.EdgePassed))
 	period := v.rates.FarPeriod(far, estimate, nowMillis-p.ArrivedAtMicros/1000, window.Jitter(p.ID[len(p.ID)-1], nowMillis))
-	return v.said(p, nowMillis, s.position, estimate, period)
+	a, ok := v.said(p, nowMillis, s.position, estimate, period)
+	// A period grows by half of what has been waited, so the visitor heard the last position at least so long ago.
+	heard := time.Duration(period/2+nowMillis-p.DueMillis) * time.Millisecond
+	return a, ok && now.Sub(s.at) <= max(spanAge, heard)
 }
 
 // millis is what the zone's clock says. The caller holds mu.

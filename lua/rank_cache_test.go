@@ -213,6 +213,9 @@ func TestRecoversFromSlowness(t *testing.T) {
 	if from := slowFrom - 10; 200*sum(asked[from:slowFrom]) > sum(polls[from:slowFrom]) {
 		t.Errorf("when all is well %v of %v asked", asked[from:slowFrom], polls[from:slowFrom])
 	}
+	if till := slowFrom + 6; 20*sum(asked[slowFrom:till]) > sum(polls[slowFrom:till]) {
+		t.Errorf("while Redis is slow %v of %v asked", asked[slowFrom:till], polls[slowFrom:till])
+	}
 	if after := slowTill + 2; 20*sum(asked[after:after+10]) > sum(polls[after:after+10]) {
 		t.Errorf("each second polled %v, of whom these asked: %v", polls, asked)
 	}
