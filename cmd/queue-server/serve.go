@@ -15,6 +15,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
@@ -175,7 +176,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err := metrics.ShowKept(notKept); err != nil {
 		return err
 	}
-	pages, err := page.New(waiting, visited, site.Inside(keys.tokens, time.Now))
+	polling := entry.New(visited, issuer, metrics).WithTickets(tickets).WithNetworks(waiting.Admitted)
+	pages, err := page.New(waiting, polling, visited, site.Inside(keys.tokens, time.Now))
 	if err != nil {
 		return err
 	}
@@ -197,8 +199,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	})
 	r := rooms{
 		page:          pages,
-		wait:          wait.NewHTTP(waiting, keys.passes),
+		wait:          wait.NewHTTP(waiting),
 		events:        schedule.NewHTTP(events),
+		entry:         entry.NewHTTP(polling, keys.passes, zones.Settings),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
 		gate:          checks,
