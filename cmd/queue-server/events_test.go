@@ -27,7 +27,7 @@ func TestEvents(t *testing.T) {
     message: {}
 `)
 	check := c.types(t, "zones", "apply", "-f", file, "--check")
-	for _, want := range []string{"noon: people gather, and nobody is let in; a draw gives them their places, with perMinute=6000", "noon: they are let in, as drawn", "the settings from before the event hold again"} {
+	for _, want := range []string{"noon: people gather, and nobody is admitted; a draw gives them their places, with perMinute=6000", "noon: they are admitted, as drawn", "the settings from before the event hold again"} {
 		if check.status != cli.ExitDiffers || !strings.Contains(check.out, want) {
 			t.Errorf("the check lacks %q: %d\n%s", want, check.status, check.out)
 		}
@@ -78,7 +78,7 @@ func TestEvents(t *testing.T) {
 		{[]string{"hold", "TICKETS", "noon", "closes"}, cli.ExitUsage, "has no step closes"},
 		{[]string{"hold", "TICKETS", "dawn", "opens"}, cli.ExitUsage, `there is no event "dawn"; listed are noon, dusk`},
 		{[]string{"hold", "TICKETS", "dusk", "opens"}, cli.ExitUsage, "noon comes before it"},
-		{[]string{"cancel", "TICKETS", "noon"}, cli.ExitOK, "noon is cancelled. People are let in at the limit."},
+		{[]string{"cancel", "TICKETS", "noon"}, cli.ExitOK, "noon is cancelled. People are admitted at the limit."},
 	} {
 		if got := c.types(t, append([]string{"events"}, tt.args...)...); got.status != tt.status || !strings.Contains(got.out+got.errOut, tt.says) {
 			t.Errorf("%v: %+v, want %d and %q", tt.args, got, tt.status, tt.says)

@@ -21,7 +21,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
-const description = "A virtual waiting room: lets visitors in at the rate that you set, in the order in which they came."
+const description = "A virtual waiting room: admits visitors at the rate that you set, in the order in which they came."
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -184,7 +184,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	consoles, err := console.New(console.Parts{
 		Zones: service, Watch: seen, Crowd: zones, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
 		NotKept: notKept, Draws: events, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
-		Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
+		ProviderKeys: s.ChallengeSiteKey != "", Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	gate := site.New(site.Dependencies{
 		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
-		Proxies: s.proxies, Crowd: zones, Logger: log,
+		Proxies: s.proxies, Crowd: zones, Exchange: links.exchange, Logger: log,
 	})
 	r := rooms{
 		page:          pages,

@@ -111,7 +111,7 @@ func soon(t *testing.T, method, url, text string) reply {
 	}
 }
 
-// oneSlot lets one visitor in every 6 s.
+// oneSlot admits one visitor every 6 s.
 const oneSlot = "zones:\n  - zoneId: TEST_ZONE\n    perMinute: 10\n"
 
 func TestServe(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
-// shopZone lets everybody in whom a test sends.
+// shopZone admits everybody whom a test sends.
 const shopZone = "zones:\n  - {zoneId: SHOP, perMinute: 6000, burst: 100}\n"
 
 func TestSiteIsOffByDefault(t *testing.T) {

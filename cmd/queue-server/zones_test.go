@@ -93,7 +93,7 @@ TICKETS    queue   600         6 s     5      1 min  5 min  -            hold
 	says(t, "get", c.types(t, "zones", "get", "TICKETS"), cli.ExitOK, `
 SETTING                 VALUE    MEANS
 perMinute               600      most admissions in any 60 s
-mode                    queue    let in at the limit, line up the rest
+mode                    queue    admit at the limit, line up the rest
 windowSeconds           6        most in any 6 s: 60
 `[1:], "\npageTitle                        Stands above the waiting page", "\nevents                  none     Sales that have a time")
 	for _, tt := range []struct{ path, command string }{
@@ -135,15 +135,15 @@ At most 40 enter in any 2 s.
 While there is a line, at most 25 enter in any second.
 To undo: queue-server zones set TICKETS perMinute=600 windowSeconds=6
 `},
-		{"zones set TICKETS perMinute=1200", "\nTICKETS: nothing to change. People are let in at the limit.\n"},
+		{"zones set TICKETS perMinute=1200", "\nTICKETS: nothing to change. People are admitted at the limit.\n"},
 		{"zones pause TICKETS", `
 TICKETS is changed:
   perMinute 1200 -> 0
-Nobody is let in. Visitors who wait (0) keep their places, and newcomers still get places.
-Visitors who were let in before stay in.
+Nobody is admitted. Visitors who wait (0) keep their places, and newcomers still get places.
+Visitors who were admitted before stay in.
 To undo: queue-server zones set TICKETS perMinute=1200
 `},
-		{"zones pause TICKETS", "\nTICKETS: nothing to change. Nobody is let in. Visitors who wait keep their places.\n"},
+		{"zones pause TICKETS", "\nTICKETS: nothing to change. Nobody is admitted. Visitors who wait keep their places.\n"},
 		{"zones resume TICKETS", `
 TICKETS is changed:
   perMinute 0 -> 1200
@@ -151,7 +151,7 @@ At most 40 enter in any 2 s.
 While there is a line, at most 25 enter in any second.
 To undo: queue-server zones set TICKETS perMinute=0
 `},
-		{"zones resume TICKETS", "\nTICKETS: nothing to change. People are let in at the limit.\n"},
+		{"zones resume TICKETS", "\nTICKETS: nothing to change. People are admitted at the limit.\n"},
 		{"zones set TICKETS perMinute=900", `
 TICKETS is changed:
   perMinute 1200 -> 900
@@ -163,7 +163,7 @@ To undo: queue-server zones set TICKETS perMinute=1200
 		{"zones open TICKETS", `
 TICKETS is changed:
   mode queue -> open
-WARNING: All visitors are let in at once, without the limit. The protected service gets all of them.
+WARNING: All visitors are admitted at once, without the limit. The protected service gets all of them.
 To undo: queue-server zones set TICKETS mode=queue
 `},
 		{"zones pause TICKETS", `
@@ -175,10 +175,10 @@ To undo: queue-server zones set TICKETS perMinute=900
 		{"zones close TICKETS", `
 TICKETS is changed:
   mode open -> closed
-Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is let in.
+Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is admitted.
 To undo: queue-server zones set TICKETS mode=open
 `},
-		{"zones create NEW perMinute=0 mode=queue", "\nNEW is made. Nobody is let in. Visitors who wait keep their places.\n"},
+		{"zones create NEW perMinute=0 mode=queue", "\nNEW is made. Nobody is admitted. Visitors who wait keep their places.\n"},
 		{"zones delete NEW --yes", "\nNEW is deleted. To have one with its settings again:\n  queue-server zones create NEW perMinute=0\n"},
 	}
 	for _, step := range steps {
@@ -212,7 +212,7 @@ func TestResumeWithoutARecord(t *testing.T) {
 	c.types(t, "zones", "delete", "TICKETS", "--yes")
 	c.types(t, "zones", "create", "TICKETS", "perMinute=0")
 	wants(t, "resume", c.types(t, "zones", "resume", "TICKETS"), cli.ExitUsage, "",
-		"queue-server: the record of changes does not say what TICKETS let in before; say it: queue-server zones set TICKETS perMinute=N\n"+
+		"queue-server: the record of changes does not say what TICKETS admitted before; say it: queue-server zones set TICKETS perMinute=N\n"+
 			"Nothing was done. How it is used: queue-server zones resume --help\n")
 }
 

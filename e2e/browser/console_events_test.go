@@ -40,7 +40,7 @@ func TestEventInABrowser(t *testing.T) {
 	o.writes("#f-opensAt", opens)
 	o.do(t, "a name and a limit", chromedp.SetValue(css("#f-name"), "noon"), chromedp.SetValue(css(`[name="settings"]`), "perMinute=1,200"))
 	o.ask("what it does", chromedp.Click(css("main form button.main")))
-	if got := o.text(t, "dialog .effects"); !strings.Contains(got, "people gather, and nobody is let in, with perMinute=1,200.") {
+	if got := o.text(t, "dialog .effects"); !strings.Contains(got, "people gather, and nobody is admitted, with perMinute=1,200.") {
 		t.Errorf("before it is listed the page says %q", got)
 	}
 	o.check(t, "dialog of an event")
@@ -66,7 +66,7 @@ func TestEventInABrowser(t *testing.T) {
 	o.check(t, "event, held")
 	o.until(t, "its time is past", fmt.Sprintf(`Date.now() > %d`, opens.Add(time.Second).UnixMilli()))
 	if _, admitted := visitors.count(t); admitted > 0 {
-		t.Errorf("%d were let in while the opening was held", admitted)
+		t.Errorf("%d were admitted while the opening was held", admitted)
 	}
 
 	o.writes("#to-opens", time.Now().Add(8*time.Second).Truncate(time.Second))
@@ -78,7 +78,7 @@ func TestEventInABrowser(t *testing.T) {
 	o.until(t, "it is open", `document.querySelector("#state .word").textContent === "Open" && document.querySelector("#next-title").textContent === "Nothing further"`)
 	o.until(t, "all are in", `document.querySelector("[data-f=waiting]").textContent === "0"`)
 	if _, admitted := visitors.count(t); admitted != 20 {
-		t.Errorf("%d were let in", admitted)
+		t.Errorf("%d were admitted", admitted)
 	}
 	for _, what := range []string{"Anna", "event noon"} {
 		if got := o.text(t, "[data-part=record]"); !strings.Contains(got, what) {

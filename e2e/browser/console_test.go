@@ -110,19 +110,19 @@ func (o *operatorAt) doublesTheLimit() {
 func (o *operatorAt) pausesAndUndoes(visitors *party) {
 	o.t.Helper()
 	o.ask("pause", chromedp.Click(css(`button[name=perMinute][value="0"]`)))
-	if got := o.text(o.t, "dialog .effects"); !strings.Contains(got, "Nobody is let in. Visitors who wait (") {
+	if got := o.text(o.t, "dialog .effects"); !strings.Contains(got, "Nobody is admitted. Visitors who wait (") {
 		o.t.Errorf("before pausing the page says %q", got)
 	}
 	o.check(o.t, "dialog")
 	o.confirm("pause")
-	o.until(o.t, "nobody is let in", `document.querySelector("[data-f=window]").textContent === "0" &&
+	o.until(o.t, "nobody is admitted", `document.querySelector("[data-f=window]").textContent === "0" &&
 		document.querySelector("#state .word").textContent === "Paused"`)
 	o.check(o.t, "zone, paused, after a change")
 	o.agrees(visitors)
 
 	_, before := visitors.count(o.t)
 	o.do(o.t, "undo", chromedp.Click(css("[data-part=done] form button")))
-	o.until(o.t, "people are let in again", `document.querySelector("#state .word").textContent === "Letting in" &&
+	o.until(o.t, "people are admitted again", `document.querySelector("#state .word").textContent === "Admitting" &&
 		+document.querySelector("[data-f=window]").textContent > 0`)
 	if got := o.zoneIs("perMinute"); got != 1200.0 {
 		o.t.Errorf("after undoing, the limit is %v", got)
@@ -183,10 +183,10 @@ func (o *operatorAt) agrees(visitors *party) {
 		return all["waiting"].Page == float64(joined-admitted) && all["minute"].Page == float64(admitted)
 	}
 	if !room.Soon(o.t, room.Patience, same) {
-		o.t.Errorf("figures differ: %+v; %d visitors joined, %d were let in", all, joined, admitted)
+		o.t.Errorf("figures differ: %+v; %d visitors joined, %d were admitted", all, joined, admitted)
 		return
 	}
-	o.t.Logf("the same on all sides: %+v, %d joined, %d let in", all, joined, admitted)
+	o.t.Logf("the same on all sides: %+v, %d joined, %d admitted", all, joined, admitted)
 }
 
 // refusesOtherSites has a page of another origin, in the same browser with the
@@ -245,6 +245,10 @@ func (o *operatorAt) looksAtThePages() {
 				`for (const el of document.querySelectorAll("details")) el.open = true;`))
 			o.fitsItsTiles()
 		}
+		if page == "zone, page" {
+			o.look(o.t, 390, "light")
+			o.until(o.t, "a preview", `document.querySelector("iframe").contentDocument?.querySelector("h1") != null`)
+		}
 		o.check(o.t, page)
 	}
 }
@@ -292,6 +296,6 @@ func (o *operatorAt) deletes(visitors *party) {
 	visitors.end()
 	joined, admitted := visitors.count(o.t)
 	if joined != 500 {
-		o.t.Errorf("%d joined, %d were let in", joined, admitted)
+		o.t.Errorf("%d joined, %d were admitted", joined, admitted)
 	}
 }

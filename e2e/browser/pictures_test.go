@@ -84,7 +84,7 @@ func TestPicturesOfAnEvent(t *testing.T) {
 		tokens[i], _ = room.Request(t, "POST", s.Public+"/traffic/wait", `{"zoneId":"NOW"}`).Value(t, "token").(string)
 	}
 	var polling sync.WaitGroup
-	polling.Go(func() { // lest the visitor of the pictures is let in before those who are not there
+	polling.Go(func() { // lest the visitor of the pictures is admitted before those who are not there
 		for t.Context().Err() == nil {
 			for _, tok := range tokens {
 				r, err := http.Post(s.Public+"/traffic/entry", "application/json", strings.NewReader(fmt.Sprintf(`{"zoneId":"NOW","token":%q}`, tok)))

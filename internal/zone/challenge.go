@@ -30,7 +30,7 @@ const (
 	MaxChallengeMillis     = 5_000
 )
 
-// Challenges reports whether a join may have to show a proof. In a zone that lets everybody in, or takes no newcomers, it need not.
+// Challenges reports whether a join may have to show a proof. In a zone that admits everybody, or takes no newcomers, it need not.
 func (s Settings) Challenges() bool {
 	return s.Challenge != ChallengeNone && s.InForce().Mode == ModeQueue
 }

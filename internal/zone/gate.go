@@ -29,7 +29,7 @@ func (s Settings) networkFault() string {
 		case n != n.Masked():
 			return fmt.Sprintf("%q has bits behind its length: write %s", text, n.Masked())
 		case n.Bits() == 0:
-			return fmt.Sprintf("%q is everybody: mode open lets everybody in", text)
+			return fmt.Sprintf("%q is everybody: mode open admits everybody", text)
 		}
 	}
 	return ""

@@ -24,7 +24,7 @@ const MaxRevoked = 200
 
 // InsideState is what operators have done to those inside. Times are Unix milliseconds of the zone's clock.
 type InsideState struct {
-	// RevokedUpToMillis: all admissions up to then are revoked. In the second before it nobody is let in.
+	// RevokedUpToMillis: all admissions up to then are revoked. In the second before it nobody is admitted.
 	RevokedUpToMillis int64 `json:"revokedUpTo,omitempty"`
 	// Revoked are the jti of other admissions that are revoked, the newest last, at most MaxRevoked.
 	Revoked []string `json:"revoked,omitempty"`
@@ -59,7 +59,7 @@ func (s Settings) sayInsideState() string {
 
 func (s Settings) capFault() string {
 	if s.MaxInside > 0 && s.OnStoreFailure == FailureAdmit {
-		return "does not go with onStoreFailure admit: what a server lets in by itself, no other counts"
+		return "does not go with onStoreFailure admit: what a server admits by itself, no other counts"
 	}
 	return ""
 }

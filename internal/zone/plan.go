@@ -49,11 +49,11 @@ func (s Settings) Obstacles(p *event.Progress) (all []string) {
 	}
 	switch {
 	case len(then.SoldOut) > 0:
-		return []string{"It is sold out: nobody is let in at the opening."}
+		return []string{"It is sold out: nobody is admitted at the opening."}
 	case then.Mode == ModeOpen:
-		return []string{"The zone’s mode is open: at the opening everybody is let in at once, whatever the limit."}
+		return []string{"The zone’s mode is open: at the opening everybody is admitted at once, whatever the limit."}
 	case then.PerMinute == 0:
-		all = append(all, "The limit is 0: nobody is let in at the opening.")
+		all = append(all, "The limit is 0: nobody is admitted at the opening.")
 	}
 	if then.Mode == ModeClosed {
 		all = append(all, "The zone is closed to newcomers: nobody can gather.")
@@ -86,15 +86,15 @@ func (s Settings) PlanOf(p *event.Progress) (all []Planned) {
 func (s Settings) what(p *event.Progress, step event.Step) string {
 	switch step {
 	case event.StepPreQueue:
-		text := "people gather, and nobody is let in"
+		text := "people gather, and nobody is admitted"
 		if p.Order == event.OrderDraw {
 			text += "; a draw gives them their places"
 		}
 		return text + s.with(p)
 	case event.StepOpens:
-		text := "they are let in, in the order in which they came"
+		text := "they are admitted, in the order in which they came"
 		if p.Order == event.OrderDraw {
-			text = "they are let in, as drawn"
+			text = "they are admitted, as drawn"
 		}
 		if p.PreQueueAtMillis >= p.OpensAtMillis {
 			text += s.with(p)

@@ -30,7 +30,7 @@ var Table = setting.Table[Settings]{
 		},
 		Means: func(s Settings) string {
 			if s.PerMinute == 0 {
-				return "nobody is let in"
+				return "nobody is admitted"
 			}
 			return "most admissions in any 60 s"
 		},
@@ -40,11 +40,11 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "mode", At: func(s *Settings) any { return (*string)(&s.Mode) },
 		Default: string(ModeQueue), Choices: []setting.Choice{
-			{Value: string(ModeQueue), Label: "queue", Means: "let in at the limit, line up the rest"},
-			{Value: string(ModeOpen), Label: "open", Means: "everybody is let in, and counted"},
+			{Value: string(ModeQueue), Label: "queue", Means: "admit at the limit, line up the rest"},
+			{Value: string(ModeOpen), Label: "open", Means: "everybody is admitted, and counted"},
 			{Value: string(ModeClosed), Label: "closed to newcomers", Means: "no newcomers; those who wait go on"},
 		},
-		Label: "Mode", Hint: "Queue lines people up; open lets all in; closed takes no newcomers.",
+		Label: "Mode", Hint: "Queue lines people up; open admits all; closed takes no newcomers.",
 		Choose: "`queue`: at the limit, in order; `open` admits everybody, and counts them; `closed` takes no newcomers, and " +
 			"admits visitors who wait",
 	},
@@ -108,10 +108,10 @@ var Table = setting.Table[Settings]{
 		Name: "onStoreFailure", At: func(s *Settings) any { return (*string)(&s.OnStoreFailure) },
 		Default: string(FailureHold), Choices: []setting.Choice{
 			{Value: string(FailureHold), Label: "hold", Means: "answer 503, keep the place"},
-			{Value: string(FailureAdmit), Label: "admit", Means: "each server lets in its share"},
+			{Value: string(FailureAdmit), Label: "admit", Means: "each server admits its share"},
 		},
 		Label:  "When the store is away",
-		Hint:   "Hold keeps all places and lets nobody in; admit lets each server admit at its share of the limit.",
+		Hint:   "Hold keeps all places and admits nobody; admit lets each server admit at its share of the limit.",
 		Column: "OUTAGE",
 		Choose: "while Redis is away: `hold` admits nobody, and nobody loses a place. `admit` has each server admit its share, " +
 			"`perMinute` divided by `QUEUE_SERVERS`. It begins after 3 s and a window (a minute where the zone has a `burst`, " +
@@ -207,7 +207,7 @@ var Table = setting.Table[Settings]{
 		Label: "Most inside", Hint: "How many may be inside at a time. 0 sets no cap.",
 		Means: func(s Settings) string {
 			if s.MaxInside == 0 {
-				return "as many may be inside as were let in"
+				return "as many may be inside as were admitted"
 			}
 			return "nobody enters while so many are inside"
 		},

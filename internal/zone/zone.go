@@ -25,7 +25,7 @@ type Mode string
 const (
 	// ModeQueue admits at the limit and lines up the rest.
 	ModeQueue Mode = "queue"
-	// ModeOpen lets everybody in at once; admissions are still counted, so
+	// ModeOpen admits everybody at once; admissions are still counted, so
 	// that a return to ModeQueue starts from the true state of the window.
 	ModeOpen Mode = "open"
 	// ModeClosed takes no newcomers; those who wait go on being admitted.

@@ -18,7 +18,7 @@ Object.assign(globalThis, {
     addEventListener: (what, f) => (listeners[what] ??= []).push(f),
   },
   location: { pathname: "/console/", assign(url) { throw new Error(`the page was left for ${url}`); } },
-  addEventListener() {}, matchMedia: () => ({ addEventListener() {} }),
+  addEventListener() {},
   ResizeObserver: class { observe() {} },
   EventSource: class {
     constructor() { stream = this; this.on = {}; }

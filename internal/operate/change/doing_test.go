@@ -19,17 +19,17 @@ func TestDoing(t *testing.T) {
 		gathers, held, sold   bool
 		state, word, sentence string
 	}{
-		{zone.ModeQueue, 600, false, false, false, "queue", "Letting in", "People are let in at the limit."},
-		{zone.ModeQueue, 0, false, false, false, "paused", "Paused", "Nobody is let in."},
-		{zone.ModeClosed, 600, false, false, false, "closed", "Closed to newcomers", "Visitors who wait are still let in."},
-		{zone.ModeClosed, 0, false, false, false, "closed, paused", "Paused and closed", "Nobody is let in, and newcomers are refused."},
-		{zone.ModeOpen, 0, false, false, false, "open", "Open", "Each visitor is let in at once."},
-		{zone.ModeQueue, 600, false, false, true, "sold out", "Sold out", "Nobody is let in."},
-		{zone.ModeQueue, 600, true, false, false, "gathering", "Gathering", "Nobody is let in before it opens."},
-		{zone.ModeClosed, 600, true, false, false, "gathering, closed", "Closed to newcomers", "Nobody is let in before noon opens."},
-		{zone.ModeOpen, 0, true, false, false, "gathering, open", "Gathering", "Then all visitors are let in at once, without the limit."},
-		{zone.ModeQueue, 0, true, false, false, "gathering, paused", "Paused", "Nobody is let in, also after noon opens."},
-		{zone.ModeOpen, 0, true, true, false, "opening held", "Opening held", "Nobody is let in until an operator moves the opening."},
+		{zone.ModeQueue, 600, false, false, false, "queue", "Admitting", "People are admitted at the limit."},
+		{zone.ModeQueue, 0, false, false, false, "paused", "Paused", "Nobody is admitted."},
+		{zone.ModeClosed, 600, false, false, false, "closed", "Closed to newcomers", "Visitors who wait are still admitted."},
+		{zone.ModeClosed, 0, false, false, false, "closed, paused", "Paused and closed", "Nobody is admitted, and newcomers are refused."},
+		{zone.ModeOpen, 0, false, false, false, "open", "Open", "Each visitor is admitted at once."},
+		{zone.ModeQueue, 600, false, false, true, "sold out", "Sold out", "Nobody is admitted."},
+		{zone.ModeQueue, 600, true, false, false, "gathering", "Gathering", "Nobody is admitted before it opens."},
+		{zone.ModeClosed, 600, true, false, false, "gathering, closed", "Closed to newcomers", "Nobody is admitted before noon opens."},
+		{zone.ModeOpen, 0, true, false, false, "gathering, open", "Gathering", "Then all visitors are admitted at once, without the limit."},
+		{zone.ModeQueue, 0, true, false, false, "gathering, paused", "Paused", "Nobody is admitted, also after noon opens."},
+		{zone.ModeOpen, 0, true, true, false, "opening held", "Opening held", "Nobody is admitted until an operator moves the opening."},
 	} {
 		z := zone.Defaults("Z")
 		z.Mode, z.PerMinute = tt.mode, tt.limit

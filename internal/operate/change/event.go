@@ -26,7 +26,7 @@ var (
 // package event checks.
 var EventFields = setting.Table[event.Event]{
 	{Name: "preQueueAt", At: func(e *event.Event) any { return &e.PreQueueAt }, Time: true, Label: "People gather from", Hint: "Without, nobody gathers."},
-	{Name: "opensAt", At: func(e *event.Event) any { return &e.OpensAt }, Time: true, Label: "It opens", Hint: "From then on people are let in."},
+	{Name: "opensAt", At: func(e *event.Event) any { return &e.OpensAt }, Time: true, Label: "It opens", Hint: "From then on people are admitted."},
 	{Name: "closesAt", At: func(e *event.Event) any { return &e.ClosesAt }, Time: true, Label: "No newcomers from", Hint: "Without, newcomers are taken to the end."},
 	{Name: "endsAt", At: func(e *event.Event) any { return &e.EndsAt }, Time: true, Label: "It ends", Hint: "Then the settings from before the event hold again. Without an end, they stay."},
 	{
@@ -268,11 +268,11 @@ func (s *Says) cancelled(p *event.Progress, now zone.Settings, line Line) {
 	}
 	switch force := now.InForce(); {
 	case force.Mode == zone.ModeOpen:
-		s.Warn("Visitors who wait (%s) are let in from now on, without the limit. To keep them waiting, hold the opening instead.", line.words())
+		s.Warn("Visitors who wait (%s) are admitted from now on, without the limit. To keep them waiting, hold the opening instead.", line.words())
 	case force.PerMinute == 0:
-		s.Add("Visitors who wait (%s) keep their places. The limit is 0, so nobody is let in.", line.words())
+		s.Add("Visitors who wait (%s) keep their places. The limit is 0, so nobody is admitted.", line.words())
 	default:
-		s.Warn("Visitors who wait (%s) are let in from now on, at %s a minute. To keep them waiting, hold the opening instead.", line.words(), count(now.PerMinute))
+		s.Warn("Visitors who wait (%s) are admitted from now on, at %s a minute. To keep them waiting, hold the opening instead.", line.words(), count(now.PerMinute))
 	}
 	if p.Order == event.OrderDraw {
 		s.Add("They keep the order of the draw.")
@@ -282,12 +282,12 @@ func (s *Says) cancelled(p *event.Progress, now zone.Settings, line Line) {
 func (s *Says) held(p *event.Progress, step event.Step, line Line, at time.Time) {
 	switch step {
 	case event.StepOpens:
-		s.Warn("Nobody is let in until an operator moves the opening. Visitors who wait (%s) keep their places, and read that the opening has no time yet.", line.words())
+		s.Warn("Nobody is admitted until an operator moves the opening. Visitors who wait (%s) keep their places, and read that the opening has no time yet.", line.words())
 		if p.Phase == event.PhaseGathering && p.SettlesAtMillis <= at.UnixMilli() {
 			s.Add("Places are fixed: each visitor keeps the number, and newcomers stand behind.")
 		}
 	case event.StepPreQueue:
-		s.Warn("Nobody gathers, and the event does not open, until an operator moves the gathering. Until then the zone lets visitors in at its limit.")
+		s.Warn("Nobody gathers, and the event does not open, until an operator moves the gathering. Until then the zone admits visitors at its limit.")
 	case event.StepCloses:
 		s.Add("Newcomers get places until an operator moves the closing.")
 	case event.StepEnds:

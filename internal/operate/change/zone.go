@@ -18,6 +18,8 @@ type Line struct {
 	// Waiting is how many wait. EstimateMillis is the wait of one who joins now, in milliseconds.
 	Waiting        int64
 	EstimateMillis int64
+	// ProviderKeys: the server that answers has the keys of a challenge's provider. The command line does not know.
+	ProviderKeys bool
 }
 
 // words are how many wait.
@@ -40,18 +42,18 @@ func Zone(was, now zone.Settings, line Line, at time.Time) Says {
 	if now.Mode != was.Mode {
 		switch {
 		case now.Mode == zone.ModeOpen && gathers != "":
-			all.Warn("Nobody is let in before %s opens. Then all visitors are let in at once, without the limit. The protected service gets all of them.", gathers)
+			all.Warn("Nobody is admitted before %s opens. Then all visitors are admitted at once, without the limit. The protected service gets all of them.", gathers)
 		case now.Mode == zone.ModeOpen:
-			all.Warn("All visitors are let in at once, without the limit. The protected service gets all of them.")
+			all.Warn("All visitors are admitted at once, without the limit. The protected service gets all of them.")
 			if line.Waiting > 0 || !line.Known {
 				all.Warn("Visitors who wait (%s) enter at their next poll, most of them within 20 s.", waiting)
 			}
 		case now.Mode == zone.ModeClosed && gathers != "":
-			all.Add("Newcomers are refused. Visitors who wait keep their places, and nobody is let in before %s opens.", gathers)
+			all.Add("Newcomers are refused. Visitors who wait keep their places, and nobody is admitted before %s opens.", gathers)
 		case now.Mode == zone.ModeClosed && now.PerMinute == 0:
-			all.Add("Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is let in.")
+			all.Add("Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is admitted.")
 		case now.Mode == zone.ModeClosed:
-			all.Add("Newcomers are refused. Visitors who wait keep their places and are still let in.")
+			all.Add("Newcomers are refused. Visitors who wait keep their places and are still admitted.")
 		default:
 			all.Add("Newcomers get places in the line again, and the limit holds.")
 		}
@@ -62,8 +64,8 @@ func Zone(was, now zone.Settings, line Line, at time.Time) Says {
 		case now.PerMinute == 0 && now.Mode == zone.ModeOpen && gathers == "":
 			all.Warn("A limit of 0 holds nobody while the mode is open. Set the mode to queue.")
 		case now.PerMinute == 0:
-			all.Add("Nobody is let in. Visitors who wait (%s) keep their places, and newcomers still get places.", waiting)
-			all.Add("Visitors who were let in before stay in.")
+			all.Add("Nobody is admitted. Visitors who wait (%s) keep their places, and newcomers still get places.", waiting)
+			all.Add("Visitors who were admitted before stay in.")
 		case was.PerMinute > 0 && now.PerMinute >= 2*was.PerMinute:
 			all.Warn("That is %.1f times as many as now. Be sure that the protected service can take it.",
 				float64(now.PerMinute)/float64(was.PerMinute))
@@ -84,7 +86,7 @@ func Zone(was, now zone.Settings, line Line, at time.Time) Says {
 			all.lastIn(was, now, line, at)
 		}
 	}
-	all.rest(was, now, line.Waiting, waiting)
+	all.rest(was, now, line)
 	all.page(was, now)
 	all = append(all, List(was, now, at)...)
 	all = append(all, Event(was, now, line, at)...)
@@ -132,8 +134,8 @@ func (s *Says) soldOut(was, now zone.Settings, waiting string) {
 	case len(was.SoldOut) > 0:
 		s.Add("Visitors who poll or join from now on get the new text.")
 	default:
-		s.Warn("Nobody is let in any more. Visitors who wait (%s) learn it at their next poll, most of them within 20 s. Then they stop polling.", waiting)
-		s.Add("Newcomers get the same answer. Visitors who were let in before stay in.")
+		s.Warn("Nobody is admitted any more. Visitors who wait (%s) learn it at their next poll, most of them within 20 s. Then they stop polling.", waiting)
+		s.Add("Newcomers get the same answer. Visitors who were admitted before stay in.")
 		s.Add("You can take it back: visitors keep their places until %s after their last poll.", idle)
 	}
 }
@@ -144,16 +146,16 @@ var worded = []string{
 	"events", "eventState", "insideState",
 }
 
-// rest adds the effects of the other settings. waiting is n in words.
-func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
+// rest adds the effects of the other settings.
+func (s *Says) rest(was, now zone.Settings, line Line) {
 	switch {
 	case now.MaxWaiting == was.MaxWaiting:
 	case now.MaxWaiting == 0:
 		s.Add("The length of the line refuses no newcomer.")
-	case n >= now.MaxWaiting:
-		s.Warn("%s wait, so newcomers are refused until fewer than %s wait. Nobody loses a place.", waiting, count(now.MaxWaiting))
+	case line.Waiting >= now.MaxWaiting:
+		s.Warn("%s wait, so newcomers are refused until fewer than %s wait. Nobody loses a place.", line.words(), count(now.MaxWaiting))
 	default:
-		s.Add("Newcomers are refused once %s wait. %s wait now.", count(now.MaxWaiting), waiting)
+		s.Add("Newcomers are refused once %s wait. %s wait now.", count(now.MaxWaiting), line.words())
 	}
 	if now.IdleTimeoutSeconds != was.IdleTimeoutSeconds {
 		s.Add("A visitor who does not poll for %s loses the place.", seconds(now.IdleTimeoutSeconds))
@@ -167,7 +169,11 @@ func (s *Says) rest(was, now zone.Settings, n int64, waiting string) {
 		}
 	}
 	if now.Challenge != was.Challenge && now.Challenge != zone.ChallengeNone && now.Challenge != zone.ChallengeWork {
-		s.Warn("Each server needs QUEUE_CHALLENGE_SITE_KEY and its secret. Without them nobody who is asked for the challenge can join.")
+		if line.ProviderKeys {
+			s.Add("This server has the provider's keys. Each other server needs the same keys.")
+		} else {
+			s.Warn("Each server needs QUEUE_CHALLENGE_SITE_KEY and its secret. Without them nobody who is asked for the challenge can join.")
+		}
 	}
 	if now.MaxShareByNetwork != was.MaxShareByNetwork || !slices.Equal(now.NetworkShares, was.NetworkShares) {
 		if now.MaxShareByNetwork == 0 && len(now.NetworkShares) == 0 {

@@ -58,8 +58,8 @@ func TestEffects(t *testing.T) {
 			"! That is 2.5 times as many as now. Be sure that the protected service can take it.\nAt most 150 enter in any 6 s.\n" +
 				"While there is a line, at most 32 enter in any second.\n"},
 		"sold out": {set(func(*zone.Settings) {}), set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }), line,
-			"! Nobody is let in any more. Visitors who wait (12,340) learn it at their next poll, most of them within 20 s. Then they stop polling.\n" +
-				"Newcomers get the same answer. Visitors who were let in before stay in.\n" +
+			"! Nobody is admitted any more. Visitors who wait (12,340) learn it at their next poll, most of them within 20 s. Then they stop polling.\n" +
+				"Newcomers get the same answer. Visitors who were admitted before stay in.\n" +
 				"You can take it back: visitors keep their places until 60 s after their last poll.\n"},
 		"not sold out": {set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }), set(func(*zone.Settings) {}), line,
 			"The line goes on. A visitor who read that it is sold out keeps the place until 60 s after the last poll.\n"},
@@ -70,8 +70,8 @@ func TestEffects(t *testing.T) {
 			"Admissions of the last 60 s count: nobody enters until they are fewer than the new limit.\n" +
 				"At most 30 enter in any 6 s.\nWhile there is a line, at most 7 enter in any second.\n"},
 		"pause": {limit(600), limit(0), line,
-			"Nobody is let in. Visitors who wait (12,340) keep their places, and newcomers still get places.\n" +
-				"Visitors who were let in before stay in.\n"},
+			"Nobody is admitted. Visitors who wait (12,340) keep their places, and newcomers still get places.\n" +
+				"Visitors who were admitted before stay in.\n"},
 		"resume": {limit(0), limit(600), change.Line{Known: true, Waiting: 1200, EstimateMillis: 86_400_000},
 			"At most 60 enter in any 6 s.\nWhile there is a line, at most 13 enter in any second.\n" +
 				"At 600 a minute the last of 1,200 enters at about 12:01 UTC.\n"},
@@ -81,13 +81,13 @@ func TestEffects(t *testing.T) {
 		"not evenly": {limit(600), set(func(s *zone.Settings) { s.MaxPerSecond = zone.PerSecondNone }), empty,
 			"All of a window may enter in the same second.\n"},
 		"open": {mode(zone.ModeQueue), mode(zone.ModeOpen), line,
-			"! All visitors are let in at once, without the limit. The protected service gets all of them.\n" +
+			"! All visitors are admitted at once, without the limit. The protected service gets all of them.\n" +
 				"! Visitors who wait (12,340) enter at their next poll, most of them within 20 s.\n"},
 		"close": {mode(zone.ModeQueue), mode(zone.ModeClosed), line,
-			"Newcomers are refused. Visitors who wait keep their places and are still let in.\n" +
+			"Newcomers are refused. Visitors who wait keep their places and are still admitted.\n" +
 				"At 600 a minute the last of 12,340 enters at about 12:19 UTC.\n"},
 		"close a paused one": {limit(0), set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeClosed, 0 }), line,
-			"Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is let in.\n"},
+			"Newcomers are refused. Visitors who wait keep their places. The limit is 0, so nobody is admitted.\n"},
 		"pause an open one": {mode(zone.ModeOpen), set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeOpen, 0 }), line,
 			"! A limit of 0 holds nobody while the mode is open. Set the mode to queue.\n"},
 		"back to queue": {mode(zone.ModeOpen), mode(zone.ModeQueue), empty,
@@ -101,7 +101,7 @@ func TestEffects(t *testing.T) {
 		}), line,
 			"At most 120 enter in any 12 s.\n" +
 				"Burst: 20 (more in a window, while nobody waits).\nLife of a pass: 60 s (how long a pass is good for: 1 min).\n" +
-				"When the store is away: admit (each server lets in its share).\n"},
+				"When the store is away: admit (each server admits its share).\n"},
 		"a cap": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.MaxInside = 300 }), line, "Most inside: 300 (nobody enters while so many are inside).\n"},
 		"a share of networks": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.NetworkShares = []string{"AS64500=40"} }), line,
 			"While there is a line, newcomers from a network that has its share are refused. Nobody loses a place.\n"},
@@ -109,6 +109,9 @@ func TestEffects(t *testing.T) {
 		"a provider's challenge": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.Challenge = zone.ChallengeTurnstile }), line,
 			"Challenge: Turnstile (Cloudflare's Turnstile checks each browser).\n" +
 				"! Each server needs QUEUE_CHALLENGE_SITE_KEY and its secret. Without them nobody who is asked for the challenge can join.\n"},
+		"a provider's challenge, whose keys are set": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.Challenge = zone.ChallengeTurnstile }),
+			change.Line{Known: true, ProviderKeys: true}, "Challenge: Turnstile (Cloudflare's Turnstile checks each browser).\n" +
+				"This server has the provider's keys. Each other server needs the same keys.\n"},
 	}
 	for name, tt := range tests {
 		if got := told(change.Zone(tt.was, tt.now, tt.line, at)); got != tt.want {
@@ -123,7 +126,7 @@ func TestEffects(t *testing.T) {
 		line.EstimateMillis += (30 * time.Minute).Milliseconds()
 		more, open, closed := gathers, gathers, gathers
 		more.PerMinute, open.Mode, closed.Mode = 1000, zone.ModeOpen, zone.ModeClosed
-		if got := told(change.Zone(gathers, closed, line, at)); !strings.HasPrefix(got, "Newcomers are refused. Visitors who wait keep their places, and nobody is let in before noon opens.\n") {
+		if got := told(change.Zone(gathers, closed, line, at)); !strings.HasPrefix(got, "Newcomers are refused. Visitors who wait keep their places, and nobody is admitted before noon opens.\n") {
 			t.Errorf("close while people gather:\n%s", got)
 		}
 		past := gathers
@@ -136,7 +139,7 @@ func TestEffects(t *testing.T) {
 			opens == event.Never && strings.Contains(got, "enters at about") {
 			t.Errorf("while people gather:\n%s", got)
 		}
-		if got := told(change.Zone(gathers, open, line, at)); got != "! Nobody is let in before noon opens. Then all visitors are let in at once, without the limit. The protected service gets all of them.\n" {
+		if got := told(change.Zone(gathers, open, line, at)); got != "! Nobody is admitted before noon opens. Then all visitors are admitted at once, without the limit. The protected service gets all of them.\n" {
 			t.Errorf("open while people gather:\n%s", got)
 		}
 	}

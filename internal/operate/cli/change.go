@@ -132,6 +132,6 @@ func (s *session) limitBefore(ctx context.Context, paused *zone.Settings) (int64
 			return limit, nil
 		}
 	}
-	return 0, Usage("the record of changes does not say what %s let in before; say it: queue-server zones set %s perMinute=N",
+	return 0, Usage("the record of changes does not say what %s admitted before; say it: queue-server zones set %s perMinute=N",
 		paused.ZoneID, paused.ZoneID)
 }

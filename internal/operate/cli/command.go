@@ -16,8 +16,8 @@ func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 	return []*cobra.Command{
 		group("zones", "List, watch and change the zones of a running server.",
 			c.listZones(), c.getZone(), c.watch(), c.setZone(), c.resume(),
-			c.setTo("pause ZONE", "Let nobody in: perMinute 0. Visitors keep their places.", perMinuteKey, 0),
-			c.setTo("open ZONE", "Let all visitors in, and count them: mode open.", "mode", zone.ModeOpen),
+			c.setTo("pause ZONE", "Admit nobody: perMinute 0. Visitors keep their places.", perMinuteKey, 0),
+			c.setTo("open ZONE", "Admit all visitors, and count them: mode open.", "mode", zone.ModeOpen),
 			c.setTo("close ZONE", "Refuse newcomers: mode closed. Visitors who wait are still admitted.", "mode", zone.ModeClosed),
 			c.createZone(), c.deleteZone(), c.applyZones(fileKeys)),
 		group("limits", "List and change policies of limits: what one client may take.",

@@ -43,10 +43,10 @@ func rows(table *table) (all []string) {
 func TestTheTableHasWhatComes(t *testing.T) {
 	t.Parallel()
 	z, now := gathering(t)
-	friday := "friday opens 2026-12-04T18:00:00Z they are let in, in the order in which they came"
+	friday := "friday opens 2026-12-04T18:00:00Z they are admitted, in the order in which they came"
 	want := []string{
-		"noon preQueue 2026-12-01T11:00:00Z people gather, and nobody is let in (done)",
-		"noon opens 2026-12-01T12:00:00Z they are let in, in the order in which they came", friday,
+		"noon preQueue 2026-12-01T11:00:00Z people gather, and nobody is admitted (done)",
+		"noon opens 2026-12-01T12:00:00Z they are admitted, in the order in which they came", friday,
 	}
 	if got := rows(eventTable(z, now)); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -58,7 +58,7 @@ func TestTheTableHasWhatComes(t *testing.T) {
 	}
 	held.EventState.Now.ClosesAtMillis = now.Add(time.Hour).UnixMilli()
 	want = []string{
-		want[0], "noon opens held they are let in, in the order in which they came",
+		want[0], "noon opens held they are admitted, in the order in which they came",
 		"noon closes 2026-12-01T12:55:00Z no newcomers any more; those who wait go on; not before the step that is held", friday,
 	}
 	if got := rows(eventTable(held, now)); !slices.Equal(got, want) {
@@ -74,7 +74,7 @@ func TestTheTableHasWhatComes(t *testing.T) {
 	}
 }
 
-// TestTheTableSaysWhatIsInTheWay: an opening at which nobody would be let in, or all.
+// TestTheTableSaysWhatIsInTheWay: an opening at which nobody would be admitted, or all.
 func TestTheTableSaysWhatIsInTheWay(t *testing.T) {
 	t.Parallel()
 	z, _ := gathering(t)
@@ -84,8 +84,8 @@ func TestTheTableSaysWhatIsInTheWay(t *testing.T) {
 		want  string
 	}{
 		{zone.ModeQueue, 600, ""},
-		{zone.ModeQueue, 0, "WARNING: noon: The limit is 0: nobody is let in at the opening."},
-		{zone.ModeOpen, 600, "WARNING: noon: The zone’s mode is open: at the opening everybody is let in at once, whatever the limit."},
+		{zone.ModeQueue, 0, "WARNING: noon: The limit is 0: nobody is admitted at the opening."},
+		{zone.ModeOpen, 600, "WARNING: noon: The zone’s mode is open: at the opening everybody is admitted at once, whatever the limit."},
 	} {
 		z.Mode, z.PerMinute = tt.mode, tt.limit
 		if got := answered(t, []string{"events", "list", "TICKETS"}, z, z); !strings.Contains(got, tt.want) || strings.Contains(got, "WARNING") != (tt.want != "") {

@@ -18,7 +18,7 @@ const carried = 500_000
 
 // sizing are the answers from which a zone's settings follow.
 type sizing struct {
-	// orders an hour is what the site can take; buys is the percentage of those let in who order something; minutes is how long one of
+	// orders an hour is what the site can take; buys is the percentage of those admitted who order something; minutes is how long one of
 	// them stays; visitors come at once.
 	orders, buys, minutes, visitors float64
 }

@@ -26,7 +26,7 @@ func (c *connection) stats() *cobra.Command {
 	})
 }
 
-// onHold reports whether a zone lets nobody in. What its window would hold, and what it told before, then say nothing.
+// onHold reports whether a zone admits nobody. What its window would hold, and what it told before, then say nothing.
 func onHold(s *adminclient.Stats) bool { return s.Mode != zone.ModeOpen && s.PerMinute == 0 }
 
 // mean is how many a second a limit is.
@@ -40,7 +40,7 @@ func statsText(s *adminclient.Stats) string {
 	t.add(s.ZoneID + ": " + stateOf(s))
 	section("In the line")
 	figure("waiting", grouped(s.Waiting), "")
-	figure("released", grouped(s.Released), "may be let in when they poll")
+	figure("released", grouped(s.Released), "may be admitted when they poll")
 	figure("overdue", grouped(s.Overdue), "released, and did not come when told to")
 	expected := "expected wait"
 	if r := s.EstimatedWaitRange; r != nil {
@@ -48,13 +48,13 @@ func statsText(s *adminclient.Stats) string {
 	}
 	switch {
 	case s.State == zone.OpeningHeld:
-		figure("one who joins now", "on hold", "nobody is let in before the opening, which has no time yet")
+		figure("one who joins now", "on hold", "nobody is admitted before the opening, which has no time yet")
 	case onHold(s):
-		figure("one who joins now", "on hold", "nobody is let in at a limit of 0")
+		figure("one who joins now", "on hold", "nobody is admitted at a limit of 0")
 	default:
 		figure("one who joins now", millis(s.EstimatedWait), expected)
 	}
-	section("Let in")
+	section("Admitted")
 	window, minute, second := "", "", "" // an open zone counts, and limits nothing
 	switch {
 	case s.Mode == zone.ModeOpen:
@@ -84,7 +84,7 @@ func statsText(s *adminclient.Stats) string {
 	if s.JoinsPerMinute != nil {
 		section("A minute, over the last 60 s")
 		figure("joined", rate(s.JoinsPerMinute), "")
-		figure("let in", rate(s.AdmittedPerMinute), "")
+		figure("admitted", rate(s.AdmittedPerMinute), "")
 		figure("left", rate(s.DeparturesPerMinute), "said so")
 		figure("swept", rate(s.SweptPerMinute), "went away silently")
 		figure("refused", rate(s.RefusedPerMinute), "requests, by this server")

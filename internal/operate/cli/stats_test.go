@@ -39,7 +39,7 @@ func TestStatsOfOpenZone(t *testing.T) {
 	}
 }
 
-// TestStatsOfPausedZone: it lets nobody in, so no limit of its window is there to be passed, and no wait is expected.
+// TestStatsOfPausedZone: it admits nobody, so no limit of its window is there to be passed, and no wait is expected.
 func TestStatsOfPausedZone(t *testing.T) {
 	t.Parallel()
 	s := adminclient.Stats{

@@ -49,6 +49,8 @@ type Parts struct {
 	Decisions policyset.Seen
 	// Preview shows the waiting page as it would be with these settings.
 	Preview func(w http.ResponseWriter, r *http.Request, s zone.Settings) error
+	// ProviderKeys: this server has the keys of a challenge's provider.
+	ProviderKeys bool
 	// NotKept says why what is in force is lost with this server; nil if it is not.
 	NotKept func() error
 	// Token is the operators' token; another one ends all sessions. Access is
@@ -76,7 +78,7 @@ type Console struct {
 }
 
 // New returns the console. An empty token or no secret is an error: it would
-// let everybody in.
+// admit everybody.
 func New(p Parts) (*Console, error) {
 	if p.Token == "" || p.Access == nil || len(p.Secrets) == 0 {
 		return nil, errors.New("console: the operators' token, its access or the secret is missing")

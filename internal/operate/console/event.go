@@ -100,7 +100,7 @@ func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
 	case p.Held == next && next != "":
 		return state{"bad", "▮▮", "Held", capital(change.Nouns[next]) + " waits until an operator moves it."}
 	case late && next == event.StepOpens && p.Phase == event.PhaseGathering:
-		return state{"bad", "✕", "Late", "People are let in by the store’s clock, but no server could record the opening yet. The servers try again."}
+		return state{"bad", "✕", "Late", "People are admitted by the store’s clock, but no server could record the opening yet. The servers try again."}
 	case late:
 		return state{"bad", "✕", "Late", capital(change.Nouns[next]) + " is due, but no server could make the step yet. The servers try again."}
 	case p.Phase == event.PhaseAnnounced:
@@ -108,14 +108,14 @@ func eventState(s zone.Settings, p *event.Progress, now time.Time) state {
 	case p.Phase == event.PhaseGathering && at <= now.UnixMilli():
 		return state{"ok", "●", "Opening", "It opens this second."}
 	case p.Phase == event.PhaseGathering && now.UnixMilli() < p.SettlesAtMillis:
-		return state{"ok", "◔", "Gathering", "People gather. Nobody is let in, and nobody has a number yet."}
+		return state{"ok", "◔", "Gathering", "People gather. Nobody is admitted, and nobody has a number yet."}
 	case p.Phase == event.PhaseGathering:
-		return state{"ok", "◕", "Places fixed", "Each visitor has a place, and newcomers stand behind. Nobody is let in yet."}
+		return state{"ok", "◕", "Places fixed", "Each visitor has a place, and newcomers stand behind. Nobody is admitted yet."}
 	}
 	// It has opened. Somebody may have changed the settings since.
 	word, sentence := change.Doing(s)
-	if word == "Letting in" {
-		return state{"ok", "●", "Open", "People are let in."}
+	if word == "Admitting" {
+		return state{"ok", "●", "Open", "People are admitted."}
 	}
 	return state{signs[word][0], signs[word][1], word, sentence}
 }

@@ -77,7 +77,7 @@ func TestEventPage(t *testing.T) {
 	r.list("Z", noon())
 	p := r.enter("Anna")
 	r.goTo(0)
-	shows(t, p.get("zones/Z/schedule/noon"), "noon ○ Announced Nobody gathers yet.", "People gather in 30 min Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is let in; a draw gives them their places, with perMinute=6000.",
+	shows(t, p.get("zones/Z/schedule/noon"), "noon ○ Announced Nobody gathers yet.", "People gather in 30 min Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is admitted; a draw gives them their places, with perMinute=6000.",
 		"Hold the gathering …", "It opens ○ Later Sat 21 Nov 2026, 12:59:00 UTC in 1 h", "Nothing is known of it yet.")
 	shows(t, p.get("zones/Z?tab=events"), "○ Announced noon : People gather in 30 min , Sat 21 Nov 2026, 12:29:00 UTC", "Event State Next noon ○ Announced People gather:")
 
@@ -85,18 +85,18 @@ func TestEventPage(t *testing.T) {
 	r.goTo(59*time.Minute + time.Second)
 	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
 	page := p.get("zones/Z/schedule/noon")
-	shows(t, page, "noon ◔ Gathering", "It opens in 59 s Sat 21 Nov 2026, 12:59:00 UTC : they are let in, as drawn.", "Gathered 12,340", "Polls a second 1,370",
+	shows(t, page, "noon ◔ Gathering", "It opens in 59 s Sat 21 Nov 2026, 12:59:00 UTC : they are admitted, as drawn.", "Gathered 12,340", "Polls a second 1,370",
 		"The draw closes ○ Later Sat 21 Nov 2026, 12:58:30 UTC in 29 s", "People gather ✓ Done", "event noon 2026-11-21 12:29:00 UTC", "Limit 600 a minute → to 6,000 a minute")
 	main, _, _ := strings.Cut(words(page.Body.String()), "Gathered")
 	if !strings.Contains(main, "Hold the opening …") || strings.Contains(main, "What happens when") {
 		t.Errorf("before all figures stands\n%s", main)
 	}
-	shows(t, p.get("zones/Z"), "◔ Gathering People gather for noon. Nobody is let in before it opens.")
+	shows(t, p.get("zones/Z"), "◔ Gathering People gather for noon. Nobody is admitted before it opens.")
 
 	r.goTo(59*time.Minute + 40*time.Second)
 	shows(t, p.get("zones/Z/schedule/noon"), "◕ Places fixed", "It opens in 20 s", "The draw closes ✓ Done")
 	r.goTo(time.Hour)
-	shows(t, p.get("zones/Z/schedule/noon"), "● Open People are let in.", "No newcomers in 1 h")
+	shows(t, p.get("zones/Z/schedule/noon"), "● Open People are admitted.", "No newcomers in 1 h")
 	set := func(change func(z *zone.Settings)) {
 		was := r.zone("Z")
 		now := was
@@ -107,10 +107,10 @@ func TestEventPage(t *testing.T) {
 	}
 	limit := r.zone("Z").PerMinute
 	set(func(z *zone.Settings) { z.PerMinute = 0 })
-	shows(t, p.get("zones/Z/schedule/noon"), "▮▮ Paused Nobody is let in. Visitors who wait keep their places.")
+	shows(t, p.get("zones/Z/schedule/noon"), "▮▮ Paused Nobody is admitted. Visitors who wait keep their places.")
 	set(func(z *zone.Settings) { z.PerMinute = limit })
 	r.goTo(2 * time.Hour)
-	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers Newcomers are refused. Visitors who wait are still let in.", "It ends in 1 h")
+	shows(t, p.get("zones/Z/schedule/noon"), "■ Closed to newcomers Newcomers are refused. Visitors who wait are still admitted.", "It ends in 1 h")
 	r.goTo(3 * time.Hour)
 	shows(t, p.get("zones/Z/schedule/noon"), "– Over", "Nothing further")
 	lacks(t, p.get("zones/Z"), "Countdown, hold, move, open, cancel")
@@ -139,7 +139,7 @@ func TestLateIsLoud(t *testing.T) {
 	shows(t, p.get("zones/Z/schedule/noon"), "● Opening It opens this second.")
 	r.pass(5 * time.Second)
 	page = p.get("zones/Z/schedule/noon")
-	shows(t, page, "✕ Late People are let in by the store’s clock, but no server could record the opening yet.")
+	shows(t, page, "✕ Late People are admitted by the store’s clock, but no server could record the opening yet.")
 	if !strings.Contains(page.Body.String(), `class="card upnext loud"`) {
 		t.Error("it is not loud")
 	}
@@ -167,7 +167,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 	const act = "zones/Z/schedule/noon/act?"
 
 	shows(t, p.get(act+"do=hold&step=opens"), "Hold the opening of noon?",
-		"▲ Warning: Nobody is let in until an operator moves the opening. Visitors who wait (12,340) keep their places, and read that the opening has no time yet.",
+		"▲ Warning: Nobody is admitted until an operator moves the opening. Visitors who wait (12,340) keep their places, and read that the opening has no time yet.",
 		"The later steps keep their times")
 	if at, _ := r.zone("Z").EventState.Now.Step(event.StepOpens); at == event.Never {
 		t.Fatal("asking holds it")
@@ -201,7 +201,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 	shows(t, p.get(act+"do=hold&step=ends"), "The settings of the event hold until an operator moves the end.")
 	shows(t, p.act(t, "do=hold&step=closes"), "It opens in 11 min", "▲ Warning: The closing is held: it waits until an operator moves it.", "No newcomers ▮▮ Held")
 	shows(t, p.get(act+"do=cancel"), "Cancel noon?", "▲ Warning: noon does not take place.",
-		"▲ Warning: Visitors who wait (12,340) are let in from now on, at 600 a minute. To keep them waiting, hold the opening instead.", "They keep the order of the draw.")
+		"▲ Warning: Visitors who wait (12,340) are admitted from now on, at 600 a minute. To keep them waiting, hold the opening instead.", "They keep the order of the draw.")
 	shows(t, p.act(t, "do=cancel"), "– Over The event is over, or was cancelled.", "Anna 2026-11-21 13:09:00 UTC")
 	if s := r.zone("Z"); s.EventState.Now != nil || s.PerMinute != 600 {
 		t.Errorf("after cancelling: %v", s)
@@ -242,8 +242,8 @@ func TestEventsAreListed(t *testing.T) {
 		"drawClosesSeconds": {"60"}, "settings": {"perMinute=6,000\r\nmaxWaiting=5"}, "textBefore": {"At noon.\r\nde: Um zwölf."},
 	}
 	asked := p.post("zones/Z/new-event", form)
-	shows(t, asked, "Change the events of Z?", "Sat 21 Nov 2026, 12:29:00 UTC : noon: people gather, and nobody is let in; a draw gives them their places, with maxWaiting=5 perMinute=6,000.",
-		"Sat 21 Nov 2026, 12:59:00 UTC : noon: they are let in, as drawn.", "Sat 21 Nov 2026, 14:59:00 UTC : noon: the settings from before the event hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
+	shows(t, asked, "Change the events of Z?", "Sat 21 Nov 2026, 12:29:00 UTC : noon: people gather, and nobody is admitted; a draw gives them their places, with maxWaiting=5 perMinute=6,000.",
+		"Sat 21 Nov 2026, 12:59:00 UTC : noon: they are admitted, as drawn.", "Sat 21 Nov 2026, 14:59:00 UTC : noon: the settings from before the event hold again.", "Event noon none opens 2026-11-21T12:59:00Z")
 	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "Event noon none → to opens 2026-11-21T12:59:00Z")
 	shows(t, p.get("zones/Z?tab=events"), "noon ○ Listed")
 	r.makeDue("Z")

@@ -23,35 +23,35 @@ type state struct {
 // signs are the colour and the sign of what a zone does by its settings.
 var signs = map[string][2]string{
 	"Sold out": {"warn", "■"}, "Opening held": {"bad", "▮▮"}, "Closed to newcomers": {"warn", "■"}, "Gathering": {"ok", "◔"},
-	"Open": {"warn", "▲"}, "Paused and closed": {"warn", "■"}, "Paused": {"warn", "▮▮"}, "Letting in": {"ok", "●"},
+	"Open": {"warn", "▲"}, "Paused and closed": {"warn", "■"}, "Paused": {"warn", "▮▮"}, "Admitting": {"ok", "●"},
 }
 
 // stateOf tells what a zone is doing. seen is false while nothing is known.
 func stateOf(s zone.Settings, now watch.Sample, seen bool) state {
 	word, sentence := change.Doing(s)
 	gathers, _ := s.Unopened(false)
-	lets := word == "Letting in" || word == "Closed to newcomers" && gathers == ""
+	lets := word == "Admitting" || word == "Closed to newcomers" && gathers == ""
 	switch {
 	case seen && !now.Known() && len(s.SoldOut) > 0:
-		return state{"bad", "✕", "Store away", "The store does not answer. The zone is sold out, and nobody is let in."}
+		return state{"bad", "✕", "Store away", "The store does not answer. The zone is sold out, and nobody is admitted."}
 	case seen && !now.Known() && s.OnStoreFailure == zone.FailureAdmit:
-		return state{"bad", "✕", "Store away", "The store does not answer. Servers let in their share of the limit; places are kept."}
+		return state{"bad", "✕", "Store away", "The store does not answer. Servers admit their share of the limit; places are kept."}
 	case seen && !now.Known():
-		return state{"bad", "✕", "Store away", "The store does not answer. Nobody is let in; places are kept."}
+		return state{"bad", "✕", "Store away", "The store does not answer. Nobody is admitted; places are kept."}
 	case lets && now.Stalled:
-		return state{"bad", "✕", "Nobody comes in", "People wait and there is room, but nobody was let in for a minute."}
-	case word != "Letting in":
+		return state{"bad", "✕", "Nobody comes in", "People wait and there is room, but nobody was admitted for a minute."}
+	case word != "Admitting":
 		return state{signs[word][0], signs[word][1], word, sentence}
 	case !seen:
 		return state{"unknown", "?", "No figures yet", "The first figures come within two seconds."}
 	case now.Waiting > 0 && now.MaxInside > 0 && now.Inside >= now.MaxInside:
 		return state{"warn", "●", "Full inside", "As many are inside as may be. People enter as others leave."}
 	case now.Waiting == 0:
-		return state{"ok", "○", "No line", "Nobody waits. Visitors are let in at once, up to the limit."}
+		return state{"ok", "○", "No line", "Nobody waits. Visitors are admitted at once, up to the limit."}
 	case now.Waiting == now.Overdue:
 		return state{"ok", "○", "Overdue only", "The visitors in the line did not poll when it was their turn. They may still come."}
 	default:
-		return state{"ok", "●", word, "People wait, and are let in at the limit."}
+		return state{"ok", "●", word, "People wait, and are admitted at the limit."}
 	}
 }
 
@@ -98,7 +98,7 @@ var figureKeys = []string{
 	"inside", "second", "p50", "p95", "polls", "restored", "refused",
 }
 
-// What is said instead of a wait while nobody is let in, and beside it while an opening is held.
+// What is said instead of a wait while nobody is admitted, and beside it while an opening is held.
 const (
 	onHold   = "on hold"
 	heldNote = "the opening has no time yet"
@@ -115,12 +115,12 @@ func counted(t map[string]string, s zone.Settings, now watch.Sample) {
 		t["inside"], t["inside.note"] = count(now.Inside), "of "+count(now.MaxInside)+" at a time"
 	}
 	if !hold {
-		t["use"], t["estimate"], t["estimate.note"] = unknown, "none", "everybody is let in at once"
+		t["use"], t["estimate"], t["estimate.note"] = unknown, "none", "everybody is admitted at once"
 		switch {
 		case held:
 			t["estimate"], t["estimate.note"] = onHold, heldNote
 		case gathers != "":
-			t["estimate"], t["estimate.note"] = span(now.EstimateMillis), "then everybody is let in at once"
+			t["estimate"], t["estimate.note"] = span(now.EstimateMillis), "then everybody is admitted at once"
 		}
 		t["window.note"] += ", no limit while open"
 		t["minute.note"] += ", no limit while open"
@@ -137,7 +137,7 @@ func counted(t map[string]string, s zone.Settings, now watch.Sample) {
 	}
 	switch {
 	case s.PerMinute == 0:
-		t["use"], t["estimate"], t["estimate.note"] = unknown, onHold, "nobody is let in at a limit of 0"
+		t["use"], t["estimate"], t["estimate.note"] = unknown, onHold, "nobody is admitted at a limit of 0"
 	case held:
 		t["estimate"], t["estimate.note"] = onHold, heldNote
 	}

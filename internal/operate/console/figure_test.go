@@ -37,12 +37,12 @@ func TestState(t *testing.T) {
 		"no sample":                    {set(none), watch.Sample{}, false, "No figures yet"},
 		"store away":                   {set(none), watch.Sample{Store: watch.StoreFailing}, true, "Store away"},
 		"paused":                       {set(func(s *zone.Settings) { s.PerMinute = 0 }), ok, true, "Paused"},
-		"letting in":                   {set(none), ok, true, "Letting in"},
+		"admitting":                    {set(none), ok, true, "Admitting"},
 		"nobody":                       {set(none), watch.Sample{Store: watch.StoreOK}, true, "No line"},
 		"stalled":                      {set(none), stalled, true, "Nobody comes in"},
 		"only absent":                  {set(none), absent, true, "Overdue only"},
 		"full inside":                  {set(none), full, true, "Full inside"},
-		"resumed, or opened, just now": {set(none), resumed, true, "Letting in"},
+		"resumed, or opened, just now": {set(none), resumed, true, "Admitting"},
 		"open while people gather":     {set(func(s *zone.Settings) { gathers(s); s.Mode, s.PerMinute = zone.ModeOpen, 0 }), ok, true, "Gathering"},
 		"closed while people gather":   {set(func(s *zone.Settings) { gathers(s); s.Mode = zone.ModeClosed }), ok, true, "Closed to newcomers"},
 	} {
@@ -63,7 +63,7 @@ func TestTheWaitWhilePeopleGather(t *testing.T) {
 		wanted string
 	}{
 		{zone.ModeQueue, 1, "41 s, for one who joins now"},
-		{zone.ModeOpen, 1, "41 s, then everybody is let in at once"},
+		{zone.ModeOpen, 1, "41 s, then everybody is admitted at once"},
 		{zone.ModeQueue, event.Never, "on hold, the opening has no time yet"},
 		{zone.ModeOpen, event.Never, "on hold, the opening has no time yet"},
 	} {

@@ -203,7 +203,7 @@ func TestAConsoleWantsATokenAndASecret(t *testing.T) {
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	if _, err := console.New(console.Parts{Access: access, Secrets: [][]byte{[]byte("x")}}); err == nil {
-		t.Error("an empty token lets everybody in")
+		t.Error("an empty token admits everybody")
 	}
 	if _, err := console.New(console.Parts{Token: token, Secrets: [][]byte{[]byte("x")}}); err == nil {
 		t.Error("there is nothing that the token opens")

@@ -16,7 +16,7 @@ import (
 // lineOf is what is known of a zone's line.
 func (c *Console) lineOf(zoneID string) change.Line {
 	now, seen := c.Watch.Latest(zoneID)
-	return change.Line{Known: seen && now.Known(), Waiting: now.Waiting, EstimateMillis: now.EstimateMillis}
+	return change.Line{Known: seen && now.Known(), Waiting: now.Waiting, EstimateMillis: now.EstimateMillis, ProviderKeys: c.ProviderKeys}
 }
 
 // proposal reads from a query, or from a form, what a zone is to be set to: step=-10 or 10 moves

@@ -58,7 +58,7 @@ type Access struct {
 }
 
 // NewAccess returns the access. No token, or an empty one, is an error: it would
-// let everybody in.
+// admit everybody.
 func NewAccess(o AccessOptions) (*Access, error) {
 	if len(o.Tokens) == 0 {
 		return nil, errors.New("operator: there is no token")

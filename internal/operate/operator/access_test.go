@@ -23,7 +23,7 @@ func TestAccessWantsTokens(t *testing.T) {
 	t.Parallel()
 	for _, tokens := range [][]string{nil, {""}, {"good", ""}} {
 		if _, err := NewAccess(AccessOptions{Tokens: tokens, Logger: slog.New(slog.DiscardHandler)}); err == nil {
-			t.Errorf("%q lets everybody in", tokens)
+			t.Errorf("%q admits everybody", tokens)
 		}
 	}
 }

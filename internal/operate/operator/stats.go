@@ -24,12 +24,12 @@ type Stats struct {
 	Released int64 `json:"released"`
 	Overdue  int64 `json:"overdue"`
 	Live     int64 `json:"live"`
-	// AdmittedInWindow is how many were let in within the last window, of at
+	// AdmittedInWindow is how many were admitted within the last window, of at
 	// most WindowLimit (Burst apart); after a loss of the store's data it
 	// includes those that may have been lost.
 	AdmittedInWindow int64 `json:"admittedInWindow"`
 	WindowLimit      int64 `json:"windowLimit"`
-	// AdmittedInMinute is how many were let in within the last 60 s, of at
+	// AdmittedInMinute is how many were admitted within the last 60 s, of at
 	// most PerMinute.
 	AdmittedInMinute int64 `json:"admittedInMinute"`
 	PerMinute        int64 `json:"perMinute"`
@@ -70,7 +70,7 @@ type Range struct {
 
 // Rates are what happened in the last minute, as History has it: see
 // watch.Sample. What is not known is null: all of it when the zone was made just
-// now or its store did not answer a second ago, the waits when nobody was let in.
+// now or its store did not answer a second ago, the waits when nobody was admitted.
 type Rates struct {
 	// SampledAt is the second that the rates are of, in Unix milliseconds.
 	SampledAt   *int64 `json:"sampledAt"`

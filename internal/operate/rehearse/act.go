@@ -45,8 +45,6 @@ const slowAnswer = 5 * time.Second
 type step struct {
 	how     how
 	period  time.Duration // pollingPeriod, while waiting
-	told    time.Duration // how long it will be; as long as the period, where none is given
-	reason  line.Reason   // why that is another one than before
 	gathers bool          // while waiting: nobody has a number
 	enter   bool
 	problem problem.Problem
@@ -59,12 +57,6 @@ func (s step) but(h how) step {
 }
 
 func waiting(period time.Duration) step { return step{period: period} }
-
-// saying has a place say how long it will be, and why that moved.
-func (s step) saying(told time.Duration, why line.Reason) step {
-	s.told, s.reason = told, why
-	return s
-}
 
 func gathering(period time.Duration) step { return step{period: period, gathers: true} }
 
@@ -110,10 +102,7 @@ var (
 // Acts returns all acts.
 func Acts() []Act {
 	acts := []Act{
-		{"calm", "a line that moves, told 4 to 6 minutes, then less, and why; each answer renews the token", []step{
-			waiting(2*time.Second).saying(5*time.Minute, line.NoReason), waiting(3*time.Second).saying(30*time.Second, line.Faster),
-			waiting(1500 * time.Millisecond), entering,
-		}},
+		{"calm", "a line that moves; each answer renews the token", []step{waiting(2 * time.Second), waiting(3 * time.Second), waiting(1500 * time.Millisecond), entering}},
 		{"event", "people gather for an event: position 0, then a number, then the pass", []step{gathering(2 * time.Second), gathering(3 * time.Second), second, entering}},
 		{"straight", "no line: the join is answered with the pass", []step{entering}},
 		{"busy", "429 for the join, twice; 429 and 408 for polls", []step{busy(3), refused(wait.ErrFull, 5), second, busy(2), refused(serve.ErrTooSlow, 2), second, entering}},

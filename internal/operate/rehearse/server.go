@@ -1,7 +1,6 @@
 package rehearse
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -65,13 +64,13 @@ func prepare(issuer answer.Issuer, s step, zoneID string, place line.Place) sent
 		}
 		return out
 	}
-	wait := cmp.Or(s.told, s.period)
+	period := s.period.Milliseconds()
 	told := line.Told{
-		Answer: line.Answer{Status: line.Waiting, Place: place, Position: 1, PeriodMillis: s.period.Milliseconds()},
-		Reason: s.reason, EstimateMillis: wait.Milliseconds(), LowMillis: (wait - wait/5).Milliseconds(), HighMillis: (wait + wait/5).Milliseconds(),
+		Answer:         line.Answer{Status: line.Waiting, Place: place, Position: 1, PeriodMillis: period},
+		EstimateMillis: period, LowMillis: period * 4 / 5, HighMillis: period * 6 / 5,
 	}
 	if s.enter {
-		// As if it had been let in when it came: so the pass is the same each time.
+		// As if it had been admitted when it came: so the pass is the same each time.
 		told.Status, told.AdmittedAtMillis = line.Admitted, place.ArrivedAtMicros/1000
 		told.ExpiresAtMillis = told.AdmittedAtMillis + passTTL.Milliseconds()
 	}

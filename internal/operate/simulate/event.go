@@ -95,7 +95,7 @@ type EventReport struct {
 	// Gathered came before people settled. Waits wait still a day after the opening.
 	Gathered int `json:"gathered"`
 	Waits    int `json:"waits"`
-	// TooEarly were let in before the opening: none.
+	// TooEarly were admitted before the opening: none.
 	TooEarly int `json:"tooEarly"`
 	// FirstWindows is the share of capacity used in the first two windows; of those who wait, where they are fewer.
 	FirstWindows float64 `json:"firstWindows"`

@@ -114,7 +114,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestTheLineGoesOnAfterAPause: once an operator lets people in again, or opens a door at noon that was paused until then,
+// TestTheLineGoesOnAfterAPause: once an operator admits people again, or opens a door at noon that was paused until then,
 // the limit is used from the first seconds on. Nobody could tell those who wait when that would be.
 func TestTheLineGoesOnAfterAPause(t *testing.T) {
 	t.Parallel()

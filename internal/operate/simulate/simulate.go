@@ -70,9 +70,9 @@ func (c Config) Validate() error {
 	case c.PollEvery != 0 && (c.PollEvery < 100*time.Millisecond || c.PollEvery > time.Hour):
 		return fmt.Errorf("%w: the polling period must be between 100ms and 1h", ErrConfig)
 	case len(c.Changes) > 0 && c.Changes[len(c.Changes)-1].PerMinute < 1:
-		return fmt.Errorf("%w: the last limit must be at least 1, or some are never let in", ErrConfig)
+		return fmt.Errorf("%w: the last limit must be at least 1, or some are never admitted", ErrConfig)
 	case c.Zone.PerMinute < 1:
-		return fmt.Errorf("%w: perMinute must be at least 1, or nobody is ever let in", ErrConfig)
+		return fmt.Errorf("%w: perMinute must be at least 1, or nobody is ever admitted", ErrConfig)
 	}
 	if err := checkStay(c.Zone, c.Stay, c.Done); err != nil {
 		return err

@@ -61,7 +61,7 @@ func TestEverybodyIsAccountedFor(t *testing.T) {
 	}
 }
 
-// TestBurst: those who come to an empty room are let in at once, up to the
+// TestBurst: those who come to an empty room are admitted at once, up to the
 // burst; in the minute the limit holds.
 func TestBurst(t *testing.T) {
 	t.Parallel()
@@ -77,15 +77,15 @@ func TestBurst(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*simulate.Config){
-		"nobody comes":      func(c *simulate.Config) { c.Visitors = 0 },
-		"leave over 100 %":  func(c *simulate.Config) { c.Leave = 1.1 },
-		"dark below 0":      func(c *simulate.Config) { c.Dark = -0.1 },
-		"nobody is let in":  func(c *simulate.Config) { c.Zone.PerMinute = 0 },
-		"polls too fast":    func(c *simulate.Config) { c.PollEvery = time.Millisecond },
-		"arrival too long":  func(c *simulate.Config) { c.Arrive = 48 * time.Hour },
-		"window of a day":   func(c *simulate.Config) { c.Zone.WindowSeconds = 86_400 },
-		"paused for good":   func(c *simulate.Config) { c.Changes = []simulate.Change{{At: time.Minute}} },
-		"arrives backwards": func(c *simulate.Config) { c.Arrive = -time.Second },
+		"nobody comes":       func(c *simulate.Config) { c.Visitors = 0 },
+		"leave over 100 %":   func(c *simulate.Config) { c.Leave = 1.1 },
+		"dark below 0":       func(c *simulate.Config) { c.Dark = -0.1 },
+		"nobody is admitted": func(c *simulate.Config) { c.Zone.PerMinute = 0 },
+		"polls too fast":     func(c *simulate.Config) { c.PollEvery = time.Millisecond },
+		"arrival too long":   func(c *simulate.Config) { c.Arrive = 48 * time.Hour },
+		"window of a day":    func(c *simulate.Config) { c.Zone.WindowSeconds = 86_400 },
+		"paused for good":    func(c *simulate.Config) { c.Changes = []simulate.Change{{At: time.Minute}} },
+		"arrives backwards":  func(c *simulate.Config) { c.Arrive = -time.Second },
 	} {
 		cfg := crowd(0)
 		spoil(&cfg)

@@ -109,7 +109,7 @@ func eventGauges() []gauge {
 		return of(name, help, func(z zone.Settings, s line.Stats) float64 { return seconds(millis(z.EventState, s.State)) })
 	}
 	return []gauge{
-		of("queue_event_holding", "1 while an event lets nobody in: from when people gather until it opens; else 0.",
+		of("queue_event_holding", "1 while an event admits nobody: from when people gather until it opens; else 0.",
 			func(_ zone.Settings, s line.Stats) float64 { return oneIf(s.State.OpensAtMillis > s.State.NowMillis) }),
 		ofStep("queue_event_late_seconds", "For how long the next step of the event has been due and was not made; 0 for none.",
 			func(e event.State, s line.State) int64 { return e.LateMillis(s.NowMillis) }),

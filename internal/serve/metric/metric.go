@@ -133,9 +133,9 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 		"outcome", orOther(site.Outcomes), func(z *zoneMeter) *counters { return &z.site })
 	m.counters("queue_challenges_total", "Joins that had to show a proof, by what they showed: see docs/operate/challenge.md.",
 		"outcome", orOther(challenge.Outcomes), func(z *zoneMeter) *counters { return &z.challenges })
-	m.counter("queue_admissions_total", "Visitors let in by this server.",
+	m.counter("queue_admissions_total", "Visitors admitted by this server.",
 		func(z *zoneMeter) *counter { return &z.admissions })
-	m.counter("queue_local_admissions_total", "Of the visitors let in, those whom this server let in by itself, while the store was away.",
+	m.counter("queue_local_admissions_total", "Of the visitors admitted, those whom this server admitted by itself, while the store was away.",
 		func(z *zoneMeter) *counter { return &z.localAdmissions })
 	m.counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.",
 		func(z *zoneMeter) *counter { return &z.restored })
@@ -145,15 +145,15 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 		func(z *zoneMeter) *gauge { return &z.storeFailing })
 	m.gauge("queue_clock_ahead_seconds", "By how much the zone's clock is ahead of this server's; negative if behind.",
 		func(z *zoneMeter) *gauge { return &z.clock })
-	m.histogram("queue_wait_seconds", "How long those who were let in had waited.",
+	m.histogram("queue_wait_seconds", "How long those who were admitted had waited.",
 		waitBuckets, func(z *zoneMeter) *observer { return &z.waits })
 	m.histogram("queue_event_step_delay_seconds",
 		"How long after its time this server made a step of an event; 0 for what has no time, as to take up a new one.",
 		stepBuckets, func(z *zoneMeter) *observer { return &z.steps })
 	m.histogram("queue_estimate_error_ratio",
-		"|estimate - real| / real, of the estimates that some of those who were let in had been told; real waits of a window or more.",
+		"|estimate - real| / real, of the estimates that some of those who were admitted had been told; real waits of a window or more.",
 		ratioBuckets, func(z *zoneMeter) *observer { return &z.estimateErrors })
-	m.counters("queue_estimate_ranges_total", "Ranges that some of those who were let in had been told, by where the real wait lay.",
+	m.counters("queue_estimate_ranges_total", "Ranges that some of those who were admitted had been told, by where the real wait lay.",
 		"outcome", estimate.Outcomes[:], func(z *zoneMeter) *counters { return &z.ranges })
 	m.histogram("queue_estimate_range_width_ratio", "How wide those ranges were, as a share of the real wait.",
 		ratioBuckets, func(z *zoneMeter) *observer { return &z.rangeWidths })

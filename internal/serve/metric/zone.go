@@ -73,14 +73,14 @@ func (m *Metrics) Step(zoneID string, late time.Duration) {
 	m.meter(zoneID).steps.Observe(late.Seconds())
 }
 
-// Admit counts one visitor who was let in, and how long the visitor had waited.
+// Admit counts one visitor who was admitted, and how long the visitor had waited.
 func (m *Metrics) Admit(zoneID string, waited time.Duration) {
 	z := m.meter(zoneID)
 	z.admissions.Inc()
 	z.waits.Observe(waited.Seconds())
 }
 
-// AdmitLocally counts one visitor whom this server let in while the store was
+// AdmitLocally counts one visitor whom this server admitted while the store was
 // away. Admit counts the same visitor.
 func (m *Metrics) AdmitLocally(zoneID string) { m.meter(zoneID).localAdmissions.Inc() }
 

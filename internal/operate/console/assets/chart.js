@@ -104,15 +104,6 @@ export class Chart {
     const width = this.element.clientWidth;
     if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height: 180 });
   }
-
-  // remake takes the colours that the page has now.
-  remake() {
-    if (!this.plot) return;
-    const data = this.plot.data;
-    this.plot.destroy();
-    this.plot = null;
-    this.draw(data, this.span);
-  }
 }
 
 function clock(seconds, precise) {

@@ -372,4 +372,3 @@ if (head) {
   setInterval(readHour, HOUR_EVERY);
 }
 new ResizeObserver(() => { for (const chart of view.drawn) chart.fit(); }).observe(document.querySelector("main"));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const chart of view.drawn) chart.remake(); });
