@@ -99,7 +99,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 func TestOtherSecretsOnThePage(t *testing.T) {
 	r, _ := testRooms(t, nil)
 	var err error
-	if r.page, err = page.New(nil, nil, nil, nil); err != nil {
+	if r.page, err = page.New(nil, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r.origins, err = cors.New(nil); err != nil {
@@ -243,6 +243,10 @@ func TestLoadKeys(t *testing.T) {
 			}
 			if shown := strings.Contains(out.String(), k.adminToken); shown == tt.set {
 				t.Errorf("token shown: %v", shown)
+			}
+			var again bytes.Buffer
+			if same, err := loadKeys(s, slog.New(slog.DiscardHandler), &again); err != nil || same.adminToken != k.adminToken || again.Len() > 0 {
+				t.Errorf("at the next start: another token, or shown again: %q, %v", again.String(), err)
 			}
 			entries, err := os.ReadDir(s.DataDir)
 			if err != nil || len(entries) != tt.files {

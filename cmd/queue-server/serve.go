@@ -15,7 +15,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
-	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
@@ -132,7 +131,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Refused: metrics.Refused, Logger: log})
+	seen := watch.New(watch.Options{Lines: zones, Refused: metrics.Refused, Logger: log})
 	if err := metrics.Show(seen, zones); err != nil {
 		return err
 	}
@@ -176,8 +175,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err := metrics.ShowKept(notKept); err != nil {
 		return err
 	}
-	polling := entry.New(visited, issuer, metrics).WithTickets(tickets).WithNetworks(waiting.Admitted)
-	pages, err := page.New(waiting, polling, visited, site.Inside(keys.tokens, time.Now))
+	pages, err := page.New(waiting, visited, site.Inside(keys.tokens, time.Now))
 	if err != nil {
 		return err
 	}
@@ -199,9 +197,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	})
 	r := rooms{
 		page:          pages,
-		wait:          wait.NewHTTP(waiting),
+		wait:          wait.NewHTTP(waiting, keys.passes),
 		events:        schedule.NewHTTP(events),
-		entry:         entry.NewHTTP(polling, keys.passes, zones.Settings),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
 		gate:          checks,

@@ -291,26 +291,6 @@ func TestARestartKeepsZonesSecretAndPlaces(t *testing.T) {
 	}
 }
 
-func TestOperatorsTokenIsShownOnce(t *testing.T) {
-	env := map[string]string{"QUEUE_DATA_DIR": t.TempDir(), "QUEUE_ADMIN_TOKEN": ""}
-	for i, shown := range []bool{true, false} {
-		s := start(t, env)
-		kept, err := os.ReadFile(filepath.Join(env["QUEUE_DATA_DIR"], "admin-token"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		tok := strings.TrimSpace(string(kept))
-		got := request(t, "GET", s.operators+"/admin/zones", "", "Authorization", "Bearer "+tok)
-		if got.status != http.StatusOK {
-			t.Errorf("start %d: %+v", i+1, got)
-		}
-		s.end(t)
-		if strings.Contains(s.log.text(), tok) != shown {
-			t.Errorf("start %d: token shown: %v, want %v", i+1, !shown, shown)
-		}
-	}
-}
-
 func TestAnAddressInUseStopsTheStart(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,7 +22,6 @@ import (
 
 	"github.com/openqueue/waitingroom/clients/js"
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
@@ -39,7 +38,6 @@ type Zones interface {
 // HTTP serves the page. Its methods may be called from any number of goroutines.
 type HTTP struct {
 	wait    *wait.Service
-	entry   *entry.Service
 	zones   Zones
 	inside  func(zoneID string, header http.Header) bool
 	locales *locales
@@ -70,9 +68,9 @@ func WorkScript(c echo.Context) error {
 	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", work)
 }
 
-// New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
+// New returns the page, which joins and polls by w. inside reports whether a request shows that its visitor need not wait. An
 // error means that the program's own texts or template are broken.
-func New(w *wait.Service, e *entry.Service, zones Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
+func New(w *wait.Service, zones Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
 	l, err := readLocales(localeFiles)
 	if err != nil {
 		return nil, err
@@ -81,7 +79,7 @@ func New(w *wait.Service, e *entry.Service, zones Zones, inside func(zoneID stri
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	return &HTTP{wait: w, entry: e, zones: zones, inside: inside, locales: l, page: t}, nil
+	return &HTTP{wait: w, zones: zones, inside: inside, locales: l, page: t}, nil
 }
 
 // Get answers GET /wait/:zoneId. It polls the place in the cookie, or joins if there is none.
@@ -209,7 +207,7 @@ func (h *HTTP) Post(c echo.Context) error {
 	case err != nil:
 		settings.ZoneID = n.ZoneID
 	case token != "":
-		a, err = h.entry.Poll(ctx, n.ZoneID, token, c)
+		a, err = h.wait.Poll(ctx, n.ZoneID, token, c)
 	default:
 		a, err = h.join(ctx, c, settings, n)
 	}
@@ -296,8 +294,8 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 // ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more.
 func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, s *seat) (answer.Answer, error) {
 	if s.token != "" {
-		a, err := h.entry.Poll(ctx, settings.ZoneID, s.token, c)
-		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
+		a, err := h.wait.Poll(ctx, settings.ZoneID, s.token, c)
+		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, wait.ErrGone)) {
 			return a, err
 		}
 		// The token is another installation's, or signed with an old secret; or its admission has expired.
@@ -471,12 +469,12 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 
 // keeps reports whether the seat may still be of use: in the line, or for a pass that is not the refused one. It says so, too, if the
 // store cannot be asked.
-func (h *HTTP) keeps(ctx context.Context, zoneID string, s seat, refused string, from entry.Origin) bool {
-	a, err := h.entry.Poll(ctx, zoneID, s.token, from)
+func (h *HTTP) keeps(ctx context.Context, zoneID string, s seat, refused string, from wait.Origin) bool {
+	a, err := h.wait.Poll(ctx, zoneID, s.token, from)
 	if err == nil {
 		return !a.CanEnter() || Refused(a.Pass) != refused
 	}
-	return !errors.Is(err, entry.ErrGone) && !errors.Is(err, token.ErrInvalid)
+	return !errors.Is(err, wait.ErrGone) && !errors.Is(err, token.ErrInvalid)
 }
 
 // write sets the place's cookie in the place of those of keyCookie.

@@ -22,7 +22,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/embedded"
-	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
@@ -48,11 +47,10 @@ type room struct {
 	// inside is the zone in which each browser is inside.
 	inside string
 	// told adds to an answer what a registry adds.
-	told  func(*line.Told)
-	wait  *wait.Service
-	entry *entry.Service
-	echo  *echo.Echo
-	keys  *token.Keys
+	told func(*line.Told)
+	wait *wait.Service
+	echo *echo.Echo
+	keys *token.Keys
 }
 
 func newRoom(t testing.TB, perMinute int64) *room {
@@ -70,8 +68,7 @@ func newRoom(t testing.TB, perMinute int64) *room {
 	issuer := answer.NewIssuer(tokens, passes).WithZones(r.settings)
 	r.wait = wait.New(r, nil, tokens, issuer, unmetered{}, func() time.Time { return r.now })
 	r.keys = tokens
-	r.entry = entry.New(r, issuer, unmetered{})
-	h, err := page.New(r.wait, r.entry, r, r.isInside)
+	h, err := page.New(r.wait, r, r.isInside)
 	must(t, err)
 	r.echo = echo.New()
 	r.echo.GET("/wait/:zoneId", h.Get)
@@ -563,7 +560,7 @@ func (withoutSettings) Zone(context.Context, string) (zone.Settings, error) {
 func TestALinkWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	h, err := page.New(r.wait, r.entry, withoutSettings{}, r.isInside)
+	h, err := page.New(r.wait, withoutSettings{}, r.isInside)
 	must(t, err)
 	r.echo = echo.New()
 	r.echo.GET("/wait/:zoneId", h.Get)
@@ -787,7 +784,7 @@ func TestLook(t *testing.T) {
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	h, err := page.New(r.wait, r.entry, r, r.isInside)
+	h, err := page.New(r.wait, r, r.isInside)
 	must(t, err)
 	w := httptest.NewRecorder()
 	s := zone.Defaults(zoneID)

@@ -25,14 +25,18 @@ import (
 )
 
 // routes is the room behind echo.
-func routes(r *room, log *slog.Logger) http.Handler {
-	h := wait.NewHTTP(r.service)
+func routes(r *room, log *slog.Logger, meter problem.Meter) http.Handler {
+	h := wait.NewHTTP(r.service, r.passes)
 	e := echo.New()
 	e.IPExtractor = echo.ExtractIPDirect()
-	e.HTTPErrorHandler = problem.Handler(log, r.meter)
+	e.HTTPErrorHandler = problem.Handler(log, meter)
 	e.POST("/traffic/wait", h.Join)
+	e.POST("/traffic/entry", h.Poll)
 	e.POST("/traffic/leave", h.Leave)
 	e.GET("/traffic/zones/:zoneId", h.State)
+	e.GET("/.well-known/jwks.json", h.Keys)
+	e.GET("/.well-known/openid-configuration", h.Discovery)
+	e.GET("/.well-known/revoked", h.Revoked)
 	return e
 }
 

@@ -111,7 +111,11 @@ func TestJoinsThatCount(t *testing.T) {
 		counted(2, 1)
 		r.clock.forward(time.Second)
 	}
-	r.service.Admitted(zoneID, "2001:db8::1")
+	waits := read(t, r.joinFrom("2001:db8::1", "waits")).Token
+	r.clock.forward(6 * time.Second)
+	if d := read(t, r.poll(waits)); !d.CanEnter {
+		t.Fatalf("%+v", d)
+	}
 	counted(2, 2)
 	r.store.fail(line.ErrStoreUnavailable)
 	r.joinFrom("2001:db8::1", "away")
