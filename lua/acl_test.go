@@ -36,13 +36,7 @@ var command = regexp.MustCompile(`call\('([A-Z]+)'`)
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	rules := permissions()
-	var own server
-	address := own.address(t)
-	t.Cleanup(func() {
-		if err := own.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	address := ownServer(t)
 	admin := openPatient(t, address, nil)
 	defer admin.close(t)
 	user := []any{"acl", "setuser", "queue", "on", ">pw", "-@all"}

@@ -13,13 +13,7 @@ import (
 // TestEviction: a Redis that may evict is refused at the start unless that is allowed, and said later.
 func TestEviction(t *testing.T) {
 	t.Parallel()
-	var own server
-	url := own.address(t)
-	t.Cleanup(func() {
-		if err := own.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	url := ownServer(t)
 	var log bytes.Buffer
 	open := func(refuse bool) (*Store, error) {
 		return Open(t.Context(), Options{

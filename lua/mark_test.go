@@ -240,4 +240,9 @@ func TestMarksOfTheReleased(t *testing.T) {
 			f.clock.Add(4 * time.Second)
 		}
 	}
+	f.clock.Add(5 * time.Minute)
+	f.sweep(2)
+	if marks := s.client.ZCard(ctx, keys[marksKey]).Val(); marks != 0 {
+		t.Errorf("%d marks are left in an empty line", marks)
+	}
 }

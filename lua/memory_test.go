@@ -12,13 +12,7 @@ import (
 // newFullScene is a scene on a Redis of its own, which has reached maxmemory.
 func newFullScene(t *testing.T) *scene {
 	t.Helper()
-	var own server
-	url := own.address(t)
-	t.Cleanup(func() {
-		if err := own.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	url := ownServer(t)
 	sc := newSceneAt(t, url)
 	sc.memory("1")
 	t.Cleanup(func() { sc.memory("0") }) // or the keys could not be removed

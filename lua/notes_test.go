@@ -275,6 +275,23 @@ func TestWhoIsGoneIsToldSo(t *testing.T) {
 	n.poll(s, 5, false)
 }
 
+// TestMemoryKeepsNobodyFromEntering: when a zone is opened, on the server that made the change at once, on another with the
+// next reply.
+func TestMemoryKeepsNobodyFromEntering(t *testing.T) {
+	t.Parallel()
+	n := newNoted(t, 60)
+	s, other := n.servers[0], n.servers[1]
+	for _, server := range n.servers {
+		n.knows(server)
+		n.poll(server, 0, true)
+	}
+	n.zone.Mode = zone.ModeOpen
+	put(t, s, n.zone)
+	n.polls(s, 1, line.Admitted)
+	stats(t, other)
+	n.polls(other, 2, line.Admitted)
+}
+
 // TestNotesOfAnEarlierPlace: whoever left and joined again, and polls with the token from before, is not noted where the
 // visitor stood then. Redis is asked the next time, and says where the visitor stands.
 func TestNotesOfAnEarlierPlace(t *testing.T) {

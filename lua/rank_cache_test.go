@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -55,15 +54,7 @@ func farID(i int) (id line.ID) {
 // together does something for each of n, many at a time, as a crowd does.
 func (f *farCrowd) together(n int, do func(i int)) {
 	f.Helper()
-	var all sync.WaitGroup
-	for from := range 512 {
-		all.Go(func() {
-			for i := from; i < n; i += 512 {
-				do(i)
-			}
-		})
-	}
-	all.Wait()
+	inTurn(512, n, do)
 }
 
 // exact is the position in the sorted set, 0 for none.
@@ -129,78 +120,6 @@ func TestPositionsFarAway(t *testing.T) {
 	}
 	if n := f.touches(); n == 0 {
 		t.Error("nobody was touched")
-	}
-}
-
-// TestTouchesAreTrue: what is remembered hides from nobody that the place is
-// gone, keeps nobody from entering, and keeps those who poll from being swept.
-func TestTouchesAreTrue(t *testing.T) {
-	t.Parallel()
-	f := newFarCrowd(t)
-	s := f.servers[0]
-	// Paused, or the wait would be short where nearly everybody is silent.
-	paused := zone.Defaults("Z")
-	paused.PerMinute = 0
-	put(t, s, paused)
-	// Between the same few marks, far from the front.
-	first := len(f.places) - 3*markEvery
-	here := f.places[first : first+markEvery/4]
-	idle := f.places[first-5*markEvery]
-	pollAll := func(want line.Status) {
-		t.Helper()
-		f.together(len(here), func(i int) {
-			a, err := s.Poll(t.Context(), "Z", here[i])
-			if err != nil || a.Status != want {
-				t.Errorf("%+v, %v, want status %d", a, err, want)
-			}
-			here[i] = a.Place
-		})
-	}
-	for range 20 {
-		f.clock.Add(4 * time.Second)
-		pollAll(line.Waiting) // by which the server knows where the marks are
-		before := f.touches()
-		pollAll(line.Waiting)
-		if f.touches() == before {
-			t.Fatal("nobody was touched")
-		}
-	}
-	f.sweep(2)
-	for _, p := range here {
-		if f.exact(p) == 0 {
-			t.Fatal("one who polled was swept")
-		}
-	}
-	if f.exact(idle) != 0 {
-		t.Error("one who was silent was not swept")
-	}
-
-	if err := s.Leave(t.Context(), "Z", here[1]); err != nil {
-		t.Fatal(err)
-	}
-	for polls := 0; ; polls++ {
-		a, err := s.Poll(t.Context(), "Z", here[1])
-		if err == nil && a.Status == line.Gone {
-			break
-		}
-		if err != nil || !a.Remembered || polls > 0 {
-			t.Fatalf("%+v, %v after leaving, want gone", a, err)
-		}
-		s.flush(s.batch("Z"))
-	}
-	here = here[2:]
-	pollAll(line.Waiting)
-
-	open := zone.Defaults("Z")
-	open.Mode = zone.ModeOpen
-	put(t, s, open)
-	pollAll(line.Admitted)
-	pollAll(line.AdmittedBefore)
-
-	f.clock.Add(2 * time.Minute)
-	f.sweep(2)
-	if marks := s.client.ZCard(t.Context(), s.keys("Z")[marksKey]).Val(); marks != 0 {
-		t.Errorf("%d marks are left in an empty line", marks)
 	}
 }
 

@@ -125,7 +125,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Refused: metrics.Refused, Logger: log})
+	seen := watch.New(watch.Options{Lines: zones, Refused: metrics.Refused, Logger: log})
 	metrics.Show(seen, zones)
 	seen.Start(ctx)
 	defer seen.Stop()

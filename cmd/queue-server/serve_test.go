@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -331,6 +332,19 @@ func TestHealthcheck(t *testing.T) {
 	file := config(t, "addr: "+address+"\nstore: embedded\n")
 	if got := runToEnd(t, nil, "healthcheck", "--config", file); got.status != cli.ExitOK {
 		t.Errorf("address from the file: %+v", got)
+	}
+	// Engines replace what fails --alive: with Redis away that would be all servers at once.
+	without := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer without.Close()
+	away := strings.TrimPrefix(without.URL, "http://")
+	for status, args := range map[int][]string{cli.ExitFailed: {"healthcheck"}, cli.ExitOK: {"healthcheck", "--alive"}} {
+		if got := runToEnd(t, map[string]string{"QUEUE_ADDR": away}, args...); got.status != status {
+			t.Errorf("%q without the store: %+v", args, got)
+		}
 	}
 	s.end(t)
 	if got := runToEnd(t, nil, "healthcheck", "--addr", address); got.status != cli.ExitFailed ||

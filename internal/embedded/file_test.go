@@ -92,27 +92,19 @@ func zones(t *testing.T, s *Store) []zone.Settings {
 }
 
 func TestZonesSurvive(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*testing.T, *Store){"stopped": stop, "killed": kill} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "made", "by", "open")
-			a, b, c := zone.Defaults("a"), zone.Defaults("b"), zone.Defaults("c")
-			b.PerMinute, b.Mode = 7, zone.ModeClosed
-
-			s := reopen(t, dir, nil)
-			put(t, s, a, b, c)
-			if err := s.DeleteZone(t.Context(), "c", ""); err != nil {
-				t.Fatal(err)
-			}
-			end(t, s)
-
-			s = reopen(t, dir, nil)
-			if got, want := zones(t, s), []zone.Settings{a, b}; !slices.EqualFunc(got, want, zone.Settings.Equal) {
-				t.Errorf("zones %+v, want %+v", got, want)
-			}
-		})
-	}
+	throughRestarts(t, func(r restarts) {
+		a, b, c := zone.Defaults("a"), zone.Defaults("b"), zone.Defaults("c")
+		b.PerMinute, b.Mode = 7, zone.ModeClosed
+		s := r.open()
+		put(r.T, s, a, b, c)
+		if err := s.DeleteZone(r.Context(), "c", ""); err != nil {
+			r.Fatal(err)
+		}
+		r.end(s)
+		if got, want := zones(r.T, r.open()), []zone.Settings{a, b}; !slices.EqualFunc(got, want, zone.Settings.Equal) {
+			r.Errorf("zones %+v, want %+v", got, want)
+		}
+	})
 }
 
 // TestPlacesSurvive: the line is not written to disk. Its places come back with

@@ -107,7 +107,7 @@ func TestADamagedJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, records, err := openJournal(aDisk(dir), departuresPrefix, clock.Now)
-	if all := departed(records); err != nil || len(all) != 2 {
+	if all := entriesOf(records); err != nil || len(all) != 2 {
 		t.Errorf("read %d records, %v, want 2", len(all), err)
 	}
 }

@@ -143,7 +143,9 @@ func (z *Zone) remembered() (s zone.Settings, ok bool) {
 func (z *Zone) answered(a *line.Told) {
 	r := z.registry
 	if z.judge.looksAt(a.Place.ID) {
-		z.judge.hear(a)
+		if j, ok := z.judge.hear(a, z.settings.Load().Window().Milliseconds()); ok {
+			r.meter.Judged(z.id, j)
+		}
 	}
 	if a.Restored {
 		r.meter.Restored(z.id)

@@ -81,18 +81,6 @@ func TestFarPeriod(t *testing.T) {
 	}
 }
 
-func TestJitter(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		id        byte
-		now, want int64
-	}{{0, 0, 0}, {255, 0, 255}, {255, 1, 0}, {7, 1_795_223_373_123, (7 + 1_795_223_373_123) % 256}} {
-		if got := Jitter(tt.id, tt.now); got != tt.want {
-			t.Errorf("id %d at %d: %d, want %d", tt.id, tt.now, got, tt.want)
-		}
-	}
-}
-
 func TestOpens(t *testing.T) {
 	t.Parallel()
 	const now = 100_000

@@ -52,7 +52,6 @@ type Options struct {
 // be called from any number of goroutines.
 type Metrics struct {
 	reg prometheus.Registerer
-	now func() time.Time
 
 	byCall    [len(store.Calls)]callMeter
 	unlimited *prometheus.CounterVec
@@ -70,7 +69,7 @@ type Metrics struct {
 // New registers the server's metrics, and those of the Go runtime and the process, with reg, which has none of them yet.
 func New(reg prometheus.Registerer, o Options) *Metrics {
 	m := &Metrics{
-		reg: reg, now: time.Now,
+		reg:       reg,
 		unlimited: newCounter("queue_joins_unlimited_total", "Joins that no address was counted for, by the reason: private, trusted.", "reason"),
 		forwarded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "queue_forwarded_joins_refused_total",
