@@ -235,7 +235,7 @@ func TestJoinRefuses(t *testing.T) {
 		"zoneId too long":      {`{"zoneId":"` + strings.Repeat("z", 65) + `"}`, "zoneId must be 1 to 64 of A-Z a-z 0-9 . _ -"},
 		"clientIp malformed":   {with("clientIp", "256.1.1.1"), "clientIp must be an IPv4 or IPv6 address"},
 		"clientIp a list":      {with("clientIp", "203.0.113.9, 203.0.113.10"), "clientIp must be an IPv4 or IPv6 address"},
-		"clientAgent too long": {with("clientAgent", strings.Repeat("é", 257)), "clientAgent must not be longer than 256 characters"},
+		"clientAgent too long": {with("clientAgent", strings.Repeat("é", 129)), "clientAgent must not be longer than 256 bytes"},
 		"clientId too long":    {with("clientId", strings.Repeat("é", 128)+"x"), "clientId must not be longer than 256 bytes"},
 	}
 	for name, tt := range tests {
@@ -270,7 +270,7 @@ func TestJoinAcceptsWhatMobileClientsSend(t *testing.T) {
 		"empty strings":     `{"zoneId":"TEST_ZONE","clientIp":"","clientAgent":"","clientId":""}`,
 		"nulls":             `{"zoneId":"TEST_ZONE","clientIp":null,"clientAgent":null,"clientId":null}`,
 		"fields of its own": `{"zoneId":"TEST_ZONE","app":{"version":[1,2]},"token":5}`,
-		"at the bounds": `{"zoneId":"TEST_ZONE","clientAgent":"` + strings.Repeat("é", 256) +
+		"at the bounds": `{"zoneId":"TEST_ZONE","clientAgent":"` + strings.Repeat("é", 128) +
 			`","clientId":"` + strings.Repeat("x", 256) + `"}`,
 	} {
 		for _, contentType := range []string{"application/json", "text/plain", ""} {
@@ -300,44 +300,11 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-func TestLeaveRefuses(t *testing.T) {
-	r := newRoom(t)
-	r.join("admitted")
-	tok := read(t, r.join("waiting")).Token
-	r.store.asked()
-	before := r.stats(t)
-	body := func(zoneID, tok string) string { return fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok) }
-	tests := map[string]struct {
-		body   string
-		status int
-		code   string
-	}{
-		"no body":        {``, 400, "invalid_request"},
-		"no token":       {`{"zoneId":"TEST_ZONE"}`, 400, "invalid_request"},
-		"token too long": {body(zoneID, strings.Repeat("A", 257)), 400, "invalid_request"},
-		"token garbage":  {body(zoneID, "AAAA"), 401, "token_invalid"},
-		"another zone's": {body("OTHER", tok), 401, "token_invalid"},
-		"body too large": {body(zoneID, strings.Repeat("A", 8193)), 413, "body_too_large"},
-	}
-	for name, tt := range tests {
-		w := r.send("POST", "/traffic/leave", tt.body)
-		if w.Code != tt.status || read(t, w).Code != tt.code {
-			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
-		}
-	}
-	if got := r.store.asked(); len(got) > 0 {
-		t.Errorf("the store was asked %q", got)
-	}
-	if after := r.stats(t); !reflect.DeepEqual(after, before) {
-		t.Errorf("the zone changed from %+v to %+v", before, after)
-	}
-}
-
 // TestBodyThatStalls: nothing of it came until the listener's time was over.
 func TestBodyThatStalls(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	for _, path := range []string{"/traffic/wait", "/traffic/leave"} {
+	for _, path := range []string{"/traffic/wait", "/traffic/entry", "/traffic/leave"} {
 		w := httptest.NewRecorder()
 		r.http.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, iotest.ErrReader(os.ErrDeadlineExceeded)))
 		if w.Code != 408 || read(t, w).Code != "request_timeout" || w.Header().Get("Retry-After") == "" {
@@ -356,7 +323,8 @@ func TestWhenTheStoreFails(t *testing.T) {
 	}{
 		"zone unknown": {line.ErrZoneUnknown, 404, "zone_unknown", false},
 		"zone deleted": {line.ErrZoneDeleted, 404, "zone_unknown", false},
-		"unavailable":  {fmt.Errorf("store: %w", line.ErrStoreUnavailable), 503, "store_unavailable", false},
+		"unavailable":  {fmt.Errorf("store: %w: i/o timeout", line.ErrStoreUnavailable), 503, "store_unavailable", false},
+		"too slow":     {context.DeadlineExceeded, 503, "store_unavailable", false},
 		"anything":     {errors.New("the secret is hunter2"), 500, "internal_error", true},
 	}
 	for name, tt := range tests {
@@ -367,7 +335,7 @@ func TestWhenTheStoreFails(t *testing.T) {
 			r.meter.told()
 			r.store.fail(tt.err)
 			for call, w := range map[string]*httptest.ResponseRecorder{
-				"join": r.join("c"), "leave": r.leave(tok), "state": r.send("GET", "/traffic/zones/TEST_ZONE", ""),
+				"join": r.join("c"), "poll": r.poll(tok), "leave": r.leave(tok), "state": r.send("GET", "/traffic/zones/TEST_ZONE", ""),
 			} {
 				if w.Code != tt.want || read(t, w).Code != tt.code {
 					t.Errorf("%s: got %d %s", call, w.Code, w.Body)
@@ -376,10 +344,10 @@ func TestWhenTheStoreFails(t *testing.T) {
 					t.Errorf("%s: tells the client %s", call, w.Body)
 				}
 			}
-			if logs := strings.Count(r.logs.String(), "\n"); (logs == 3) != tt.logged || logs%3 != 0 {
+			if logs := strings.Count(r.logs.String(), "\n"); (logs == 4) != tt.logged || logs%4 != 0 || strings.Contains(r.logs.String(), tok) {
 				t.Errorf("logged %q", r.logs)
 			}
-			want := append([]string{"join TEST_ZONE error"}, slices.Repeat([]string{"refuse TEST_ZONE " + tt.code}, 3)...)
+			want := append([]string{"join TEST_ZONE error", "poll TEST_ZONE error"}, slices.Repeat([]string{"refuse TEST_ZONE " + tt.code}, 4)...)
 			got := r.meter.told()
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Errorf("metered %q, want %q", got, want)
@@ -388,12 +356,19 @@ func TestWhenTheStoreFails(t *testing.T) {
 	}
 }
 
-func TestJoinWithAStatusThatIsNone(t *testing.T) {
+// TestStatusThatIsNone: an answer that a join or a poll cannot have is an error of the server.
+func TestStatusThatIsNone(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	r.store.status = line.Gone
-	if w := r.join("c"); w.Code != 500 || strings.Count(r.logs.String(), "\n") != 1 {
-		t.Errorf("got %d %s, logged %s", w.Code, w.Body, r.logs)
+	_, tok := r.takes(t)
+	for status, ask := range map[line.Status]func() *httptest.ResponseRecorder{
+		line.Gone: func() *httptest.ResponseRecorder { return r.join("c") }, line.Undrawn + 1: func() *httptest.ResponseRecorder { return r.poll(tok) },
+	} {
+		r.logs.Reset()
+		r.store.status = status
+		if w := ask(); w.Code != 500 || strings.Count(r.logs.String(), "\n") != 1 {
+			t.Errorf("status %d: got %d %s, logged %s", status, w.Code, w.Body, r.logs)
+		}
 	}
 }
 

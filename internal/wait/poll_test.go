@@ -2,15 +2,12 @@ package wait_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -270,7 +267,8 @@ func claimsOf(t *testing.T, pass string) jwt.RegisteredClaims {
 	return c
 }
 
-func TestPollRefuses(t *testing.T) {
+// TestPollAndLeaveRefuse: what is no genuine token of a zone never reaches the store.
+func TestPollAndLeaveRefuse(t *testing.T) {
 	r := newRoom(t)
 	place, tok := r.takes(t)
 	foreign, err := token.NewKeys(bytes.Repeat([]byte{'x'}, 32))
@@ -304,13 +302,14 @@ func TestPollRefuses(t *testing.T) {
 		},
 	}
 	for name, tt := range tests {
-		r.meter.seen = nil
-		w := r.sendPoll(strings.NewReader(tt.body))
-		if d := read(t, w); w.Code != tt.status || d.Code != tt.code || !strings.HasPrefix(d.Detail, tt.detail) {
-			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
-		}
-		if want := []string{"refuse " + tt.zone + " " + tt.code}; !slices.Equal(r.meter.seen, want) {
-			t.Errorf("%s: metered %q, want %q", name, r.meter.seen, want)
+		for _, path := range []string{"/traffic/entry", "/traffic/leave"} {
+			w := r.send(http.MethodPost, path, tt.body)
+			if d := read(t, w); w.Code != tt.status || d.Code != tt.code || !strings.HasPrefix(d.Detail, tt.detail) {
+				t.Errorf("%s, %s: got %d %s", path, name, w.Code, w.Body)
+			}
+			if got, want := r.meter.told(), []string{"refuse " + tt.zone + " " + tt.code}; !slices.Equal(got, want) {
+				t.Errorf("%s, %s: metered %q, want %q", path, name, got, want)
+			}
 		}
 	}
 	if asked := r.store.asked(); len(asked) > 0 {
@@ -356,58 +355,11 @@ func TestPollBodyThatBreaksOff(t *testing.T) {
 	if w := r.sendPoll(broken); w.Code != 400 || read(t, w).Detail != "body could not be read to its end" {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	if w := r.sendPoll(iotest.ErrReader(os.ErrDeadlineExceeded)); w.Code != 408 || w.Header().Get("Retry-After") == "" {
-		t.Errorf("a body that stalls: got %d %s", w.Code, w.Body)
-	}
 	limited := httptest.NewRequest(http.MethodPost, "/traffic/entry", io.MultiReader(strings.NewReader(`{"zoneId":"Z"}`)))
 	w := httptest.NewRecorder()
 	limited.Body = http.MaxBytesReader(w, limited.Body, 3)
 	if r.http.ServeHTTP(w, limited); w.Code != 413 {
 		t.Errorf("beyond the server's own bound: got %d %s", w.Code, w.Body)
-	}
-}
-
-func TestPollWhenTheStoreFails(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		err    error
-		status line.Status
-		want   int
-		code   string
-		logged bool
-	}{
-		"zone unknown": {err: line.ErrZoneUnknown, want: 404, code: "zone_unknown"},
-		"zone deleted": {err: fmt.Errorf("store: %w", line.ErrZoneDeleted), want: 404, code: "zone_unknown"},
-		"unavailable":  {err: fmt.Errorf("store: %w: i/o timeout", line.ErrStoreUnavailable), want: 503, code: "store_unavailable"},
-		"too slow":     {err: context.DeadlineExceeded, want: 503, code: "store_unavailable"},
-		"anything":     {err: errors.New("the secret is hunter2"), want: 500, code: "internal_error", logged: true},
-		"no status":    {status: line.Undrawn + 1, want: 500, code: "internal_error", logged: true},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRoom(t)
-			_, tok := r.takes(t)
-			r.store.fail(tt.err)
-			r.store.status = tt.status
-			w := r.poll(tok)
-			if w.Code != tt.want || read(t, w).Code != tt.code {
-				t.Errorf("got %d %s", w.Code, w.Body)
-			}
-			if strings.Contains(w.Body.String(), "hunter2") {
-				t.Errorf("tells the client %s", w.Body)
-			}
-			if logs := strings.Count(r.logs.String(), "\n"); (logs == 1) != tt.logged || logs > 1 {
-				t.Errorf("logged %q", r.logs)
-			}
-			if strings.Contains(r.logs.String(), tok) {
-				t.Errorf("the log has the token: %s", r.logs)
-			}
-			want := []string{"poll TEST_ZONE error", "refuse TEST_ZONE " + tt.code}
-			if !slices.Equal(r.meter.seen, want) {
-				t.Errorf("metered %q, want %q", r.meter.seen, want)
-			}
-		})
 	}
 }
 
