@@ -85,10 +85,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 	var text bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&text, nil))
 	reg := prometheus.NewRegistry()
-	metrics, err := metric.New(reg, metric.Options{Codes: problem.Codes()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := metric.New(reg, metric.Options{Codes: problem.Codes()})
 	return rooms{
 		health: newHealth(ping), registry: reg, log: log,
 		meter: metrics, clientIP: clientIP(checked{}), entrance: &entrance{},
