@@ -39,6 +39,6 @@
 // # Where the pass is found
 //
 // In this order: the query parameter waiting_room_pass, which the waiting page leads back
-// with; the headers that Header names; Authorization: Bearer; the cookies that Cookie
-// names. The first good one counts, so a bearer token that is something else does no harm.
+// with; the headers that Header names; Authorization: Bearer. The first good one counts, so a
+// bearer token that is something else does no harm.
 package pass

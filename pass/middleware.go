@@ -40,18 +40,13 @@ func Header(name string) Option {
 	return func(g *guard) { g.headers = append(g.headers, name) }
 }
 
-// Cookie looks for the pass in this cookie, too.
-func Cookie(name string) Option {
-	return func(g *guard) { g.cookies = append(g.cookies, name) }
-}
-
 // guard is what the options of a middleware set.
 type guard struct {
-	verifier         *Verifier
-	zone             string
-	page, join       string
-	origin           string
-	headers, cookies []string
+	verifier   *Verifier
+	zone       string
+	page, join string
+	origin     string
+	headers    []string
 }
 
 // Middleware lets requests with a good pass of the zone through, and refuses all others, as
@@ -113,11 +108,6 @@ func (g *guard) find(r *http.Request) (Pass, *refusal) {
 	}
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		found = append(found, strings.TrimSpace(token))
-	}
-	for _, name := range g.cookies {
-		if c, err := r.Cookie(name); err == nil {
-			found = append(found, c.Value)
-		}
 	}
 	wrong := &refusal{}
 	for i, pass := range found {

@@ -58,7 +58,7 @@ func TestWhereThePassIs(t *testing.T) {
 	v := verifier(t, nil)
 	good := issue(t, newSigner(t, 1))
 	old := issue(t, newSigner(t, 1), func(g *signer.Grant) { g.AdmittedAtMillis -= 600_000; g.ExpiresAtMillis -= 600_000 })
-	options := []pass.Option{pass.Header("X-Waiting-Room"), pass.Header("X-Other"), pass.Cookie("room"), pass.Cookie("other")}
+	options := []pass.Option{pass.Header("X-Waiting-Room"), pass.Header("X-Other")}
 	for name, tt := range map[string]struct {
 		r    *http.Request
 		want string
@@ -71,11 +71,8 @@ func TestWhereThePassIs(t *testing.T) {
 		"a header of nobody's":    {get("/", "X-Nobody", good), "pass_required"},
 		"the query":               {get("/?a=b&waiting_room_pass=" + good), ""},
 		"the query, again":        {get("/?waiting_room_pass=" + old + "&waiting_room_pass=" + good), ""},
-		"a cookie":                {get("/", "Cookie", "a=b; room="+good), ""},
-		"the second cookie":       {get("/", "Cookie", "other="+good), ""},
-		"a cookie of nobody's":    {get("/", "Cookie", "nobody="+good), "pass_required"},
 		"nothing":                 {get("/"), "pass_required"},
-		"another bearer, besides": {get("/", "Authorization", "Bearer a.b.c", "Cookie", "room="+good), ""},
+		"another bearer, besides": {get("/", "Authorization", "Bearer "+good, "X-Other", "a.b.c"), ""},
 		"an old one, besides":     {get("/?waiting_room_pass="+old, "X-Other", good), ""},
 		"an old one":              {get("/?waiting_room_pass=" + old), "pass_expired"},
 		"garbage":                 {get("/", "X-Other", "x"), "pass_invalid"},
@@ -122,7 +119,7 @@ func TestToTheWaitingPage(t *testing.T) {
 		"deep":              {get("/t/%E5%86%99?q=a%20b&q=%26&&x=1+2;3", "Accept", browser), nil, "http://example.com/t/%E5%86%99?q=a%20b&q=%26&x=1+2;3"},
 		"with an old pass":  {get("/a?b=c&waiting_room_pass="+old+"&d", "Accept", browser), nil, "http://example.com/a?b=c&d"},
 		"an old pass alone": {get("/a?waiting_room_pass="+old, "Accept", browser), nil, "http://example.com/a"},
-		"a bad cookie":      {get("/a", "Accept", browser, "Cookie", "room=x"), []pass.Option{pass.Cookie("room")}, "http://example.com/a"},
+		"a bad header":      {get("/a", "Accept", browser, "X-Other", "x"), []pass.Option{pass.Header("X-Other")}, "http://example.com/a"},
 		"long":              {get("/a?"+strings.Repeat("b", 2048), "Accept", browser), nil, "http://example.com/a"},
 		"longer":            {get("/"+strings.Repeat("b", 2048), "Accept", browser), nil, "http://example.com/"},
 		"not //":            {get("//evil.example/a", "Accept", browser), nil, "http://example.com/.//evil.example/a"},
@@ -162,8 +159,8 @@ func TestNoLoop(t *testing.T) {
 	other := issue(t, newSigner(t, 1), func(g *signer.Grant) { g.ZoneID = "OTHER" })
 	old := issue(t, newSigner(t, 1), func(g *signer.Grant) { g.AdmittedAtMillis -= 600_000; g.ExpiresAtMillis -= 600_000 })
 	for _, p := range []string{used, other, "x"} {
-		w := serve(v, get(`/a?b="<&waiting_room_pass=`+p, "Accept", browser, "Cookie", "room="+old),
-			pass.Room("https://queue.example/a&b"), pass.Cookie("room"))
+		w := serve(v, get(`/a?b="<&waiting_room_pass=`+p, "Accept", browser, "X-Other", old),
+			pass.Room("https://queue.example/a&b"), pass.Header("X-Other"))
 		if w.Code != http.StatusUnauthorized || !strings.Contains(w.Body.String(), `<a href="https://queue.example/a&amp;b/wait/TEST_ZONE?to=http%3A%2F%2Fexample.com%2Fa%3Fb%3D%22%3C&amp;again=1">`) {
 			t.Errorf("%s: %d %s", p, w.Code, w.Body)
 		}

@@ -273,9 +273,10 @@ func TestStats(t *testing.T) {
 	}
 	var got struct {
 		Tiers []struct {
-			Tier          string
-			Total, Recent map[string]int
-		}
+			Tier   string         `json:"tier"`
+			Total  map[string]int `json:"total"`
+			Recent map[string]int `json:"recent"`
+		} `json:"tiers"`
 	}
 	if err := json.Unmarshal(r.send(200, "GET", "/admin/limits/api/stats", nil).Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
