@@ -106,7 +106,10 @@ func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Setti
 	case b == nil && pending != nil && was != nil && !was.Equal(*z.settings.Load()):
 		return false, fmt.Errorf("registry: put zone: %w", line.ErrZoneChanged)
 	case b == nil && pending != nil:
-		return false, fmt.Errorf("registry: put zone: the change before it is not in the store yet: %w", line.ErrStoreUnavailable)
+		if err := r.send(ctx, z, pending); err != nil {
+			return false, err
+		}
+		return r.putZone(ctx, s, was, by)
 	case b == nil:
 		return r.putZone(ctx, s, was, by)
 	case pending != nil:
