@@ -48,8 +48,8 @@ func (x Total) Snake() string {
 var TotalTable = []Total{
 	{Name: "joined", At: func(t *Totals) *int64 { return &t.Joined }, Words: "joined", Help: "Places taken."},
 	{
-		Name: "admitted", At: func(t *Totals) *int64 { return &t.Admitted }, Words: "let in", Metric: true,
-		Help: "Visitors let in, as the store counts them; the same on every server.",
+		Name: "admitted", At: func(t *Totals) *int64 { return &t.Admitted }, Words: "admitted", Metric: true,
+		Help: "Visitors admitted, as the store counts them; the same on every server.",
 	},
 	{
 		Name: "left", At: func(t *Totals) *int64 { return &t.Left }, Words: "left", Metric: true,
@@ -65,10 +65,10 @@ var TotalTable = []Total{
 	},
 	{
 		Name: "polls", At: func(t *Totals) *int64 { return &t.Polls }, Words: "polls",
-		Help: "Polls that found a place: still waiting, or let in.",
+		Help: "Polls that found a place: still waiting, or admitted.",
 	},
 	{
-		Name: "unused", At: func(t *Totals) *int64 { return &t.Unused }, Words: "unused", Note: "let in, and never came", Metric: true,
+		Name: "unused", At: func(t *Totals) *int64 { return &t.Unused }, Words: "unused", Note: "admitted, and never came", Metric: true,
 		Help: "Admissions whose pass was not used while it was good, in zones with a cap.",
 	},
 }
