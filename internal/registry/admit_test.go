@@ -167,23 +167,6 @@ func TestWhoIsHeldWhenTheStoreIsAway(t *testing.T) {
 	}
 }
 
-func TestOpenZone(t *testing.T) {
-	settings := admitting(10)
-	settings.Mode = zone.ModeOpen
-	r := newRoom(t, 3, settings)
-	s := r.servers[0]
-	r.join(s, 1)
-	r.cut(true)
-	r.joinAs(s, r.newID(), "held")
-	r.pass(AwayAfter + 6*time.Second + ProbeEvery)
-	for range 1000 {
-		r.joinAs(s, r.newID(), "admitted locally")
-	}
-	r.cut(false)
-	r.pass(Apart + 2*ProbeEvery)
-	r.joinAs(s, r.newID(), "admitted")
-}
-
 // TestAServerThatStartsDuringTheOutage cannot tell whose tokens are good, and knows no arrival that was given out.
 func TestAServerThatStartsDuringTheOutage(t *testing.T) {
 	r := newRoom(t, 1, admitting(60))
@@ -216,25 +199,6 @@ func TestOldNewsAdmitNobody(t *testing.T) {
 	r.poll(s, p, "held")
 	r.pass(ProbeEvery)
 	r.poll(s, p, "admitted locally")
-}
-
-func TestAPassThatHasExpiredIsNoAdmission(t *testing.T) {
-	settings := admitting(10)
-	settings.PassTTLSeconds = 10
-	r := newRoom(t, 1, settings)
-	s := r.servers[0]
-	p := r.join(s, 2)[0]
-	r.toAway(s, p)
-	first := r.poll(s, p, "admitted locally")
-	r.pass(9999 * time.Millisecond)
-	r.poll(s, p, "admitted_before locally")
-	r.pass(time.Millisecond)
-	if now := r.clock.now().UnixMilli(); now != first.ExpiresAtMillis {
-		t.Errorf("expires at %d, want %d", first.ExpiresAtMillis, now)
-	}
-	r.poll(s, p, "gone locally")
-	r.pass(12 * time.Second)
-	r.joinAs(s, p.ID, "admitted locally")
 }
 
 // TestTimesAreTheStores, whatever the clock of the server says.

@@ -79,7 +79,7 @@ func (r *Registry) Here(zoneID string, admission [16]byte, until time.Time) (ove
 		return true, nil
 	}
 	was, known := c.sessions[admission]
-	if _, isOver := c.over[admission]; !isOver && (!known || ends > was.until) {
+	if !c.isOver(admission) && (!known || ends > was.until) {
 		add(&c.untold, admission)
 	}
 	if known || len(c.sessions) < maxSessions {
@@ -102,6 +102,12 @@ func add(set *map[jti]struct{}, j jti) {
 	(*set)[j] = struct{}{}
 }
 
+// isOver reports whether it is known that an admission is done or revoked. The caller holds mu.
+func (c *insiders) isOver(j jti) bool {
+	_, is := c.over[j]
+	return is
+}
+
 // refuses reports whether a session is refused. The caller holds mu.
 func (c *insiders) refuses(s *zone.Settings, j jti, now int64) bool {
 	from, isOver := c.over[j]
@@ -119,8 +125,7 @@ func (r *Registry) Over(zoneID string, admission [16]byte) bool {
 	}
 	z.crowd.mu.Lock()
 	defer z.crowd.mu.Unlock()
-	_, isOver := z.crowd.over[admission]
-	return isOver || z.crowd.refuses(z.settings.Load(), admission, r.Millis())
+	return z.crowd.isOver(admission) || z.crowd.refuses(z.settings.Load(), admission, r.Millis())
 }
 
 // Done ends an admission of a zone with a cap. known is false if it was only named and the store does not know it. Of one that was
@@ -137,7 +142,7 @@ func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, 
 	if z.settings.Load().MaxInside == 0 {
 		return true, nil
 	}
-	if !named && z.crowd.isOver(admission) { // so that a visitor who says so again and again costs the store nothing
+	if !named && r.Over(zoneID, admission) { // so that a visitor who says so again and again costs the store nothing
 		return true, nil
 	}
 	heard, err := z.tell(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
@@ -161,19 +166,11 @@ func (r *Registry) End(zoneID string, admission [16]byte) {
 	if z := r.lookup(zoneID); z != nil {
 		z.crowd.mu.Lock()
 		defer z.crowd.mu.Unlock()
-		if _, isOver := z.crowd.over[admission]; !isOver {
+		if !z.crowd.isOver(admission) {
 			add(&z.crowd.done, admission)
 			z.crowd.end(admission, r.Millis()+graceMillis)
 		}
 	}
-}
-
-// isOver reports whether it is known that an admission is done or revoked.
-func (c *insiders) isOver(j jti) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, is := c.over[j]
-	return is
 }
 
 // end has a session be refused from then on. The caller holds mu.
@@ -275,7 +272,7 @@ func (r *Registry) tellInside(ctx context.Context, z *Zone) {
 		// What the store has lost: all that is known here.
 		t.LostAtMillis, t.Lost = lost, c.remembered(z)
 		for j, is := range c.sessions {
-			if _, isOver := c.over[j]; !isOver && is.until > now {
+			if !c.isOver(j) && is.until > now {
 				add(&c.untold, j)
 			}
 		}

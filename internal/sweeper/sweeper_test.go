@@ -153,6 +153,11 @@ func TestRunOnceGoesThroughAllBatchesOfAllZones(t *testing.T) {
 		{Sweep: line.Sweep{Next: 9, Examined: 5000, Removed: 0}},
 		{Sweep: line.Sweep{Next: 0, Examined: 12, Removed: 5}},
 	}
+	takes := []time.Duration{2 * time.Millisecond, 7 * time.Millisecond, time.Millisecond, 0}
+	h.store.onSweep = func(context.Context) {
+		h.clock = h.clock.Add(takes[0])
+		takes = takes[1:]
+	}
 	h.runOnce(t.Context())
 	h.wantAsked(t, "a 0", "a 17", "a 9", "b 0")
 	if len(h.store.owners) != 1 {
@@ -165,7 +170,8 @@ func TestRunOnceGoesThroughAllBatchesOfAllZones(t *testing.T) {
 		"examined":     {h.metrics.examined, 10_012},
 		"removed":      {h.metrics.removed, 305},
 		"failures":     {h.metrics.failures, 0},
-		"last success": {h.metrics.lastSuccess, float64(h.clock.Unix())},
+		"longest call": {h.metrics.longestCall, 0.007},
+		"last success": {h.metrics.lastSuccess, float64(h.clock.UnixMilli()) / 1000},
 	} {
 		if got := testutil.ToFloat64(c.c); got != c.want {
 			t.Errorf("%s = %v, want %v", name, got, c.want)
@@ -229,39 +235,47 @@ func TestLook(t *testing.T) {
 		store time.Duration // of the store's clock
 		skip  string
 		jump  time.Duration
+		lost  int64 // the last loss that the store noticed
 	}
 	tests := []struct {
 		name  string
 		looks []look
 	}{
 		{"in step", []look{
-			{0, 0, skipUnwatched, 0},
-			{30 * time.Second, 30 * time.Second, skipUnwatched, 0},
-			{30 * time.Second, 30 * time.Second, "", 0},
-			{30 * time.Second, 30 * time.Second, "", 0},
+			{0, 0, skipUnwatched, 0, 0},
+			{30 * time.Second, 30 * time.Second, skipUnwatched, 0, 0},
+			{30 * time.Second, 30 * time.Second, "", 0, 0},
+			{30 * time.Second, 30 * time.Second, "", 0, 0},
 		}},
 		{"a little ahead is a slow answer", []look{
-			{0, 0, skipUnwatched, 0},
-			{idle, idle + maxJump, "", 0},
+			{0, 0, skipUnwatched, 0, 0},
+			{idle, idle + maxJump, "", 0, 0},
 		}},
 		{"a jump forward", []look{
-			{0, 0, skipUnwatched, 0},
-			{idle, idle, "", 0},
-			{30 * time.Second, 91 * time.Second, skipJump, 61 * time.Second},
-			{30 * time.Second, 30 * time.Second, skipJump, 0},
-			{30 * time.Second, 30 * time.Second, "", 0},
+			{0, 0, skipUnwatched, 0, 0},
+			{idle, idle, "", 0, 0},
+			{30 * time.Second, 91 * time.Second, skipJump, 61 * time.Second, 0},
+			{30 * time.Second, 30 * time.Second, skipJump, 0, 0},
+			{30 * time.Second, 30 * time.Second, "", 0, 0},
 		}},
 		{"a second jump begins anew", []look{
-			{0, 0, skipUnwatched, 0},
-			{idle, idle + 6*time.Second, skipJump, 6 * time.Second},
-			{30 * time.Second, 40 * time.Second, skipJump, 10 * time.Second},
-			{30 * time.Second, 30 * time.Second, skipJump, 0},
-			{30 * time.Second, 30 * time.Second, "", 0},
+			{0, 0, skipUnwatched, 0, 0},
+			{idle, idle + 6*time.Second, skipJump, 6 * time.Second, 0},
+			{30 * time.Second, 40 * time.Second, skipJump, 10 * time.Second, 0},
+			{30 * time.Second, 30 * time.Second, skipJump, 0, 0},
+			{30 * time.Second, 30 * time.Second, "", 0, 0},
+		}},
+		{"a loss: an old copy knows nothing of the latest polls", []look{
+			{0, 0, skipUnwatched, 0, 5},
+			{idle, idle, "", 0, 5},
+			{time.Second, time.Second, skipLoss, 0, 6},
+			{idle - 1, idle - 1, skipLoss, 0, 6},
+			{1, 1, "", 0, 6},
 		}},
 		{"backward makes nobody idle", []look{
-			{0, 0, skipUnwatched, 0},
-			{idle, idle, "", 0},
-			{30 * time.Second, -time.Hour, "", 0},
+			{0, 0, skipUnwatched, 0, 0},
+			{idle, idle, "", 0, 0},
+			{30 * time.Second, -time.Hour, "", 0, 0},
 		}},
 	}
 	for _, tt := range tests {
@@ -271,36 +285,12 @@ func TestLook(t *testing.T) {
 			store := now.Add(time.Hour) // the two need not agree
 			for i, l := range tt.looks {
 				now, store = now.Add(l.after), store.Add(l.store)
-				skip, jump := w.look(now, store.UnixMilli(), 0, idle)
+				skip, jump := w.look(now, store.UnixMilli(), l.lost, idle)
 				if skip != l.skip || jump != l.jump {
 					t.Errorf("look %d: skip %q, jump %v; want %q, %v", i, skip, jump, l.skip, l.jump)
 				}
 			}
 		})
-	}
-}
-
-// TestNobodyIsSweptAfterALoss, for one idle timeout: an old copy knows nothing of the
-// latest polls.
-func TestNobodyIsSweptAfterALoss(t *testing.T) {
-	var w watch
-	const idle = time.Minute
-	now := time.Unix(1_800_000_000, 0)
-	for i, l := range []struct {
-		after time.Duration
-		lost  int64
-		skip  string
-	}{
-		{0, 5, skipUnwatched},
-		{idle, 5, ""},
-		{time.Second, 6, skipLoss},
-		{idle - 1, 6, skipLoss},
-		{1, 6, ""},
-	} {
-		now = now.Add(l.after)
-		if skip, _ := w.look(now, now.UnixMilli(), l.lost, idle); skip != l.skip {
-			t.Errorf("look %d: skip %q, want %q", i, skip, l.skip)
-		}
 	}
 }
 
@@ -368,20 +358,6 @@ func TestRunOnceEndsBetweenBatchesWhenStopped(t *testing.T) {
 	}
 	h.runOnce(ctx)
 	h.wantAsked(t)
-}
-
-func TestLongestCall(t *testing.T) {
-	h := watched(t, "a")
-	h.store.batches["a"] = []batch{{Sweep: line.Sweep{Next: 1}}, {Sweep: line.Sweep{Next: 2}}, {}}
-	takes := []time.Duration{2 * time.Millisecond, 7 * time.Millisecond, time.Millisecond}
-	h.store.onSweep = func(context.Context) {
-		h.clock = h.clock.Add(takes[0])
-		takes = takes[1:]
-	}
-	h.runOnce(t.Context())
-	if got := testutil.ToFloat64(h.metrics.longestCall); got != 0.007 {
-		t.Errorf("longest call = %v s, want 0.007", got)
-	}
 }
 
 // scheduled returns a sweeper that, once started, sweeps every second of the

@@ -218,7 +218,7 @@ func (w *Watch) Wait(ctx context.Context, after int64) (tick int64, err error) {
 // result is what was heard of one zone in a round.
 type result struct {
 	settings zone.Settings
-	// group and before say whose turn it is first: see order.
+	// group, 1 for failing zones, and before say whose turn it is first: see order.
 	group  int
 	before int64
 	asked  bool
@@ -256,18 +256,17 @@ func (w *Watch) runOnce(ctx context.Context) {
 	w.next = make(chan struct{})
 }
 
-// order returns the zones to ask, in order: first those that answered last time, then new ones, then failing ones. In each
-// group, the zones that were not asked for longest come first: a round may not have time for all.
+// order returns the zones to ask, in order: the failing ones last. Of the others and of these, the zones that were not asked
+// for longest come first: a round may not have time for all.
 func (w *Watch) order(list []zone.Settings) []result {
-	const answered, unknown, failing = 0, 1, 2
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	results := make([]result, 0, len(list))
 	for _, s := range list {
-		r := result{settings: s.InForce(), group: unknown}
+		r := result{settings: s.InForce()}
 		if t := w.zones[s.ZoneID]; t != nil {
-			if r.group, r.before = answered, t.asked; t.failingSince > 0 {
-				r.group = failing
+			if r.before = t.asked; t.failingSince > 0 {
+				r.group = 1
 			}
 		}
 		results = append(results, r)

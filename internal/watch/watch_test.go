@@ -460,27 +460,6 @@ func TestZonesThatCameBack(t *testing.T) {
 	})
 }
 
-// TestZonesOfASlowStore are asked in turn, where a round has no time for all.
-func TestZonesOfASlowStore(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var names []string
-		for i := range 5 * workers {
-			names = append(names, fmt.Sprintf("zone-%02d", i))
-		}
-		b := newBench(names...)
-		b.store.takes = 350 * time.Millisecond
-		for range 6 {
-			b.second(t)
-		}
-		for _, name := range names {
-			if s := b.latest(t, name); b.now.UnixMilli()-s.At > 3000 {
-				t.Errorf("%s was looked at %d ms ago", name, b.now.UnixMilli()-s.At)
-			}
-		}
-	})
-}
-
 func TestService(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
