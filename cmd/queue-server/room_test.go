@@ -244,6 +244,10 @@ func TestLoadKeys(t *testing.T) {
 			if shown := strings.Contains(out.String(), k.adminToken); shown == tt.set {
 				t.Errorf("token shown: %v", shown)
 			}
+			var again bytes.Buffer
+			if same, err := loadKeys(s, slog.New(slog.DiscardHandler), &again); err != nil || same.adminToken != k.adminToken || again.Len() > 0 {
+				t.Errorf("at the next start: another token, or shown again: %q, %v", again.String(), err)
+			}
 			entries, err := os.ReadDir(s.DataDir)
 			if err != nil || len(entries) != tt.files {
 				t.Errorf("%d files in the data folder, want %d (%v)", len(entries), tt.files, err)

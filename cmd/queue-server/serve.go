@@ -132,7 +132,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Refused: metrics.Refused, Logger: log})
+	seen := watch.New(watch.Options{Lines: zones, Refused: metrics.Refused, Logger: log})
 	if err := metrics.Show(seen, zones); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	consoles, err := console.New(console.Parts{
 		Zones: service, Watch: seen, Crowd: zones, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
-		NotKept: notKept, Draws: events, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
+		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
 		ProviderKeys: s.ChallengeSiteKey != "", Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
 	if err != nil {

@@ -1,14 +1,12 @@
 package snippet
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -66,18 +64,12 @@ func join(t *testing.T, s *room.Server, n int) string {
 // closed before it opens.
 func TestDrawProgram(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/explain/draw.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := regexp.MustCompile("(?s)\n```python\n(.*?)\n```\n").FindSubmatch(text)
-	if shown == nil || bytes.Count(shown[1], []byte("\n")) >= 50 {
+	shown := regexp.MustCompile("(?s)\n```python\n(.*?)\n```\n").FindStringSubmatch(room.Read(t, "../../docs/explain/draw.md"))
+	if shown == nil || strings.Count(shown[1], "\n") >= 50 {
 		t.Fatal("docs/explain/draw.md has no program of at most 50 lines")
 	}
 	program := filepath.Join(t.TempDir(), "check_draw.py")
-	if err := os.WriteFile(program, shown[1], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	room.Write(t, program, shown[1])
 	r := startDraw(t)
 	await(t, r, "/traffic/zones/TICKETS", `"phase":"gathering"`)
 	const came = 30
@@ -86,9 +78,7 @@ func TestDrawProgram(t *testing.T) {
 		token = join(t, r, n)
 	}
 	early := filepath.Join(t.TempDir(), "early.json")
-	if err := os.WriteFile(early, []byte(await(t, r, drawPath, `"listHash":"`)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	room.Write(t, early, await(t, r, drawPath, `"listHash":"`))
 	run := func(url, earlier, token string) (said [2]string, good [2]bool) {
 		t.Helper()
 		for i, args := range [][]string{

@@ -53,7 +53,6 @@ type Options struct {
 // be called from any number of goroutines.
 type Metrics struct {
 	reg prometheus.Registerer
-	now func() time.Time
 
 	byCall    [len(store.Calls)]callMeter
 	unlimited *prometheus.CounterVec
@@ -72,7 +71,7 @@ type Metrics struct {
 // with reg. It returns an error if one of their names is registered already.
 func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	m := &Metrics{
-		reg: reg, now: time.Now,
+		reg:       reg,
 		unlimited: newCounter("queue_joins_unlimited_total", "Joins that no address was counted for, by the reason: private, trusted.", "reason"),
 		forwarded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "queue_forwarded_joins_refused_total",

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -218,12 +217,6 @@ func TestJudged(t *testing.T) {
 			t.Errorf("%s: %v, want %v", outcome, got, want)
 		}
 	}
-	if coverage, _, of := m.Estimates("a"); coverage != 0.5 || of != 4 {
-		t.Errorf("%v of %d held", coverage, of)
-	}
-	if _, _, of := m.Estimates("b"); of != 0 {
-		t.Errorf("%d in another zone", of)
-	}
 }
 
 func TestHotPathAllocatesNothing(t *testing.T) {
@@ -334,43 +327,6 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestEstimatesOfTenMinutes: a judgement counts at once, and not after ten minutes.
-func TestEstimatesOfTenMinutes(t *testing.T) {
-	m, _ := newTest(t)
-	now := time.Unix(0, 0)
-	m.now = func() time.Time { return now }
-	m.Know("a")
-	check := func(when string, coverage, median float64, of int64) {
-		t.Helper()
-		gotCoverage, gotMedian, n := m.Estimates("a")
-		if math.Abs(gotCoverage-coverage) > 1e-9 || math.Abs(gotMedian-median) > 1e-9 || n != of {
-			t.Errorf("%s: %v held, %v off, of %d; want %v, %v, %d", when, gotCoverage, gotMedian, n, coverage, median, of)
-		}
-	}
-	check("before the first", 0, 0, 0)
-	for i := range 5 {
-		m.Judged("a", told(0.1*float64(i), estimate.Outcome(min(i, 2))))
-	}
-	check("five", 0.2, 0.2, 5)
-	now = now.Add(9 * time.Minute)
-	check("nine minutes later", 0.2, 0.2, 5)
-	for range 6 {
-		m.Judged("a", told(20, estimate.Held))
-	}
-	check("six more, who were told far too much", 7.0/11, 20, 11)
-	now = now.Add(time.Minute)
-	check("when the first are old", 1, 20, 6)
-	now = now.Add(-time.Hour)
-	check("the clock was set back", 0, 0, 0)
-	for range 3 * latelyMost {
-		m.Judged("a", told(0.3, estimate.Held))
-	}
-	check("of many, the newest", 1, 0.3, latelyMost)
-	if _, _, n := m.Estimates("b"); n != 0 {
-		t.Errorf("a zone that is not known: %d", n)
-	}
-}
-
 func TestConcurrentUse(t *testing.T) {
 	m, _ := newTest(t)
 	var all sync.WaitGroup
@@ -381,7 +337,6 @@ func TestConcurrentUse(t *testing.T) {
 				m.Know(zoneID)
 				m.Poll(zoneID, answer.Outcomes[int(n)%len(answer.Outcomes)])
 				m.Judged(zoneID, told(0.1, estimate.Held))
-				m.Estimates(zoneID)
 				if n%100 == 0 {
 					m.Forget(zoneID)
 				}
