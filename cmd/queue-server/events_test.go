@@ -55,9 +55,10 @@ func TestEvents(t *testing.T) {
 	says(t, "resumed", c.types(t, "zones", "resume", "TICKETS"), cli.ExitOK, "perMinute 0 -> 600", noon)
 	says(t, "taken off the list", c.types(t, "zones", "set", "TICKETS", "events=[]"), cli.ExitUsage, "to cancel it: queue-server events cancel TICKETS noon")
 	for events, want := range map[string]string{
+		"": "events is empty, must be a list of events in JSON; events=[] removes all",
 		`[{"name":"late","opensAt":"` + at(9*time.Hour) + `","opensAt":"` + at(8*time.Hour) + `"}]`:                 `duplicate object member name "opensAt"`,
 		`[{"name":"late","opensAt":"` + at(9*time.Hour) + `","texts":{"before":{"default":"\ud83d"}}}]`:             "invalid surrogate pair",
-		`[{"name":"late","opensAt":"` + at(9*time.Hour) + `","texts":{"before":{"default":"see https:\/\/shop"}}}]`: "take it off; to cancel it",
+		`[{"name":"late","opensAt":"` + at(9*time.Hour) + `","texts":{"before":{"default":"see https:\/\/shop"}}}]`: "take it off; to move a step",
 		`[{"name":"late","opensat":"` + at(9*time.Hour) + `"}]`:                                                     `did you mean "opensAt"?`,
 	} {
 		says(t, events, c.types(t, "zones", "set", "TICKETS", "events="+events), cli.ExitUsage, want)
@@ -127,7 +128,7 @@ func TestApplyDuringAnEvent(t *testing.T) {
 		t.Errorf("an operator's limit is undone: %s", settings())
 	}
 	c.types(t, "zones", "set", "TICKETS", "perMinute=6000")
-	const refused = "and list it under another name"
+	const refused = "a list cannot change it"
 	says(t, "another text, checked", c.types(t, "zones", "apply", "-f", file("60", "Now"), "--check"), cli.ExitDiffers, "the server will refuse it", refused)
 	if done := c.types(t, "zones", "apply", "-f", file("60", "Now"), "--yes"); done.status != cli.ExitUsage || !strings.Contains(settings(), `"Soon"`) {
 		t.Errorf("a text is changed: %+v\n%s", done, settings())

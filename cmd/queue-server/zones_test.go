@@ -91,9 +91,9 @@ TICKETS    queue   600         6 s     5      1 min  5 min  -            hold
 `[1:], "")
 	says(t, "get", c.types(t, "zones", "get", "TICKETS"), cli.ExitOK, `
 SETTING                 VALUE    MEANS
-perMinute               600      most admissions in any 60 s
+perMinute               600      How many may enter in any 60 s. 0 holds everybody.
 mode                    queue    admit at the limit, line up the rest
-windowSeconds           6        most in any 6 s: 60
+windowSeconds           6        Seconds over which admissions are spread, 1 to 60.
 `[1:], "\npageTitle                        Stands above the waiting page", "\nevents                  none     Sales that have a time")
 	for _, tt := range []struct{ path, command string }{
 		{"/admin/zones", "zones list"}, {"/admin/zones/TICKETS", "zones get TICKETS"}, {"/admin/audit", "audit --limit 100"},

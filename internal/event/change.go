@@ -110,21 +110,13 @@ func (s State) Refuses(zoneID string, list []Event) string {
 	if !s.underWay() {
 		return ""
 	}
-	p := s.Now
-	e := find(list, p.Event.Name)
-	var how string
-	switch {
-	case e == nil:
-		how = fmt.Sprintf("take it off; to cancel it: queue-server events cancel %s %s", zoneID, p.Event.Name)
-	case !e.sameTimes(p.Event):
-		how = fmt.Sprintf("change its times; to move a step: queue-server events move %s %s opens TIME", zoneID, p.Event.Name)
-	case !e.same(p.Event):
-		how = fmt.Sprintf("change it; once it has begun, change the settings of the zone (queue-server zones set %s), or cancel the event "+
-			"(queue-server events cancel %s %s) and list it under another name", zoneID, zoneID, p.Event.Name)
-	default:
+	name := s.Now.Event.Name
+	if e := find(list, name); e != nil && e.same(s.Now.Event) {
 		return ""
 	}
-	return fmt.Sprintf("the event %s is fixed, since its first step is less than an hour away or was made: a list cannot %s", p.Event.Name, how)
+	return fmt.Sprintf("the event %[2]s is fixed, since its first step is less than an hour away or was made: a list cannot change it or take it off; "+
+		"to move a step: queue-server events move %[1]s %[2]s opens TIME; to cancel it: queue-server events cancel %[1]s %[2]s; "+
+		"to change a setting once it has begun: queue-server zones set %[1]s", zoneID, name)
 }
 
 // hold sets which step is Held.

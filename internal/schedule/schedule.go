@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
@@ -17,6 +19,9 @@ import (
 
 // every is how often a server looks which steps are due. A step must be made within a second of its time.
 const every = 250 * time.Millisecond
+
+// warnEvery is how often the log says that something fails: each look would say it else.
+const warnEvery = time.Minute
 
 // Zones is what a Schedule needs of the registry.
 type Zones interface {
@@ -59,8 +64,8 @@ type Schedule struct {
 	// lists are the lists of draws that this server remembers, by nonce. So a store that loses one gets the same back. The
 	// line could not give it back: visitors who were admitted are not in it any more.
 	lists map[string]*list
-	// troubled has, by what is done and the zone, what the log has said already.
-	troubled map[string]bool
+	// warned bounds how often the log says that something fails.
+	warned rate.Sometimes
 	// busy has what is being done in the background, by what it is and the zone.
 	busy sync.Map
 
@@ -72,7 +77,7 @@ func New(o Options) *Schedule {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Schedule{Options: o, lists: make(map[string]*list), troubled: make(map[string]bool)}
+	return &Schedule{Options: o, lists: make(map[string]*list), warned: rate.Sometimes{Interval: warnEvery}}
 }
 
 // task is what is done in a zone again and again.
@@ -132,17 +137,12 @@ func (s *Schedule) each(ctx context.Context, do func(t task, z zone.Settings)) {
 	maps.DeleteFunc(s.lists, func(nonce string, _ *list) bool { return !draws[nonce] })
 }
 
-// log says once that something fails, and once that it does not any more.
+// log says that something fails, once in a while.
 func (s *Schedule) log(ctx context.Context, zoneID, what string, err error) {
-	s.mu.Lock()
-	before := s.troubled[what+zoneID]
-	s.troubled[what+zoneID] = err != nil
-	s.mu.Unlock()
-	switch {
-	case err != nil && !before && ctx.Err() == nil:
-		s.Logger.Warn("what is due of an event cannot be done yet, and is tried again until it can", "zone", zoneID, "what", what, "error", err)
-	case err == nil && before:
-		s.Logger.Info("what is due of an event is done again", "zone", zoneID, "what", what)
+	if err != nil && ctx.Err() == nil {
+		s.warned.Do(func() {
+			s.Logger.Warn("what is due of an event cannot be done yet, and is tried again until it can", "zone", zoneID, "what", what, "error", err)
+		})
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
@@ -200,45 +199,6 @@ func TestSeedIsNowhere(t *testing.T) {
 	if _, err := r.servers[0].Draw(context.Background(), zoneID, "other"); !errors.Is(err, ErrNoDraw) {
 		t.Errorf("the draw of no event: %v", err)
 	}
-}
-
-// hanging is a registry that gets no answer for one zone.
-type hanging struct {
-	*registry.Registry
-	zoneID string
-}
-
-func (h hanging) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	if zoneID == h.zoneID {
-		<-ctx.Done()
-		return line.Stats{}, ctx.Err()
-	}
-	return h.Registry.Stats(ctx, zoneID)
-}
-
-// TestAZoneWhoseNodeHangsHoldsNoStepUp: the steps of another are made.
-func TestAZoneWhoseNodeHangsHoldsNoStepUp(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t, event.Event{}, 10*time.Second, 2*time.Minute)
-		z, err := r.store.Zone(t.Context(), zoneID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		z.ZoneID = "A" // it is looked at first
-		if _, err := r.store.PutZone(t.Context(), z, nil, "test"); err != nil {
-			t.Fatal(err)
-		}
-		zones := r.servers[0].zones
-		zones.RunOnce(t.Context())
-		s := New(Options{Zones: hanging{zones, "A"}, Seeds: r.servers[0].Seeds})
-		s.Start(t.Context())
-		defer s.Stop()
-		<-time.After(2 * every)
-		if z, err = r.store.Zone(t.Context(), zoneID); err != nil || z.EventState.Now == nil {
-			t.Errorf("the event of the other zone is not announced: %+v, %v", z.EventState, err)
-		}
-	})
 }
 
 // counting is a registry that counts how often a zone's store is asked.

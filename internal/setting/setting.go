@@ -56,8 +56,6 @@ type Setting[T any] struct {
 	None string
 	// Say writes the value for a person, where Words does not do it well enough.
 	Say func(T) string
-	// Means says what the value does, in a few words; Hint does without.
-	Means func(T) string
 	// Column is its title in a table of many Ts, "" to leave it out.
 	Column string
 }
@@ -398,11 +396,8 @@ func (x *Setting[T]) Words(s T) string {
 	return x.None
 }
 
-// Meaning says what the value does.
+// Meaning says what the value does: its choice, or the hint.
 func (x *Setting[T]) Meaning(s T) string {
-	if x.Means != nil {
-		return x.Means(s)
-	}
 	for _, c := range x.Choices {
 		if c.Value == x.Value(s) && c.Means != "" {
 			return c.Means

@@ -82,16 +82,6 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// BenchmarkLogoOf measures the check of the largest logo, which each page makes.
-func BenchmarkLogoOf(b *testing.B) {
-	s := zone.Settings{PageLogo: dataURL("image/png", png+strings.Repeat("x", zone.MaxLogoLength*3/4-100))}
-	for b.Loop() {
-		if zone.LogoOf(s) == "" {
-			b.Fatal("it is none")
-		}
-	}
-}
-
 // TestContrast: by WCAG's own examples.
 func TestContrast(t *testing.T) {
 	t.Parallel()

@@ -89,14 +89,3 @@ func (s Settings) sayPerSecond() string {
 	}
 	return s.MaxPerSecond.String()
 }
-
-func (s Settings) meanPerSecond() string {
-	switch s.MaxPerSecond {
-	case PerSecondAuto:
-		return "evenly: while there is a line, at most 1.25 times the mean in any second"
-	case PerSecondNone:
-		return "a window's worth may enter at once"
-	default:
-		return "most in any second, while there is a line"
-	}
-}

@@ -2,7 +2,6 @@ package zone
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/setting"
@@ -28,12 +27,6 @@ var Table = setting.Table[Settings]{
 			}
 			return setting.Count(s.PerMinute) + " a minute"
 		},
-		Means: func(s Settings) string {
-			if s.PerMinute == 0 {
-				return "nobody is admitted"
-			}
-			return "most admissions in any 60 s"
-		},
 		Column: "PER MINUTE",
 		Choose: "the most admissions in any 60 s. 80 % of what the service bore in the load test. 0 pauses the zone",
 	},
@@ -52,9 +45,6 @@ var Table = setting.Table[Settings]{
 		Name: "windowSeconds", At: func(s *Settings) any { return &s.WindowSeconds },
 		Default: int64(DefaultWindowSeconds), Least: 1, Most: MaxWindowSeconds, Unit: "s",
 		Label: "Window", Hint: "Seconds over which admissions are spread, 1 to 60.",
-		Means: func(s Settings) string {
-			return fmt.Sprintf("most in any %s: %s", setting.Span(s.Window()), setting.Count((s.PerMinute*s.WindowSeconds+59)/60))
-		},
 		Column: "WINDOW",
 		Choose: "the interval over which admissions are spread, 1-60 s. Up to `ceil(perMinute * windowSeconds / 60)` visitors may " +
 			"enter in one moment while nobody waits. Shorten it if the service minds that. Below 6 s, the order after a loss " +
@@ -64,7 +54,6 @@ var Table = setting.Table[Settings]{
 		Name: "burst", At: func(s *Settings) any { return &s.Burst },
 		Default: int64(0), Least: 0, Most: MaxPerMinute,
 		Label: "Burst", Hint: "Extra admissions in one window while nobody waits. The minute's limit holds.",
-		Means:  func(Settings) string { return "more in a window, while nobody waits" },
 		Column: "BURST",
 		Choose: "extra admissions in one window *while nobody waits*, so that ten who come together on a quiet day do not become " +
 			"a line: what the service takes at once, less the window's limit. The limit of the minute holds",
@@ -73,7 +62,6 @@ var Table = setting.Table[Settings]{
 		Name: "idleTimeoutSeconds", At: func(s *Settings) any { return &s.IdleTimeoutSeconds },
 		Default: int64(DefaultIdleTimeoutSeconds), Least: MinIdleTimeoutSeconds, Most: MaxIdleTimeoutSeconds, Unit: "s",
 		Label: "Idle timeout", Hint: "Seconds without a poll after which a place is given up, 5 to 3600.",
-		Means:  func(Settings) string { return "a visitor who does not poll for longer loses the place" },
 		Column: "IDLE",
 		Choose: "how long a visitor may miss polls and keep the place, 5-3600 s. Set 120 to 300 for apps that poll only in the " +
 			"foreground. **Set 180 for crowds of millions**: visitors with 200,000 ahead then poll once a minute, and cost a " +
@@ -85,7 +73,6 @@ var Table = setting.Table[Settings]{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },
 		Default: int64(DefaultPassTTLSeconds), Least: MinPassTTLSeconds, Most: MaxPassTTLSeconds, Unit: "s",
 		Label: "Life of a pass", Hint: "Seconds in which an admitted visitor may enter the service, 10 to 86400.",
-		Means:  func(s Settings) string { return "how long a pass is good for: " + setting.Span(s.PassTTL()) },
 		Column: "PASS",
 		Choose: "the time from the admission to the first request to the service, 10-86400 s. The log of admissions is kept as " +
 			"long. A change concerns later admissions only. Values above 2700 are rounded up to whole minutes",
@@ -94,12 +81,6 @@ var Table = setting.Table[Settings]{
 		Name: "maxWaiting", At: func(s *Settings) any { return &s.MaxWaiting },
 		Default: int64(0), Least: 0, Most: MaxMaxWaiting, None: "no bound",
 		Label: "Most waiting", Hint: "Newcomers are refused when so many wait. 0 sets no bound.",
-		Means: func(s Settings) string {
-			if s.MaxWaiting == 0 {
-				return "as many may wait as come"
-			}
-			return "newcomers get 429 at so many waiting"
-		},
 		Column: "MAX WAITING",
 		Choose: "the most visitors in the line; further newcomers get 429. Set it to what you can still serve today: (hours left) " +
 			"x 60 x `perMinute`. 0 sets no bound",
@@ -122,7 +103,7 @@ var Table = setting.Table[Settings]{
 		Name: "maxPerSecond", At: func(s *Settings) any { return &s.MaxPerSecond },
 		Default: PerSecondAuto, Fault: Settings.perSecondFault,
 		Label: "Most in a second", Hint: "Most admissions in any second while there is a line: a number, none, or auto, 1.25 times the mean.",
-		Say: Settings.sayPerSecond, Means: Settings.meanPerSecond,
+		Say: Settings.sayPerSecond,
 		Choose: "the most admissions in any second *while there is a line*. `auto` is 1.25 times the mean: leave it, unless the " +
 			"load test says that the service bears less in a second (a number, 1-100000), or that a whole window at once does " +
 			"no harm (`none`). A number below the mean slows the line down",
@@ -151,7 +132,6 @@ var Table = setting.Table[Settings]{
 		Name: "pageLogo", At: func(s *Settings) any { return &s.PageLogo },
 		Default: "", MaxLength: MaxLogoLength, Fault: Settings.logoFault, Say: Settings.sayLogo,
 		Label: "Page logo", Hint: "A data: URL of a png, jpeg, webp or svg+xml image in base64, of at most 16 KB.",
-		Means: func(Settings) string { return "stands above the waiting page" },
 		Choose: "an image as a `data:` URL in base64 (png, jpeg, webp, svg+xml), at most 16 KB; 4 KB are better, because every " +
 			"page and every recorded change carries it",
 	},
@@ -179,9 +159,6 @@ var Table = setting.Table[Settings]{
 		Name: "sessionSeconds", At: func(s *Settings) any { return &s.SessionSeconds },
 		Default: int64(DefaultSessionSeconds), Least: MinSessionSeconds, Most: MaxSessionSeconds, Unit: "s",
 		Label: "Session", Hint: "Seconds for which an admitted visitor comes and goes without queueing again, 60 to 86400.",
-		Means: func(s Settings) string {
-			return "an admitted visitor is not queued again for " + setting.Span(s.Session())
-		},
 		Choose: "[before a site](../integrate/site.md): how long an admitted visitor comes and goes without queueing again, " +
 			"60-86400 s. Longer than a purchase takes",
 	},
@@ -205,12 +182,6 @@ var Table = setting.Table[Settings]{
 		Name: "maxInside", At: func(s *Settings) any { return &s.MaxInside },
 		Default: int64(0), Least: 0, Most: MaxMaxInside, None: "no cap", Fault: Settings.capFault,
 		Label: "Most inside", Hint: "How many may be inside at a time. 0 sets no cap.",
-		Means: func(s Settings) string {
-			if s.MaxInside == 0 {
-				return "as many may be inside as were admitted"
-			}
-			return "nobody enters while so many are inside"
-		},
 		Choose: "the most visitors inside at a time: checkouts, carts, seats. Set `perMinute` as well, because a cap alone admits " +
 			"a full shop's worth at once. Not with `onStoreFailure: admit`. [How many are inside](../operate/inside.md)",
 	},
@@ -294,10 +265,6 @@ var Table = setting.Table[Settings]{
 		Name: "challengeMillis", At: func(s *Settings) any { return &s.ChallengeMillis },
 		Default: int64(DefaultChallengeMillis), Least: MinChallengeMillis, Most: MaxChallengeMillis, Unit: "ms",
 		Label: "Work", Hint: "Milliseconds that the work takes in the mean on all cores of a middling phone, or on one core of a bot, 500 to 5000.",
-		Means: func(s Settings) string {
-			return fmt.Sprintf("a middling phone works for %.1f s in the mean; a core of a bot takes %d places a minute at most",
-				float64(s.ChallengeMillis)/1000, 60_000/s.ChallengeMillis)
-		},
 		Choose: "the mean time of the work on all cores of a middling phone, 500-5000 ms. One core of a bot takes about as long: " +
 			"at 1000 it takes 60 places a minute. One visitor in twenty works three times as long",
 	},

@@ -99,83 +99,50 @@ const (
 // ErrInvalid is wrapped by every error of Validate.
 var ErrInvalid = errors.New("zone: invalid settings")
 
-// Settings are all that an operator sets for one zone. Table says of each field what
-// it is called, its bounds, and how it is shown. Compare with Equal: a setting may be a
-// list.
+// Settings are all that an operator sets for one zone. The row of a field in Table says what the setting does, its unit, its
+// bounds and its default; a comment here says what is not there. Compare with Equal: a setting may be a list.
 type Settings struct {
 	_ [0]func() // no ==
 	// ZoneID names the zone: 1-64 of A-Z a-z 0-9 . _ -
-	ZoneID string
-	// PerMinute is the limit: the most admissions in any 60 s. 0 holds everybody.
-	PerMinute int64
-	// Mode is queue, open or closed.
-	Mode Mode
-	// WindowSeconds is the length of the sliding window, 1-60 s.
-	WindowSeconds int64
-	// Burst is how many more than the window's limit one window may admit
-	// while nobody waits. The limit of the minute still holds.
-	Burst int64
-	// IdleTimeoutSeconds is how long a visitor may be silent, 5-3600 s.
+	ZoneID             string
+	PerMinute          int64
+	Mode               Mode
+	WindowSeconds      int64
+	Burst              int64
 	IdleTimeoutSeconds int64
-	// PassTTLSeconds is how long a pass is good for, 10-86400 s. See PassTTL.
-	PassTTLSeconds int64
-	// MaxWaiting refuses newcomers at this many waiting. 0 sets no bound.
-	MaxWaiting int64
-	// OnStoreFailure is hold or admit.
-	OnStoreFailure FailurePolicy
-	// MaxPerSecond is the most admissions in any 1,000 ms while there is a line.
-	MaxPerSecond PerSecond
-	// Sites are the origins that the waiting page may lead to; paths lead to the first.
-	Sites []string
-	// PageTitle stands above the waiting page, as the shop's name does.
-	PageTitle string
-	// PageColor is that of its buttons, #rrggbb, or "" for the page's own.
-	PageColor string
-	// PageLogo is an image as a data: URL, or "".
-	PageLogo string
-	// Message is to all who wait; empty for none.
-	Message Texts
+	PassTTLSeconds     int64
+	MaxWaiting         int64
+	OnStoreFailure     FailurePolicy
+	MaxPerSecond       PerSecond
+	Sites              []string
+	PageTitle          string
+	PageColor          string
+	PageLogo           string
+	Message            Texts
 	// SoldOut is why there is nothing to wait for any more; empty while there is. See InForce.
-	SoldOut Texts
-	// Invitation is what a ticket must be for: visitors need one to join. "" lets anybody join.
-	Invitation string
-	// SessionSeconds is how long a session at the gate lasts, 60-86400 s.
+	SoldOut        Texts
+	Invitation     string
 	SessionSeconds int64
-	// SessionRenewal is use or off.
 	SessionRenewal Renewal
-	// CookieDomain is the domain whose hosts share the gate's cookies; "" for none: each host has its own.
-	CookieDomain string
-	// MaxInside is how many may be inside at a time; 0 for any number.
-	MaxInside int64
-	// InsideBy says until when an admission is inside.
-	InsideBy InsideBy
-	// DonePaths are patterns of paths that end a visit; a * is any text.
-	DonePaths []string
-	// InsideState is what operators have revoked.
-	InsideState InsideState
-	// BypassPaths are patterns of paths, and of parameters behind a ?, that the gate never queues; a * is any text.
-	BypassPaths []string
-	// BypassCommon is on or off: on never queues what browsers and machines fetch without cookies.
-	BypassCommon string
-	// BypassAgents are parts of User-Agents that the gate never queues.
-	BypassAgents []string
+	CookieDomain   string
+	MaxInside      int64
+	InsideBy       InsideBy
+	DonePaths      []string
+	InsideState    InsideState
+	BypassPaths    []string
+	BypassCommon   string
+	BypassAgents   []string
 	// BypassNetworks are networks whose visitors the gate never queues: see Network.
-	BypassNetworks []string
-	// Challenge is what a join has to show; ChallengeWhen is line or always.
-	Challenge     Challenge
-	ChallengeWhen string
-	// ChallengeMillis is the mean time of the work on a middling phone, 500-5000 ms.
-	ChallengeMillis int64
-	// ChallengeWithoutScript is refuse or wait: what becomes of who cannot do the work.
+	BypassNetworks         []string
+	Challenge              Challenge
+	ChallengeWhen          string
+	ChallengeMillis        int64
 	ChallengeWithoutScript string
-	// OnChallengeFailure is hold or admit, while the provider of a challenge is away.
-	OnChallengeFailure FailurePolicy
-	// MaxShareByNetwork is the most of a line that the visitors of one network get, in per cent; 0 for any share.
-	MaxShareByNetwork int64
+	OnChallengeFailure     FailurePolicy
+	MaxShareByNetwork      int64
 	// NetworkShares are networks that have another share, such as AS64500=1: see OwnShare.
 	NetworkShares []string
-	// CORSOrigins are origins of other sites, whose pages may read the gate's refusals.
-	CORSOrigins []string
+	CORSOrigins   []string
 	// Events are the sales that have a time. EventState is how far they are, which the
 	// servers set.
 	Events     []event.Event

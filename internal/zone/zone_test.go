@@ -24,11 +24,3 @@ func FuzzValidID(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkValidID(b *testing.B) {
-	for b.Loop() {
-		if !zone.ValidID("TEST_ZONE_2026-autumn") {
-			b.Fatal("refused")
-		}
-	}
-}

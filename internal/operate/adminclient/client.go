@@ -32,8 +32,6 @@ const (
 	dialTimeout = 4 * time.Second
 	// maxAnswer bounds what is read of an answer: ten thousand zones are 2 MB.
 	maxAnswer = 64 << 20
-	// idleConnections are kept for calls that are made side by side.
-	idleConnections = 16
 )
 
 // Options say which server, and who asks.
@@ -76,7 +74,6 @@ func New(o Options) (*Client, error) {
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 			TLSHandshakeTimeout: dialTimeout,
-			MaxIdleConnsPerHost: idleConnections,
 			IdleConnTimeout:     time.Minute,
 			ForceAttemptHTTP2:   true,
 		},

@@ -35,7 +35,7 @@ func (s *session) watch(ctx context.Context, zones []string, ticks <-chan time.T
 		text, err := s.look(ctx, zones)
 		away := errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnavailable)
 		switch {
-		case ctx.Err() != nil:
+		case errors.Is(err, context.Canceled):
 			return nil
 		case err != nil && (first || !away):
 			return err

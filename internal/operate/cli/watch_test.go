@@ -72,13 +72,10 @@ func TestWatchEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, tt := range []struct {
-		ctx    context.Context
-		status int
-	}{{ctx, ExitOK}, {t.Context(), ExitUnreachable}} {
+	for want, ctx := range map[int]context.Context{ExitOK: ctx, ExitUnreachable: t.Context()} {
 		terminal := &Terminal{Getenv: withToken, Stdout: io.Discard, Stderr: io.Discard}
-		if got := execute(tt.ctx, []string{"zones", "watch", "--admin-url", "http://127.0.0.1:1"}, terminal); got != tt.status {
-			t.Errorf("status %d, want %d", got, tt.status)
+		if got := execute(ctx, []string{"zones", "watch", "--admin-url", "http://127.0.0.1:1"}, terminal); got != want {
+			t.Errorf("status %d, want %d", got, want)
 		}
 	}
 }

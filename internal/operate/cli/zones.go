@@ -92,9 +92,11 @@ func assignments(args []string, into *zone.Settings) (map[string]any, error) {
 			return nil, Usage("%q is no setting; %s", name, strictyaml.Suggest(name, zone.Table.Typed()))
 		case twice:
 			return nil, Usage("%s is given twice", name)
+		case x.Of != "" && text == "":
+			return nil, Usage("%s is empty, must be %s in JSON; %s=[] removes all", name, x.Kind(), name)
 		}
 		if err := x.Parse(into, text); err != nil && x.Of != "" {
-			return nil, Usage("%s must be %s: %w", name, x.Kind(), err)
+			return nil, Usage("%s must be %s in JSON: %w", name, x.Kind(), err)
 		} else if err != nil {
 			return nil, Usage("%s is %q, must be %s", name, text, x.Kind())
 		}
