@@ -85,10 +85,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 	var text bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&text, nil))
 	reg := prometheus.NewRegistry()
-	metrics, err := metric.New(reg, metric.Options{Codes: problem.Codes()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := metric.New(reg, metric.Options{Codes: problem.Codes()})
 	return rooms{
 		health: newHealth(ping), registry: reg, log: log,
 		meter: metrics, clientIP: clientIP(checked{}), entrance: &entrance{},
@@ -99,7 +96,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 func TestOtherSecretsOnThePage(t *testing.T) {
 	r, _ := testRooms(t, nil)
 	var err error
-	if r.page, err = page.New(nil, nil, nil); err != nil {
+	if r.page, err = page.New(nil, nil, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r.origins, err = cors.New(nil); err != nil {

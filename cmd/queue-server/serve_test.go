@@ -59,6 +59,7 @@ func request(t *testing.T, method, url, body string, header ...string) reply {
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
+	req.Host = req.Header.Get("Host") // "" is the host of the URL
 	client := &http.Client{Transport: transport}
 	if d, ok := documents.Load(req.URL.Host); ok {
 		document, _ := d.(*openapitest.Document)
