@@ -38,7 +38,7 @@ func allowance(rates window.Rates) float64 {
 // verdict is what the crowd saw of one zone. Over counts the admissions beyond a limit.
 type verdict struct {
 	measure.Verdict
-	// lost are the places that were lost, and how.
+	// lost are the places that were lost, and how; of visitors who were late, those on a machine that was on time.
 	lost []string
 	// inversions counts those who were overtaken by more than allowed, or
 	// stood behind a later arrival at the end.
@@ -79,7 +79,7 @@ func (c *crowd) judge(settings zone.Settings) verdict {
 		if v.forgotten != "" {
 			out.forgotten = append(out.forgotten, v)
 		}
-		if v.lost != "" {
+		if v.lost != "" && (!v.late || onTime()) { // a visitor whom the machine made late has not polled when told to
 			out.lost = append(out.lost, v.name+": "+v.lost)
 		}
 	}
@@ -153,7 +153,7 @@ func (v *verdict) requests(calls []call) {
 		switch c.code {
 		case codeUnavailable:
 			v.slowest = max(v.slowest, c.took)
-		case codeBroken:
+		case codeBroken, codeExpired: // whoever is told that it has expired has lost the place
 		default:
 			v.odd = append(v.odd, c.text)
 		}

@@ -182,10 +182,13 @@ func (s *Server) knows(ctx context.Context, zoneID string) bool {
 	return err == nil && r.Status == http.StatusOK
 }
 
-// Operate asks the operators' listener, and wants a status below 300.
-func (s *Server) Operate(t testing.TB, method, path, body string) Reply {
+// Operate asks the operators' listener, again while the store is slow, and wants a status below 300.
+func (s *Server) Operate(t testing.TB, method, path, body string) (r Reply) {
 	t.Helper()
-	r := s.Admin(t, method, path, body)
+	Await(t, method+" "+path, func() bool {
+		r = s.Admin(t, method, path, body)
+		return r.Status != http.StatusServiceUnavailable
+	})
 	if r.Status >= http.StatusMultipleChoices {
 		t.Fatalf("%s %s: %d %s", method, path, r.Status, r.Body)
 	}
