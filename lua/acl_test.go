@@ -36,22 +36,14 @@ var command = regexp.MustCompile(`call\('([A-Z]+)'`)
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	rules := permissions()
-	var own server
-	address := own.address(t)
-	t.Cleanup(func() {
-		if err := own.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	address := ownServer(t)
 	admin := openPatient(t, address, nil)
 	defer admin.close(t)
 	user := []any{"acl", "setuser", "queue", "on", ">pw", "-@all"}
 	for _, rule := range rules {
 		user = append(user, rule)
 	}
-	if err := admin.client.Do(t.Context(), user...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, admin.client.Do(t.Context(), user...).Err())
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -62,9 +54,7 @@ func TestPermissions(t *testing.T) {
 	s := openPatient(t, u.String(), clock.Now)
 	defer s.close(t)
 	s.prefix = ""
-	if err := s.warm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.warm(t.Context()))
 	admin.client.ScriptFlush(t.Context()) // as a node that has just joined
 	sc := newSceneOn(t, s, clock)
 	sc.fails(s.Ping(t.Context()), nil)

@@ -119,36 +119,6 @@ func burstOf(a limit.Algorithm, permits int64) int64 {
 	return 0
 }
 
-// TestLogWraps: the numbers of a log's permits begin anew, and nothing is lost.
-func TestLogWraps(t *testing.T) {
-	t.Parallel()
-	clock := conformance.NewClock()
-	s := openLimits(t, clock.Now)
-	rule := limit.Rule{Algorithm: limit.SlidingLog, Limit: 10, WindowSeconds: 10}
-	key := s.limitKey(question("s", 1)) + "l10"
-	seed := `redis.call('ZADD', KEYS[1], ARGV[1], struct.pack('>I6', (2 ^ 38 - 3) * 1024 + 3))`
-	err := s.client.Eval(t.Context(), seed, []string{key}, clock.Now().UnixMilli()).Err()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		t.Fatal(err)
-	}
-	for i := range int64(7) {
-		if v := s.decides(t, question("s", 1, rule), true); v.Quotas[0].Remaining != 6-i {
-			t.Errorf("after %d: %+v", i, v)
-		}
-	}
-	if v := s.decides(t, question("s", 6, rule), false); v.RetryMillis != 10_001 {
-		t.Errorf("%+v, want a retry a millisecond after the window, for the one that was wrapped", v)
-	}
-	if v := s.decides(t, question("s", 5, rule), false); v.RetryMillis != 10_000 {
-		t.Errorf("%+v", v)
-	}
-	clock.Add(10 * time.Second)
-	s.decides(t, question("s", 3, rule), true)
-	if n := s.client.ZCard(t.Context(), key).Val(); n > 8 {
-		t.Errorf("%d members", n)
-	}
-}
-
 // TestSlots: as Redis says.
 func TestSlots(t *testing.T) {
 	t.Parallel()
@@ -167,19 +137,11 @@ func TestSlots(t *testing.T) {
 // TestNodeWithoutTheScript: nobody notices, however many ask at once.
 func TestNodeWithoutTheScript(t *testing.T) {
 	t.Parallel()
-	var own server
-	url := own.address(t)
-	t.Cleanup(func() {
-		if err := own.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	url := ownServer(t)
 	s := openStoreAt(t, url, nil)
 	rule := limit.Rule{Algorithm: limit.SlidingLog, Limit: 500, WindowSeconds: 3600}
 	for range 3 {
-		if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.client.ScriptFlush(t.Context()).Err())
 		if n := crowd(t, 300, func(int) (limit.Verdict, error) { return s.Allow(t.Context(), question("s", 1, rule)) }); n > 300 {
 			t.Errorf("%d allowed", n)
 		}

@@ -3,12 +3,9 @@ package lua
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
-	"strings"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // The formats of what is kept in Redis, each also a constant of the script that
@@ -59,27 +56,6 @@ func readEntry(of, text string, entry any) error {
 		return fmt.Errorf("lua: the record of %s is damaged: %w", of, err)
 	}
 	return nil
-}
-
-// withUnknown is settings as JSON, with those of the kept text that this version does
-// not know: a newer one has put them there, and has not gone for good.
-func withUnknown(kept string, z zone.Settings) (string, error) {
-	text, err := marshal(z)
-	if err != nil || kept == "" {
-		return text, err
-	}
-	var unknown map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(kept), &unknown); err != nil {
-		return "", fmt.Errorf("lua: a zone's settings are damaged: %w", err)
-	}
-	maps.DeleteFunc(unknown, func(name string, _ json.RawMessage) bool {
-		return name == zone.IDName || zone.Table.Find(name) != nil
-	})
-	if len(unknown) == 0 {
-		return text, nil
-	}
-	more, err := marshal(unknown)
-	return strings.TrimSuffix(text, "}") + "," + strings.TrimPrefix(more, "{"), err
 }
 
 // marshal is what is kept of something, as JSON.

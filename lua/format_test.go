@@ -94,33 +94,3 @@ func TestNewerRecords(t *testing.T) {
 	_, err := s.PolicyChanges(ctx)
 	sc.fails(err, line.ErrFormat)
 }
-
-// TestUnknownSettingsAreKept: those that a newer version of the same format has
-// made, through changes by this one; and they are in nobody's way.
-func TestUnknownSettingsAreKept(t *testing.T) {
-	t.Parallel()
-	sc := newScene(t)
-	s, ctx := sc.store, t.Context()
-	key := s.keys("Z")[0]
-	text := s.client.HGet(ctx, key, "json").Val()
-	s.client.HSet(ctx, key, "json", strings.Replace(text, "{", `{"later":{"a":[1]},`, 1), "later", 7)
-	changed := sc.zone
-	changed.PerMinute++
-	_, err := s.PutZone(ctx, changed, &sc.zone, "Ada")
-	sc.fails(err, nil)
-	changed.PerMinute++
-	_, err = s.PutZone(ctx, changed, nil, "Ada")
-	sc.fails(err, nil)
-	if z, err := s.Zone(ctx, "Z"); err != nil || !z.Equal(changed) {
-		t.Errorf("%+v, %v, want %+v", z, err, changed)
-	}
-	sc.writesNothing(func() {
-		_, err := s.PutZone(ctx, changed, &changed, "Ada")
-		sc.fails(err, nil)
-	})
-	for field, want := range map[string]string{"json": `"later":{"a":[1]}`, "later": "7"} {
-		if is := s.client.HGet(ctx, key, field).Val(); !strings.Contains(is, want) {
-			t.Errorf("%s is %s, want %s", field, is, want)
-		}
-	}
-}

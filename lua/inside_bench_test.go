@@ -1,7 +1,6 @@
 package lua
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -10,41 +9,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// BenchmarkCap is what a poll costs with a cap, with one that holds, and without: so many at a time.
-func BenchmarkCap(b *testing.B) {
-	const waiting = 10_000
-	for _, atOnce := range []int{1, 256} {
-		for name, most := range map[string]int64{"without": 0, "with": 1000, "full": 1} {
-			b.Run(fmt.Sprintf("%s/at-once=%d", name, atOnce), func(b *testing.B) {
-				s := openStore(b, nil)
-				z := zone.Defaults("Z")
-				z.PerMinute, z.MaxInside = 10, most
-				put(b, s, z)
-				places := make([]line.Place, waiting)
-				poll := func(i int) {
-					a, err := s.Poll(b.Context(), "Z", places[i])
-					if err != nil {
-						b.Error(err)
-					}
-					places[i] = a.Place
-				}
-				inTurn(256, waiting, func(i int) {
-					a, err := s.Join(b.Context(), "Z", farID(i))
-					if err != nil {
-						b.Error(err)
-					}
-					places[i] = a.Place
-				})
-				before, n := redisCPU(b, s), 0
-				for b.Loop() {
-					n += inTurn(atOnce, waiting, poll)
-				}
-				b.ReportMetric(float64((redisCPU(b, s)-before).Nanoseconds())/1000/float64(n), "redis-us/poll")
-			})
-		}
-	}
-}
 
 // BenchmarkInside renews 10,000 of the sessions of 1,000,000 inside, as happens in a second, while some end. longest-ms is the longest
 // script call.

@@ -13,13 +13,7 @@ import (
 // TestEviction: a Redis that may evict is refused at the start unless that is allowed, and said later.
 func TestEviction(t *testing.T) {
 	t.Parallel()
-	var own server
-	url := own.address(t)
-	t.Cleanup(func() {
-		if err := own.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	url := ownServer(t)
 	var log bytes.Buffer
 	open := func(refuse bool) (*Store, error) {
 		return Open(t.Context(), Options{
@@ -42,9 +36,7 @@ func TestEviction(t *testing.T) {
 		policy string
 		evicts bool
 	}{{"allkeys-lru", true}, {"volatile-ttl", true}, {noEviction, false}} {
-		if err := s.client.ConfigSet(t.Context(), "maxmemory-policy", tt.policy).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.client.ConfigSet(t.Context(), "maxmemory-policy", tt.policy).Err())
 		if err := s.inspect(t.Context()); errors.Is(err, ErrEviction) != tt.evicts || s.evicts.Load() != tt.evicts {
 			t.Errorf("%s: found later: %v", tt.policy, err)
 		}

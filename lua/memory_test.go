@@ -12,13 +12,7 @@ import (
 // newFullScene is a scene on a Redis of its own, which has reached maxmemory.
 func newFullScene(t *testing.T) *scene {
 	t.Helper()
-	var own server
-	url := own.address(t)
-	t.Cleanup(func() {
-		if err := own.stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	url := ownServer(t)
 	sc := newSceneAt(t, url)
 	sc.memory("1")
 	t.Cleanup(func() { sc.memory("0") }) // or the keys could not be removed
@@ -94,9 +88,7 @@ func TestACallOfAllKindsWithoutMemory(t *testing.T) {
 	}
 	joins, others := []*request{asks[0], asks[2]}, []*request{asks[1], asks[3]}
 	poll := asks[1]
-	if err := sc.store.sendBatch(t.Context(), sc.store.batch("Z"), asks); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sc.store.sendBatch(t.Context(), sc.store.batch("Z"), asks))
 	for _, a := range joins {
 		sc.fails(a.err, line.ErrStoreFull)
 	}

@@ -254,9 +254,7 @@ func TestWhoIsGoneIsToldSo(t *testing.T) {
 	t.Parallel()
 	n := newNoted(t, 60)
 	s := n.servers[0]
-	if err := n.servers[1].Leave(t.Context(), "Z", n.places[3]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.servers[1].Leave(t.Context(), "Z", n.places[3]))
 	n.knows(s)
 	a := n.poll(s, 3, true) // by a server that did not hear of it
 	n.poll(s, 4, true)
@@ -275,15 +273,30 @@ func TestWhoIsGoneIsToldSo(t *testing.T) {
 	n.poll(s, 5, false)
 }
 
+// TestMemoryKeepsNobodyFromEntering: when a zone is opened, on the server that made the change at once, on another with the
+// next reply.
+func TestMemoryKeepsNobodyFromEntering(t *testing.T) {
+	t.Parallel()
+	n := newNoted(t, 60)
+	s, other := n.servers[0], n.servers[1]
+	for _, server := range n.servers {
+		n.knows(server)
+		n.poll(server, 0, true)
+	}
+	n.zone.Mode = zone.ModeOpen
+	put(t, s, n.zone)
+	n.polls(s, 1, line.Admitted)
+	stats(t, other)
+	n.polls(other, 2, line.Admitted)
+}
+
 // TestNotesOfAnEarlierPlace: whoever left and joined again, and polls with the token from before, is not noted where the
 // visitor stood then. Redis is asked the next time, and says where the visitor stands.
 func TestNotesOfAnEarlierPlace(t *testing.T) {
 	t.Parallel()
 	n := newNoted(t, 60)
 	s, former := n.servers[0], n.places[3]
-	if err := n.servers[1].Leave(t.Context(), "Z", former); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.servers[1].Leave(t.Context(), "Z", former))
 	n.clock.Add(time.Second)
 	again, err := n.servers[1].Join(t.Context(), "Z", former.ID)
 	if err != nil || again.Place.ArrivedAtMicros == former.ArrivedAtMicros {
@@ -351,9 +364,7 @@ func TestNotesOfALostLine(t *testing.T) {
 	memory := line.Memory{
 		Epoch: st.Epoch, SeenAtMillis: st.NowMillis, EdgeMicros: st.EdgeMicros, LastArrivalMicros: st.LastArrivalMicros,
 	}
-	if err := s.RestoreZone(t.Context(), n.zone, memory); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.RestoreZone(t.Context(), n.zone, memory))
 	n.flushed(other) // into the line that was put back: nobody is there
 	if got := stats(t, s); got.State.Waiting != 0 || got.Totals.Polls != 0 {
 		t.Errorf("%+v", got)
@@ -373,9 +384,7 @@ func TestNotesOfALostLine(t *testing.T) {
 	n.knows(s)
 	n.poll(s, 0, false) // late
 	n.poll(s, 0, true)
-	if err := other.DeleteZone(t.Context(), "Z", ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.DeleteZone(t.Context(), "Z", ""))
 	n.clock.Add(time.Second)
 	put(t, other, n.zone)
 	n.flushed(s)
@@ -510,9 +519,7 @@ func TestTheEdgeReachesTheNoted(t *testing.T) {
 	before := stats(t, other).State
 	// The edge passes the first while it is late, as far as Redis knows.
 	at := n.places[0].ArrivedAtMicros
-	if err := other.client.HSet(t.Context(), other.keys("Z")[0], "edge_micros", at).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.client.HSet(t.Context(), other.keys("Z")[0], "edge_micros", at).Err())
 	if st := stats(t, other).State; st.Live != before.Live || st.Released <= before.Released {
 		t.Fatalf("%+v, then %+v", before, st)
 	}

@@ -3,8 +3,6 @@ package lua
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +15,7 @@ import (
 )
 
 // BenchmarkOpening has a million gather, and those at the front and some of the others poll when people have settled and
-// in the first windows. longest-poll-ms is the longest script call meanwhile, commands/poll-call what one does at the mean.
+// in the first windows. longest-poll-ms is the longest script call meanwhile.
 func BenchmarkOpening(b *testing.B) {
 	const gathered, perMinute, polling = 1_000_000, 60_000, 30_000
 	for _, order := range []event.Order{event.OrderArrival, event.OrderDraw} {
@@ -87,8 +85,7 @@ func BenchmarkOpening(b *testing.B) {
 			}
 			for name, w := range map[string]work{"join": joined, "poll": opened} {
 				b.ReportMetric(w.longest, "longest-"+name+"-ms")
-				b.ReportMetric(w.commands/w.calls, "commands/"+name+"-call")
-				b.ReportMetric(w.cpu/w.calls, "redis-us/"+name+"-call")
+				b.ReportMetric(w.cpu, "redis-us/"+name+"s")
 			}
 			b.ReportMetric(float64(admitted), "admitted")
 		})
@@ -115,19 +112,16 @@ func gathering(now time.Time, order event.Order, settles time.Duration) (zone.Se
 	return z, d
 }
 
-// work is what scripts did: the longest call, in milliseconds, how many commands in how many calls, and the processor time
-// that it took Redis, in microseconds.
-type work struct{ longest, commands, calls, cpu float64 }
+// work is what scripts did: the longest call, in milliseconds, and the processor time that it took Redis, in microseconds.
+type work struct{ longest, cpu float64 }
 
 // watch does something, and returns what scripts did meanwhile.
 func (s *Store) watch(b *testing.B, do func()) (w work) {
 	b.Helper()
 	run := func(args ...any) *redis.Cmd { return s.client.Do(b.Context(), args...) }
 	run("CONFIG", "SET", "slowlog-log-slower-than", "500")
-	run("CONFIG", "SET", "slowlog-max-len", "1")
-	run("CONFIG", "RESETSTAT")
-	run("SLOWLOG", "RESET")
 	run("CONFIG", "SET", "slowlog-max-len", "100000")
+	run("SLOWLOG", "RESET")
 	began := redisCPU(b, s)
 	do()
 	w.cpu = float64((redisCPU(b, s) - began).Microseconds())
@@ -138,22 +132,6 @@ func (s *Store) watch(b *testing.B, do func()) (w work) {
 	for _, l := range logs {
 		if len(l.Args) > 0 && (l.Args[0] == "evalsha" || l.Args[0] == "eval") {
 			w.longest = max(w.longest, float64(l.Duration.Microseconds())/1000)
-		}
-	}
-	stats, err := s.client.Info(b.Context(), "commandstats").Result()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for l := range strings.Lines(stats) {
-		name, rest, _ := strings.Cut(strings.TrimPrefix(l, "cmdstat_"), ":calls=")
-		count, _, _ := strings.Cut(rest, ",")
-		n, err := strconv.ParseFloat(count, 64)
-		switch {
-		case err != nil, strings.Contains(name, "|"), name == "info": // not of a script
-		case strings.HasPrefix(name, "eval"):
-			w.calls += n
-		default:
-			w.commands += n
 		}
 	}
 	return w

@@ -78,6 +78,25 @@ func (s *server) stop() error {
 	return os.RemoveAll(s.redis.Dir)
 }
 
+// ownServer returns the address of a Redis of the test's own.
+func ownServer(t *testing.T) string {
+	t.Helper()
+	var own server
+	t.Cleanup(func() {
+		if err := own.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return own.address(t)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // prefixes counts the stores that tests have opened.
 var prefixes atomic.Int64
 

@@ -277,7 +277,7 @@ func (s *Store) keys(zoneID string) []string {
 func (s *Store) leaseKey(zoneID string) string { return s.prefix + "{" + zoneID + "}:sweep" }
 func (s *Store) auditKey(zoneID string) string { return s.prefix + "{" + zoneID + "}:audit" }
 
-// drawKey has the list of a draw. The list is written under the same name with a random suffix.
+// drawKey has the list of a draw.
 func (s *Store) drawKey(zoneID, nonce string) string {
 	return fmt.Sprintf("%s{%s}:draw:%s", s.prefix, zoneID, nonce)
 }

@@ -73,7 +73,7 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 		before = text
 	}
 	if absent || !kept.Equal(settings) {
-		if text, err = withUnknown(text, settings); err != nil {
+		if text, err = marshal(settings); err != nil {
 			return false, err
 		}
 	}

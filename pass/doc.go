@@ -41,8 +41,4 @@
 // In this order: the query parameter waiting_room_pass, which the waiting page leads back
 // with; the headers that Header names; Authorization: Bearer; the cookies that Cookie
 // names. The first good one counts, so a bearer token that is something else does no harm.
-//
-// A browser whose address has a pass that is not good, though not for its age, is not sent
-// to the waiting page by itself, which might bring back the same pass for ever. It gets a
-// page with a link.
 package pass

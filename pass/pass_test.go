@@ -102,19 +102,19 @@ func TestOtherClaims(t *testing.T) {
 			"exp in words":        func(c jwt.MapClaims) { c["exp"] = "tomorrow" },
 			"no admittedAt":       func(c jwt.MapClaims) { delete(c, "admittedAt") },
 			"no sub":              func(c jwt.MapClaims) { delete(c, "sub") },
+			"a zone of numbers":   func(c jwt.MapClaims) { c["zone"] = 7 },
 			"no jti":              func(c jwt.MapClaims) { delete(c, "jti") },
 			"too many":            func(c jwt.MapClaims) { c["more"] = strings.Repeat("a", 4096) },
 			"not yet":             func(c jwt.MapClaims) { c["nbf"] = time.Now().Unix() + 10 },
 		} {
 			t.Log(name)
-			refused(t, v, forge(t, 1, nil, change), pass.ErrInvalid)
+			forged(t, v, forge(t, 1, nil, change))
 		}
 		for name, header := range map[string]map[string]any{
 			"no kid":         {"kid": nil},
 			"a number":       {"kid": 1},
 			"an empty kid":   {"kid": ""},
 			"another kid":    {"kid": "other"},
-			"an extension":   {"crit": []string{"b64"}, "b64": false},
 			"no algorithm":   {"alg": nil},
 			"alg none":       {"alg": "none"},
 			"alg HS256":      {"alg": "HS256"},
@@ -122,8 +122,9 @@ func TestOtherClaims(t *testing.T) {
 			"alg in capital": {"alg": "EDDSA"},
 		} {
 			t.Log(name)
-			refused(t, v, forge(t, 1, header, nil), pass.ErrInvalid)
+			forged(t, v, forge(t, 1, header, nil))
 		}
+		refused(t, v, forge(t, 1, map[string]any{"crit": []string{"b64"}, "b64": false}, nil), pass.ErrInvalid)
 		p := issue(t, newSigner(t, 1))
 		for _, other := range []string{"", "OTHER_ZONE", "test_zone"} {
 			if _, err := v.Verify(t.Context(), other, p); !errors.Is(err, pass.ErrInvalid) {
@@ -144,7 +145,7 @@ func TestForged(t *testing.T) {
 		for i := range good {
 			for _, c := range []byte("A_9.\n=") {
 				if good[i] != c {
-					refused(t, v, good[:i]+string(c)+good[i+1:], pass.ErrInvalid)
+					forged(t, v, good[:i]+string(c)+good[i+1:])
 				}
 			}
 		}
@@ -152,10 +153,10 @@ func TestForged(t *testing.T) {
 		const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 		last := strings.IndexByte(alphabet, good[len(good)-1])
 		for spare := 1; spare < 16; spare++ {
-			refused(t, v, good[:len(good)-1]+alphabet[last+spare:last+spare+1], pass.ErrInvalid)
+			forged(t, v, good[:len(good)-1]+alphabet[last+spare:last+spare+1])
 		}
 		for _, p := range []string{".", "..", good + ".", good + "\n", " " + good, good + "==", good[:strings.LastIndexByte(good, '.')+1], strings.Repeat("a", 1<<20)} {
-			refused(t, v, p, pass.ErrInvalid)
+			forged(t, v, p)
 		}
 		var set struct {
 			Keys []struct {
@@ -171,11 +172,11 @@ func TestForged(t *testing.T) {
 			unsigned := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256","kid":"`+set.Keys[0].Kid+`"}`)) + claims
 			h := hmac.New(sha256.New, key)
 			h.Write([]byte(unsigned))
-			refused(t, v, unsigned+"."+base64.RawURLEncoding.EncodeToString(h.Sum(nil)), pass.ErrInvalid)
+			forged(t, v, unsigned+"."+base64.RawURLEncoding.EncodeToString(h.Sum(nil)))
 		}
 		unsigned := good[:strings.LastIndexByte(good, '.')]
 		other := ed25519.Sign(ed25519.NewKeyFromSeed(secret(2)), []byte(unsigned))
-		refused(t, v, unsigned+"."+base64.RawURLEncoding.EncodeToString(other), pass.ErrInvalid)
+		forged(t, v, unsigned+"."+base64.RawURLEncoding.EncodeToString(other))
 	})
 }
 

@@ -169,6 +169,15 @@ func refused(t *testing.T, v *pass.Verifier, p string, want error) {
 	}
 }
 
+// forged wants a pass to be refused by the room, too, whose secret is the first.
+func forged(t *testing.T, v *pass.Verifier, p string) {
+	t.Helper()
+	refused(t, v, p, pass.ErrInvalid)
+	if got, err := newSigner(t, 1).Verify(p, time.Now()); !errors.Is(err, signer.ErrInvalid) || got != (signer.Grant{}) {
+		t.Errorf("%s: the room: %+v, %v", p, got, err)
+	}
+}
+
 func accepted(t *testing.T, v *pass.Verifier, p string) {
 	t.Helper()
 	if _, err := v.Verify(t.Context(), testZone, p); err != nil {

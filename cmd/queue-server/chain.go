@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/openqueue/waitingroom/internal/guard"
@@ -42,4 +43,12 @@ func (c *chain) first() (wait.Lines, wait.Guard) {
 		return c.registry, nil
 	}
 	return c.guard, c.guard
+}
+
+// exchange asks the guard whether a pass may be shown to the store once more. Where the guard is off, it may.
+func (c *chain) exchange(ctx context.Context, admission [16]byte) error {
+	if c.guard == nil {
+		return nil
+	}
+	return c.guard.Exchange(ctx, admission)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"math"
 	"net"
 	"net/netip"
@@ -10,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/net/netutil"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
@@ -53,7 +53,7 @@ func budgetOf(most int) budget {
 
 // boundConnections bounds the connections of all listeners, so that visitors do not shut the operators out, nor one
 // address the others. A connection for which a listener has no room waits in the kernel's queue.
-func boundConnections(s checked, reg prometheus.Registerer, public, operators, limits, site *listener) error {
+func boundConnections(s checked, reg prometheus.Registerer, public, operators, limits, site *listener) {
 	may, perAddress := readBudget(), addressConnections
 	if s.DoorLimits == guardOff { // a load test comes from one address
 		perAddress = math.MaxInt
@@ -62,19 +62,15 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators, l
 	if limits != nil && site != nil {
 		gateways = max(1, gateways/2)
 	}
-	var err error
 	bound := func(l *listener, name string, most, perAddress int) {
 		if l != nil {
-			counted := newCounted(l.Listener, name, perAddress, s.proxies)
-			l.Listener = netutil.LimitListener(counted, most)
-			err = errors.Join(err, counted.register(reg))
+			l.Listener = netutil.LimitListener(newCounted(reg, l.Listener, name, perAddress, s.proxies), most)
 		}
 	}
 	bound(public, "public", may.public, min(perAddress, max(1, may.public/4)))
 	bound(operators, "operators", may.operators, math.MaxInt)
 	bound(limits, "limits", gateways, math.MaxInt)
 	bound(site, "site", gateways, math.MaxInt)
-	return err
 }
 
 // counted is a listener that counts its connections, and closes those of an address that has as many as it may.
@@ -88,37 +84,27 @@ type counted struct {
 	from map[string]int // by the address's key; without the exempt
 	n    atomic.Int64   // of all addresses
 
-	open, waiting, mayWait prometheus.GaugeFunc
-	refused                prometheus.Counter
+	refused prometheus.Counter
 }
 
-// newCounted counts the connections of a listener under its name.
-func newCounted(l net.Listener, name string, perAddress int, exempt []netip.Prefix) *counted {
-	labels := prometheus.Labels{"listener": name}
-	gauge := func(name, help string, value func() float64) prometheus.GaugeFunc {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
-	}
+// newCounted counts the connections of a listener under its name, and registers the figures with reg.
+func newCounted(reg prometheus.Registerer, l net.Listener, name string, perAddress int, exempt []netip.Prefix) *counted {
+	figures := promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"listener": name}, reg))
 	c := &counted{
 		Listener: l, perAddress: perAddress, exempt: exempt, from: make(map[string]int),
-		waiting: gauge("queue_accept_queue_length", "Connections that wait in the kernel until this server accepts them.",
-			func() float64 { n, _ := acceptQueue(l); return float64(n) }),
-		mayWait: gauge("queue_accept_queue_limit", "How many connections may wait in the kernel; the next ones are lost.",
-			func() float64 { _, most := acceptQueue(l); return float64(most) }),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "queue_connections_refused_total", Help: "Connections closed at once, since their address had as many as it may.", ConstLabels: labels,
+		refused: figures.NewCounter(prometheus.CounterOpts{
+			Name: "queue_connections_refused_total", Help: "Connections closed at once, since their address had as many as it may.",
 		}),
 	}
-	c.open = gauge("queue_connections_open", "Connections that clients have open.", func() float64 { return float64(c.n.Load()) })
-	return c
-}
-
-// register registers the figures.
-func (l *counted) register(reg prometheus.Registerer) error {
-	var errs []error
-	for _, c := range []prometheus.Collector{l.open, l.waiting, l.mayWait, l.refused} {
-		errs = append(errs, reg.Register(c))
+	gauge := func(name, help string, value func() float64) {
+		figures.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
-	return errors.Join(errs...)
+	gauge("queue_connections_open", "Connections that clients have open.", func() float64 { return float64(c.n.Load()) })
+	gauge("queue_accept_queue_length", "Connections that wait in the kernel until this server accepts them.",
+		func() float64 { n, _ := acceptQueue(l); return float64(n) })
+	gauge("queue_accept_queue_limit", "How many connections may wait in the kernel; the next ones are lost.",
+		func() float64 { _, most := acceptQueue(l); return float64(most) })
+	return c
 }
 
 // Accept waits for a connection whose address may have one more, and closes the others.

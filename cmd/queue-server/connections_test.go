@@ -36,7 +36,7 @@ func TestTheStoreHasItsFiles(t *testing.T) {
 func TestTimeLimitsOfConnections(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
-	all := newCounted(l, "public", 10, nil)
+	all := newCounted(nil, l, "public", 10, nil)
 	t.Cleanup(func() { _ = all.Close() })
 	peer, err := new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
 	must(t, err)
@@ -90,15 +90,15 @@ func TestAnAddressHasAShareOfTheConnections(t *testing.T) {
 		"IPv4 in IPv6's way": {func(int) string { return "::ffff:203.0.113.1" }, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newCounted(nil, "public", 2, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
+			l := newCounted(nil, nil, "public", 2, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
 			var keys []string
 			for i := range 5 {
 				if key := l.key(&net.TCPAddr{IP: net.ParseIP(tt.addr(i)), Port: 5}); l.count(key) {
 					keys = append(keys, key)
 				}
 			}
-			if len(keys) != tt.taken || testutil.ToFloat64(l.open) != float64(tt.taken) {
-				t.Errorf("%d of 5 taken, %v open, want %d", len(keys), testutil.ToFloat64(l.open), tt.taken)
+			if len(keys) != tt.taken || l.n.Load() != int64(tt.taken) {
+				t.Errorf("%d of 5 taken, %v open, want %d", len(keys), l.n.Load(), tt.taken)
 			}
 			l.forget(keys[0])
 			if !l.count(keys[0]) {
@@ -107,7 +107,7 @@ func TestAnAddressHasAShareOfTheConnections(t *testing.T) {
 			for _, key := range keys {
 				l.forget(key)
 			}
-			if len(l.from) != 0 || testutil.ToFloat64(l.open) != 0 {
+			if len(l.from) != 0 || l.n.Load() != 0 {
 				t.Errorf("left behind: %v", l.from)
 			}
 		})
@@ -119,7 +119,7 @@ func TestAnAddressHasAShareOfTheConnections(t *testing.T) {
 func TestAFullListenerMakesOthersWait(t *testing.T) {
 	l, err := listen(t.Context(), "public", "127.0.0.1:0")
 	must(t, err)
-	counted := newCounted(l.Listener, "public", math.MaxInt, nil)
+	counted := newCounted(nil, l.Listener, "public", math.MaxInt, nil)
 	l.Listener = netutil.LimitListener(counted, 1)
 	began, goOn := make(chan struct{}, 2), make(chan struct{})
 	l.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -136,7 +136,7 @@ func TestAFullListenerMakesOthersWait(t *testing.T) {
 	if _, may := acceptQueue(counted.Listener); runtime.GOOS == "linux" && may == 0 {
 		t.Error("the length of the accept queue is not known")
 	}
-	if n := testutil.ToFloat64(counted.open); n != 1 || len(began) != 0 {
+	if n := counted.n.Load(); n != 1 || len(began) != 0 {
 		t.Errorf("%v are open, and %d more at work, want one", n, len(began))
 	}
 	close(goOn)
@@ -146,7 +146,7 @@ func TestAFullListenerMakesOthersWait(t *testing.T) {
 		}
 	}
 	must(t, l.drain(t.Context()))
-	if n := testutil.ToFloat64(counted.open); n != 0 || testutil.ToFloat64(counted.refused) != 0 {
+	if n := counted.n.Load(); n != 0 || testutil.ToFloat64(counted.refused) != 0 {
 		t.Errorf("%v are open at the end, %v refused", n, testutil.ToFloat64(counted.refused))
 	}
 }

@@ -54,6 +54,9 @@ func TestInsideCommands(t *testing.T) {
 	says(t, "once more", c.types(t, "inside", "revoke", "SHOP", jti), cli.ExitOK, "SHOP: revoked 1 admission.")
 	says(t, "all", c.types(t, "inside", "revoke", "SHOP", "--all"), cli.ExitOK, "SHOP: revoked 2 admissions.", "This cannot be undone.")
 	says(t, "reset", c.types(t, "inside", "reset", "SHOP"), cli.ExitOK, "SHOP: forgot 0 admissions that the store lost.")
+	c.admin(t, http.MethodPut, "/admin/zones/SHOP", `{"perMinute": 600, "maxInside": 5}`) // what was revoked stays so
+	file := config(t, "zones: [{zoneId: SHOP, perMinute: 600, maxInside: 5}]")
+	says(t, "a file", c.types(t, "zones", "apply", "-f", file, "--check"), cli.ExitOK, "1 as the file says already")
 	got := c.types(t, "audit", "SHOP")
 	says(t, "audit", got, cli.ExitOK, "anna", "insideState none -> 1 by jti, the last "+jti, "-> all admissions up to ", "; count reset at ")
 	if n := strings.Count(got.out, "insideState"); n != 3 {

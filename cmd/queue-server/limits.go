@@ -39,7 +39,7 @@ func seedPolicies(s checked, configured []limit.Policy) []limit.Policy {
 
 // newLimits makes the limits. opened stores the policies. If opened is a limiter.Counters, it counts for all servers; else this
 // server counts by itself. seeds are the policies to make when absent.
-func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byte, metrics *metric.Metrics, log *slog.Logger) (*limits, error) {
+func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byte, metrics *metric.Metrics, log *slog.Logger) *limits {
 	// Names of keys for the store, from the secret that signs; not the secret itself, which signs tokens.
 	names := hmac.New(sha256.New, secret)
 	names.Write([]byte("limits: the names of keys")) // a hash.Hash never returns an error
@@ -51,7 +51,8 @@ func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byt
 	}
 	l := &limits{Limiter: limiter.New(o)}
 	l.book = policyset.New(policyset.SetOptions{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
-	return l, metrics.ShowLimits(l.Limiter)
+	metrics.ShowLimits(l.Limiter)
+	return l
 }
 
 // start begins to keep up with the policies and the store; stop ends it.

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 )
 
@@ -68,25 +66,21 @@ func TestLimitsApply(t *testing.T) {
   - {name: search, rules: [{algorithm: fixed_window, limit: 50, windowSeconds: 1}], onStoreFailure: closed}
   - {name: new, rules: [{algorithm: fixed_window, limit: 1, windowSeconds: 1}], key: [], tiers: {}}
 `)
-	// That is policy api, and those of the guard.
-	unlisted := fmt.Sprintf("%d not in the file, left alone (--prune deletes them).", 1+len(guard.Policies()))
 	shown := "To make " + c.operators + " as " + file + " says:\n" + `
-  search: change
+  policy search: change
     rules 5 in each 1 s of the clock (fixed window) -> 50 in each 1 s of the clock (fixed window)
-  new: make
+  policy new: make
     rules           1 in each 1 s of the clock (fixed window)
     tiers           none
     key             address
     onStoreFailure  local: each server its share
     scope           shared: by the store
 
-1 to make, 1 to change, 0 to delete; 0 as the file says already; ` + unlisted + `
+1 to make, 1 to change; 0 as the file says already.
 `
-	wants(t, "yes", c.answers(t, 80, "yes\n", "limits", "apply", "-f", file), cli.ExitOK,
-		shown+"  search: changed\n  new: made\n2 done, 0 failed, 0 not tried.\n", "Type yes to do this: ")
-	agreed := fmt.Sprintf("delete %d policies\n", 1+len(guard.Policies()))
-	says(t, "prune", c.answers(t, 80, agreed, "limits", "apply", "-f", file, "--prune"), cli.ExitOK, "Nobody is limited by api any more", "api: deleted")
-
+	wants(t, "yes", c.answers(t, "yes\n", "limits", "apply", "-f", file), cli.ExitOK,
+		shown+"  policy search: changed\n  policy new: made\n2 done, 0 failed, 0 not tried.\n", "Type yes to do this: ")
+	says(t, "delete", c.answers(t, "api\n", "limits", "delete", "api"), cli.ExitOK, "api is deleted.")
 	says(t, "both", c.types(t, "limits", "apply", "-f", config(t, twoLimits), "--yes"), cli.ExitOK, "api: made", "search: changed")
 	if audit := c.admin(t, "GET", "/admin/audit?policy=search", "").body; strings.Count(audit, `"by":"anna"`) != 2 {
 		t.Errorf("the record: %s", audit)
@@ -103,8 +97,8 @@ func TestLimitsApply(t *testing.T) {
 func TestLimitsDelete(t *testing.T) {
 	c := limitsClerk(t)
 	says(t, "nobody to ask", c.types(t, "limits", "delete", "api"), cli.ExitUsage, "say --yes")
-	says(t, "no", c.answers(t, 80, "search\n", "limits", "delete", "api"), cli.ExitFailed, "not confirmed")
-	says(t, "yes", c.answers(t, 80, "api\n", "limits", "delete", "api"), cli.ExitOK, "api is deleted.")
+	says(t, "no", c.answers(t, "search\n", "limits", "delete", "api"), cli.ExitFailed, "not confirmed")
+	says(t, "yes", c.answers(t, "api\n", "limits", "delete", "api"), cli.ExitOK, "api is deleted.")
 	says(t, "again", c.types(t, "limits", "delete", "api", "--yes"), cli.ExitNotFound, "there is no policy api")
 	says(t, "from then on", c.types(t, "limits", "show", "api"), cli.ExitNotFound, "there is no policy api")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -101,9 +100,12 @@ func get(h http.Handler, path, token string) int {
 func TestALoopbackListenerAnswersOnlyAsItself(t *testing.T) {
 	s := start(t, map[string]string{"QUEUE_ADMIN_HOSTS": "queue.example"})
 	port := s.operators[strings.LastIndex(s.operators, ":"):]
+	ask := func(host, path string) reply {
+		return request(t, http.MethodGet, s.operators+path, "", "Host", host, "Authorization", "Bearer "+operatorToken)
+	}
 	for _, host := range []string{"evil.example", "evil.example" + port, "localhost.evil.example", "10.0.0.5" + port} {
 		for _, path := range []string{"/", "/console/", "/console/login", "/admin/zones", "/metrics", "/openapi.yaml", "/debug/pprof/", "/nothing"} {
-			if got := s.ask(t, host, path, operatorToken); got.status != http.StatusMisdirectedRequest || got.value(t, "code") != "host_unknown" {
+			if got := ask(host, path); got.status != http.StatusMisdirectedRequest || got.value(t, "code") != "host_unknown" {
 				t.Errorf("%s for %s: %d %s", path, host, got.status, got.body)
 			}
 		}
@@ -111,7 +113,7 @@ func TestALoopbackListenerAnswersOnlyAsItself(t *testing.T) {
 	// The other end of a tunnel has a port of its own.
 	for _, host := range []string{"localhost" + port, "127.0.0.1" + port, "[::1]" + port, "localhost:9000", "queue.example", "queue.example:443"} {
 		for path, want := range map[string]int{"/admin/zones": 200, "/console/login": 200, "/metrics": 200, "/nothing": 404} {
-			if got := s.ask(t, host, path, operatorToken); got.status != want {
+			if got := ask(host, path); got.status != want {
 				t.Errorf("%s for %s: %d %s", path, host, got.status, got.body)
 			}
 		}
@@ -119,32 +121,6 @@ func TestALoopbackListenerAnswersOnlyAsItself(t *testing.T) {
 	if got := request(t, "GET", s.operators+"/metrics", ""); !strings.Contains(got.body, `code="host_unknown"`) {
 		t.Error("nothing of it is counted")
 	}
-}
-
-// ask asks the operators' listener for a host, with a token.
-func (s *server) ask(t *testing.T, host, path, token string) reply {
-	t.Helper()
-	target := s.operators + path
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Host = host
-	req.Header.Set("Authorization", "Bearer "+token)
-	client := &http.Client{
-		Transport:     openapitest.Operators.Transport(t, transport),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closing(t, res.Body)
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply{res.StatusCode, res.Header, string(text)}
 }
 
 func TestSecretsComeFromFiles(t *testing.T) {

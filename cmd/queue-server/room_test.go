@@ -85,10 +85,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 	var text bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&text, nil))
 	reg := prometheus.NewRegistry()
-	metrics, err := metric.New(reg, metric.Options{Codes: problem.Codes()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := metric.New(reg, metric.Options{Codes: problem.Codes()})
 	return rooms{
 		health: newHealth(ping), registry: reg, log: log,
 		meter: metrics, clientIP: clientIP(checked{}), entrance: &entrance{},
@@ -243,6 +240,10 @@ func TestLoadKeys(t *testing.T) {
 			}
 			if shown := strings.Contains(out.String(), k.adminToken); shown == tt.set {
 				t.Errorf("token shown: %v", shown)
+			}
+			var again bytes.Buffer
+			if same, err := loadKeys(s, slog.New(slog.DiscardHandler), &again); err != nil || same.adminToken != k.adminToken || again.Len() > 0 {
+				t.Errorf("at the next start: another token, or shown again: %q, %v", again.String(), err)
 			}
 			entries, err := os.ReadDir(s.DataDir)
 			if err != nil || len(entries) != tt.files {

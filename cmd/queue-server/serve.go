@@ -110,19 +110,13 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 
 	reg := prometheus.NewRegistry()
 	build := readBuild()
-	metrics, err := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: problem.Codes()})
-	if err != nil {
-		return err
-	}
+	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: problem.Codes()})
 	opened, err := openStore(ctx, s, keys, log, reg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	limits, err := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets[0], metrics, log)
-	if err != nil {
-		return err
-	}
+	limits := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets[0], metrics, log)
 	links := newChain(s, opened, from.Zones, keys.tokens, limits, metrics, log)
 	zones := links.registry
 	zones.Start(ctx)
@@ -132,10 +126,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Lines: zones, Estimates: metrics, Refused: metrics.Refused, Logger: log})
-	if err := metrics.Show(seen, zones); err != nil {
-		return err
-	}
+	seen := watch.New(watch.Options{Lines: zones, Refused: metrics.Refused, Logger: log})
+	metrics.Show(seen, zones)
 	seen.Start(ctx)
 	defer seen.Stop()
 
@@ -173,9 +165,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	notKept := notKept(opened, zones, limits.book)
-	if err := metrics.ShowKept(notKept); err != nil {
-		return err
-	}
+	metrics.ShowKept(notKept)
 	polling := entry.New(visited, issuer, metrics).WithTickets(tickets).WithNetworks(waiting.Admitted)
 	pages, err := page.New(waiting, polling, visited, site.Inside(keys.tokens, time.Now))
 	if err != nil {
@@ -190,12 +180,10 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	health := newHealth(zones.Ping)
-	if err := metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil }); err != nil {
-		return err
-	}
+	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
 		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
-		Proxies: s.proxies, Crowd: zones, Logger: log,
+		Proxies: s.proxies, Crowd: zones, Exchange: links.exchange, Logger: log,
 	})
 	r := rooms{
 		page:          pages,
@@ -217,9 +205,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		log:           log,
 	}
 
-	if err := boundConnections(s, reg, publicListener, operatorListener, limitsListener, siteListener); err != nil {
-		return err
-	}
+	boundConnections(s, reg, publicListener, operatorListener, limitsListener, siteListener)
 	failed := make(chan error, 4)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)

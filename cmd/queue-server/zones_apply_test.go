@@ -21,29 +21,29 @@ func TestApply(t *testing.T) {
 	file := config(t, wanted)
 	c.types(t, "zones", "create", "OLD")
 	shown := "To make " + c.operators + " as " + file + " says:\n" + `
-  TICKETS: change
+  zone TICKETS: change
       perMinute  600 -> 900
       burst      5 -> 0
-  NEW: make
+  zone NEW: make
       perMinute  5
       burst      2
 
-1 to make, 1 to change, 0 to delete; 1 as the file says already; 1 not in the file, left alone (--prune deletes them).
+1 to make, 1 to change; 1 as the file says already.
 `
 	before := c.admin(t, "GET", "/admin/zones", "").body
 	wants(t, "check", c.types(t, "zones", "apply", "-f", file, "--check"), cli.ExitDiffers, shown, "")
 	wants(t, "nobody to ask", c.types(t, "zones", "apply", "-f", file), cli.ExitUsage, shown,
 		"queue-server: no terminal to ask at: say --yes to change zones, or --check to see the differences only\n"+
 			"Nothing was done. How it is used: queue-server zones apply --help\n")
-	wants(t, "no", c.answers(t, 80, "no\n", "zones", "apply", "-f", file), cli.ExitFailed, shown,
+	wants(t, "no", c.answers(t, "no\n", "zones", "apply", "-f", file), cli.ExitFailed, shown,
 		"Type yes to do this: queue-server: not confirmed; nothing was changed\n")
 	if after := c.admin(t, "GET", "/admin/zones", "").body; after != before {
 		t.Fatalf("changed without consent: %s", after)
 	}
-	done := "  TICKETS: changed\n  NEW: made\n2 done, 0 failed, 0 not tried.\n"
-	wants(t, "yes", c.answers(t, 80, "yes\n", "zones", "apply", "-f", file), cli.ExitOK, shown+done, "Type yes to do this: ")
+	done := "  zone TICKETS: changed\n  zone NEW: made\n2 done, 0 failed, 0 not tried.\n"
+	wants(t, "yes", c.answers(t, "yes\n", "zones", "apply", "-f", file), cli.ExitOK, shown+done, "Type yes to do this: ")
 	wants(t, "again", c.types(t, "zones", "apply", "-f", file, "--check"), cli.ExitOK,
-		"0 to make, 0 to change, 0 to delete; 3 as the file says already; 1 not in the file, left alone (--prune deletes them).\n", "")
+		"0 to make, 0 to change; 3 as the file says already.\n", "")
 	audit := c.types(t, "audit").out
 	for _, want := range []string{"perMinute 600 -> 900", "burst 5 -> 0", "made with perMinute 5, burst 2"} {
 		if !strings.Contains(audit, want) {
@@ -55,34 +55,19 @@ func TestApply(t *testing.T) {
 	}
 }
 
-func TestApplyPrune(t *testing.T) {
+// TestApplyRefuses: a file with a fault, or with nothing to apply.
+func TestApplyRefuses(t *testing.T) {
 	c := newClerk(t)
-	file := config(t, "zones:\n  - {zoneId: TEST_ZONE, perMinute: 10, mode: closed, maxWaiting: 200000, onStoreFailure: admit}\n")
-	c.types(t, "zones", "set", "TICKETS", "perMinute=0")
-	for range 3 {
-		request(t, "POST", c.public+"/traffic/wait", `{"zoneId":"TICKETS"}`)
-	}
-	shown := "To make " + c.operators + " as " + file + " says:\n" + `
-  TICKETS: delete
-    WARNING: 3 waiting. All lose their places, and each later join is refused.
-    This cannot be undone. The record of changes stays.
-
-0 to make, 0 to change, 1 to delete; 1 as the file says already.
-`
-	const asked = "Type delete 1 zone to do this: "
-	wants(t, "yes", c.answers(t, 80, "yes\n", "zones", "apply", "--prune", "-f", file), cli.ExitFailed, shown,
-		asked+"queue-server: not confirmed; nothing was changed\n")
-	wants(t, "deleted", c.answers(t, 80, "delete 1 zone\n", "zones", "apply", "--prune", "-f", file), cli.ExitOK,
-		shown+"  TICKETS: deleted\n1 done, 0 failed, 0 not tried.\n", asked)
-	for _, text := range []string{"", "zones: []\n", "addr: :8080\n"} {
-		says(t, text, c.types(t, "zones", "apply", "--prune", "--yes", "-f", config(t, text)), cli.ExitUsage, "it holds no zones")
-	}
-	says(t, "a fault", c.types(t, "zones", "apply", "--yes", "-f", config(t, "zones:\n  - zoneId: A\n    permin: 5\n")),
-		cli.ExitUsage, `queue.yaml:3: "permin" is not a setting of a zone`)
-	strange := c.types(t, "zones", "apply", "--yes", "-f", config(t, "frobnicate: 1\n"))
-	says(t, "no key at all", strange, cli.ExitUsage, "known are addr, ")
-	if n := strings.Count(strange.errOut, " addr,"); n != 1 {
-		t.Errorf("a key is named %d times: %s", n, strange.errOut)
+	for text, want := range map[string]string{
+		"": "it holds no zones", "zones: []\n": "it holds no zones", "addr: :8080\n": "it holds no zones",
+		"zones:\n  - zoneId: A\n    permin: 5\n": `queue.yaml:3: "permin" is not a setting of a zone`,
+		"frobnicate: 1\n":                        "known are addr, ",
+	} {
+		got := c.types(t, "zones", "apply", "--yes", "-f", config(t, text))
+		says(t, text, got, cli.ExitUsage, want)
+		if n := strings.Count(got.errOut, " addr,"); n > 1 {
+			t.Errorf("a key is named %d times: %s", n, got.errOut)
+		}
 	}
 }
 
@@ -95,7 +80,7 @@ func TestApplyFromStandardInput(t *testing.T) {
 		says   string
 	}{
 		{"--json", cli.ExitUsage, "--json is not for apply"},
-		{"--check", cli.ExitDiffers, "1 to make, 1 to change, 0 to delete; 1 as the file says already"},
+		{"--check", cli.ExitDiffers, "1 to make, 1 to change; 1 as the file says already"},
 		{"--yes", cli.ExitOK, "2 done, 0 failed, 0 not tried."},
 		{"--check", cli.ExitOK, "3 as the file says already"},
 	} {

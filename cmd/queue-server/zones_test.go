@@ -49,13 +49,12 @@ func (c clerk) types(t *testing.T, args ...string) outcome {
 	return runToEnd(t, c.env, args...)
 }
 
-// answers runs a command on a terminal of so many columns, and answers what it asks.
-func (c clerk) answers(t *testing.T, columns int, answers string, args ...string) outcome {
+// answers runs a command on a terminal, and answers what it asks.
+func (c clerk) answers(t *testing.T, answers string, args ...string) outcome {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	status := run(t.Context(), args, &cli.Terminal{
 		Getenv: environ(c.env), Stdin: strings.NewReader(answers), Stdout: &out, Stderr: &errOut, Interactive: true,
-		Screen: func() (int, int, bool) { return columns, 24, true },
 	})
 	return outcome{status, out.String(), errOut.String()}
 }
@@ -246,14 +245,14 @@ func TestDeleteAsksForTheName(t *testing.T) {
 	c := newClerk(t)
 	question := "Delete TICKETS?\nWARNING: 0 waiting. All lose their places, and each later join is refused.\nThis cannot be undone. The record of changes stays.\nType its name to delete it: "
 	for _, answer := range []string{"yes\n", "tickets\n", "\n"} {
-		wants(t, answer, c.answers(t, 80, answer, "zones", "delete", "TICKETS"), cli.ExitFailed, "",
+		wants(t, answer, c.answers(t, answer, "zones", "delete", "TICKETS"), cli.ExitFailed, "",
 			question+"queue-server: not confirmed; nothing was changed\n")
 	}
 	nobody := "queue-server: no terminal to ask at: say --yes to delete TICKETS\n" +
 		"Nothing was done. How it is used: queue-server zones delete --help\n"
 	wants(t, "in a script", c.types(t, "zones", "delete", "TICKETS"), cli.ExitUsage, "", nobody)
-	wants(t, "end of input", c.answers(t, 80, "", "zones", "delete", "TICKETS"), cli.ExitUsage, "", question+"\n"+nobody)
-	says(t, "the name", c.answers(t, 80, "TICKETS\n", "zones", "delete", "TICKETS"), cli.ExitOK, "TICKETS is deleted")
+	wants(t, "end of input", c.answers(t, "", "zones", "delete", "TICKETS"), cli.ExitUsage, "", question+"\n"+nobody)
+	says(t, "the name", c.answers(t, "TICKETS\n", "zones", "delete", "TICKETS"), cli.ExitOK, "TICKETS is deleted")
 	wants(t, "JSON", c.types(t, "zones", "delete", "TEST_ZONE", "--yes", "--json"), cli.ExitOK, `{"deleted":true,"name":"TEST_ZONE"}`+"\n", "")
 	says(t, "none left", c.types(t, "zones", "list"), cli.ExitOK, "There are no zones yet. To make one:")
 }
@@ -313,7 +312,6 @@ func TestExitStatuses(t *testing.T) {
 		{"zones set TICKETS perMinute=many", nil, cli.ExitUsage, `perMinute is "many", must be a whole number`},
 		{"zones set TICKETS perMinute=-1 mode=shut", nil, cli.ExitUsage, `perMinute is -1, must be between 0 and 6000000; mode "shut" must be queue, open or closed`},
 		{"zones create a/b", nil, cli.ExitUsage, `"a/b" cannot be the name of a zone`},
-		{"zones watch --every=1ms", nil, cli.ExitUsage, "--every is 1ms, must be 100ms or more"},
 		{"audit --limit=0", nil, cli.ExitUsage, "--limit is 0, must be 1 or more"},
 		{"zones apply", nil, cli.ExitUsage, `required flag(s) "file" not set`},
 		{"zones apply -f /there/is/none.yaml", nil, cli.ExitUsage, "the zones cannot be read: open /there/is/none.yaml"},

@@ -1,17 +1,10 @@
 package fault
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/bits"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,6 +12,8 @@ import (
 
 	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/schedule"
+	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -80,27 +75,14 @@ func (o *opening) gather(t *testing.T, n int) {
 	o.crowd.arriveFrom(o.zoneID, n, time.Until(o.gathers)+length/10, length*8/10)
 }
 
-// publicDraw is what anybody reads of a draw.
-type publicDraw struct {
-	Commitment string `json:"commitment"`
-	Seed       string `json:"seed"`
-	FromMicros int64  `json:"fromMicros"`
-	UptoMicros int64  `json:"uptoMicros"`
-	GathersAt  int64  `json:"gathersAt"`
-	SettlesAt  int64  `json:"settlesAt"`
-	Tickets    int    `json:"tickets"`
-	ListHash   string `json:"listHash"`
+// url is where a server publishes the draw.
+func (o *opening) url(server int) string {
+	return o.servers[server].Public + "/traffic/zones/" + o.zoneID + "/events/" + saleName + "/draw"
 }
 
-// read reads what is public of the draw.
-func (o *opening) read(t *testing.T, server int, path string) room.Reply {
+func (o *opening) draw(t *testing.T, server int) (d schedule.Draw, status int) {
 	t.Helper()
-	return room.Request(t, http.MethodGet, o.servers[server].Public+"/traffic/zones/"+o.zoneID+"/events/"+saleName+"/draw"+path, "")
-}
-
-func (o *opening) draw(t *testing.T, server int) (d publicDraw, status int) {
-	t.Helper()
-	r := o.read(t, server, "")
+	r := room.Request(t, http.MethodGet, o.url(server), "")
 	if r.Status == http.StatusOK {
 		if err := json.Unmarshal([]byte(r.Body), &d); err != nil {
 			t.Error(err)
@@ -109,50 +91,37 @@ func (o *opening) draw(t *testing.T, server int) (d publicDraw, status int) {
 	return d, r.Status
 }
 
-// prove reads the list from a server, checks it as anybody can, and gives each visitor its number.
+// prove has queue-server check the list of a server, as anybody can, and gives each visitor its number.
 // It returns how many were drawn.
 func (o *opening) prove(t *testing.T, server int) int {
 	t.Helper()
-	var d publicDraw
+	var d schedule.Draw
 	room.Await(t, "the seed and the list are published", func() bool {
 		d, _ = o.draw(t, server)
 		return d.Seed != "" && d.ListHash != ""
 	})
-	seed, err := hex.DecodeString(d.Seed)
-	if sum := sha256.Sum256(seed); err != nil || hex.EncodeToString(sum[:]) != d.Commitment {
-		t.Errorf("the seed %s is not that of %s: %v", d.Seed, d.Commitment, err)
+	if status, said := room.Run(t, nil, "events", "verify", o.url(server)); status != 0 {
+		t.Errorf("the draw: %s", said)
 	}
-	numbers := make(map[string]int64, d.Tickets)
-	last := uint64(0)
-	list := []byte(o.read(t, server, "/list").Body)
-	if sum := sha256.Sum256(list); hex.EncodeToString(sum[:]) != d.ListHash {
-		t.Errorf("the list of %d bytes is not that of %s", len(list), d.ListHash)
+	tickets, err := schedule.ReadTickets([]byte(room.Request(t, http.MethodGet, o.url(server)+"/list", "").Body))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for ticket := range slices.Chunk(list, 16) {
-		mac := hmac.New(sha256.New, seed)
-		mac.Write(ticket)
-		score, _ := bits.Mul64(binary.BigEndian.Uint64(mac.Sum(nil)), uint64(d.UptoMicros-d.FromMicros))
-		if score < last {
-			t.Errorf("number %d stands at %d, the one before at %d", len(numbers)+1, score, last)
-		}
-		last = score
-		numbers[hex.EncodeToString(ticket)] = int64(len(numbers)) + 1
-	}
-	if len(numbers) != d.Tickets {
-		t.Errorf("%d different tickets are on a list of %d", len(numbers), d.Tickets)
+	numbers := make(map[event.Ticket]int64, len(tickets))
+	for i, ticket := range tickets {
+		numbers[ticket] = int64(i) + 1
 	}
 	drawn := 0
 	var wrong []string
 	o.crowd.mu.Lock()
 	defer o.crowd.mu.Unlock()
 	for _, v := range o.crowd.visitors {
-		raw, err := base64.RawURLEncoding.DecodeString(v.token)
-		if err != nil || len(raw) < 10 {
+		id, ok := token.VisitorID(v.token)
+		if !ok {
 			continue // it never got an answer, and counts as lost elsewhere
 		}
-		sum := sha256.Sum256(slices.Concat([]byte(o.zoneID), []byte{0}, []byte(saleName), []byte{0}, raw[2:10]))
-		v.drawn = numbers[hex.EncodeToString(sum[:16])]
-		if gathered := v.arrived/1000 >= d.GathersAt && v.arrived/1000 < d.SettlesAt; gathered != (v.drawn != 0) {
+		v.drawn = numbers[event.TicketOf(o.zoneID, saleName, id)]
+		if gathered := d.Holds(v.arrived); gathered != (v.drawn != 0) {
 			wrong = append(wrong, fmt.Sprintf("%s arrived at %d, and has the number %d", v.name, v.arrived, v.drawn))
 		}
 		if v.drawn != 0 {
@@ -162,8 +131,8 @@ func (o *opening) prove(t *testing.T, server int) int {
 	if len(wrong) > 0 {
 		t.Errorf("%d are not on the list as they came, among them %s", len(wrong), some(wrong))
 	}
-	if drawn != d.Tickets {
-		t.Errorf("%d tickets are drawn, and %d visitors have one", d.Tickets, drawn)
+	if drawn != len(tickets) {
+		t.Errorf("%d tickets are drawn, and %d visitors have one", len(tickets), drawn)
 	}
 	return drawn
 }

@@ -2,8 +2,6 @@ package loadtest
 
 import (
 	"context"
-	"errors"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -12,18 +10,12 @@ import (
 	"time"
 )
 
-const (
-	// Of the requests that are cut so many never reach the server; of so many more the
-	// server has answered, and the reply is lost; of the others it ends in its middle.
-	cutBefore = 0.4
-	cutAfter  = 0.4
-	// headerTimeout is far above what a header takes on loopback.
-	headerTimeout = 10 * time.Second
-)
+// headerTimeout is far above what a header takes on loopback.
+const headerTimeout = 10 * time.Second
 
 // startCutter starts a proxy before target, host:port, that breaks a share of the POSTs
-// off: a connection that closes, which is what a visitor sees of a lost network. It
-// ends with the context.
+// off: a connection that closes, which is what a visitor sees of a lost network. Half of them never reach the
+// server; of the others the reply is lost. The proxy ends with the context.
 func startCutter(ctx context.Context, target string, share float64) (addr string, err error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -32,19 +24,16 @@ func startCutter(ctx context.Context, target string, share float64) (addr string
 	// As many connections as visitors have, so that the proxy adds no wait.
 	transport := &http.Transport{MaxIdleConnsPerHost: 10_000, DisableCompression: true}
 	server := &http.Server{ReadHeaderTimeout: headerTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		cut, kind := r.Method == http.MethodPost && rand.Float64() < share, rand.Float64()
-		if cut && kind < cutBefore {
+		cut := r.Method == http.MethodPost && rand.Float64() < share
+		if cut && rand.IntN(2) == 0 {
 			panic(http.ErrAbortHandler) // which is how net/http closes a connection without an answer
 		}
 		proxy := httputil.ReverseProxy{
 			Transport: transport, FlushInterval: -1, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // of what is cut on purpose
 			Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", target },
-			ModifyResponse: func(res *http.Response) error {
-				if cut && kind < cutBefore+cutAfter {
-					panic(http.ErrAbortHandler)
-				}
+			ModifyResponse: func(*http.Response) error {
 				if cut {
-					res.Body = half{io.LimitReader(res.Body, res.ContentLength/2), res.Body}
+					panic(http.ErrAbortHandler)
 				}
 				return nil
 			},
@@ -59,18 +48,4 @@ func startCutter(ctx context.Context, target string, share float64) (addr string
 		transport.CloseIdleConnections()
 	})
 	return l.Addr().String(), nil
-}
-
-// half is the first half of a body, which then breaks off.
-type half struct {
-	io.Reader
-	io.Closer
-}
-
-func (h half) Read(b []byte) (int, error) {
-	n, err := h.Reader.Read(b)
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
 }

@@ -9,16 +9,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
 )
@@ -122,13 +121,13 @@ func issue(t *testing.T, s *pass.Signer, change func(*pass.Grant)) string {
 }
 
 // attempts are passes, and whether they are good.
-func attempts(t *testing.T, room *pass.Signer) (names, passes []string, want []bool) {
+func attempts(t *testing.T, signer *pass.Signer) (names, passes []string, want []bool) {
 	t.Helper()
 	const issuer = pass.DefaultIssuer
 	add := func(name, p string, good bool) {
 		names, passes, want = append(names, name), append(passes, p), append(want, good)
 	}
-	genuine := issue(t, room, nil)
+	genuine := issue(t, signer, nil)
 	parts := strings.Split(genuine, ".")
 	encode := base64.RawURLEncoding.EncodeToString
 	other := strings.Split(issue(t, newSigner(t, issuer, 3), nil), ".")
@@ -143,7 +142,7 @@ func attempts(t *testing.T, room *pass.Signer) (names, passes []string, want []b
 			X   string `json:"x"`
 		} `json:"keys"`
 	}
-	if err := json.Unmarshal(room.JWKS(), &set); err != nil {
+	if err := json.Unmarshal(signer.JWKS(), &set); err != nil {
 		t.Fatal(err)
 	}
 	public, err := base64.RawURLEncoding.DecodeString(set.Keys[0].X)
@@ -158,9 +157,9 @@ func attempts(t *testing.T, room *pass.Signer) (names, passes []string, want []b
 
 	add("a good one", genuine, true)
 	add("of the older key", issue(t, newSigner(t, issuer, 2), nil), true)
-	add("local", issue(t, room, func(g *pass.Grant) { g.Local = true }), true)
-	add("expired", issue(t, room, func(g *pass.Grant) { g.AdmittedAtMillis, g.ExpiresAtMillis = 1_000_000_000, 1_000_300_000 }), false)
-	add("another zone's", issue(t, room, func(g *pass.Grant) { g.ZoneID = "OTHER_ZONE" }), false)
+	add("local", issue(t, signer, func(g *pass.Grant) { g.Local = true }), true)
+	add("expired", issue(t, signer, func(g *pass.Grant) { g.AdmittedAtMillis, g.ExpiresAtMillis = 1_000_000_000, 1_000_300_000 }), false)
+	add("another zone's", issue(t, signer, func(g *pass.Grant) { g.ZoneID = "OTHER_ZONE" }), false)
 	add("another room's", issue(t, newSigner(t, "other", 1), nil), false)
 	add("of an unknown key", strings.Join(other, "."), false)
 	add("forged: another key's signature", strings.Join([]string{parts[0], parts[1], other[2]}, "."), false)
@@ -181,12 +180,8 @@ func attempts(t *testing.T, room *pass.Signer) (names, passes []string, want []b
 // TestPrograms runs each on every attempt, in one process: the room is asked once.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/integrate/pass.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	room := newSigner(t, pass.DefaultIssuer, 1, 2)
-	names, passes, want := attempts(t, room)
+	text, signer := room.Read(t, "../../docs/integrate/pass.md"), newSigner(t, pass.DefaultIssuer, 1, 2)
+	names, passes, want := attempts(t, signer)
 	for _, l := range languages {
 		t.Run(l.heading, func(t *testing.T) {
 			t.Parallel()
@@ -197,10 +192,10 @@ func TestPrograms(t *testing.T) {
 					http.NotFound(w, r)
 					return
 				}
-				_, _ = w.Write(room.JWKS())
+				_, _ = w.Write(signer.JWKS())
 			}))
 			defer server.Close()
-			out := l.runOn(t, string(text), server.URL, passes)
+			out := l.runOn(t, text, server.URL, passes)
 			for i, name := range names {
 				says := "refused "
 				if want[i] {
@@ -215,7 +210,7 @@ func TestPrograms(t *testing.T) {
 			}
 			// While the room is away, nothing is good, and nothing breaks.
 			server.Close()
-			for i, line := range l.runOn(t, string(text), server.URL, passes) {
+			for i, line := range l.runOn(t, text, server.URL, passes) {
 				if !strings.HasPrefix(line, "refused ") {
 					t.Errorf("%s, while the room is away: %s", names[i], line)
 				}
@@ -224,72 +219,50 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsBehind: PyJWT, which refuses what is issued in its future, takes a pass of a room whose clock is ahead of its
-// own by some seconds.
-func TestAClockThatIsBehind(t *testing.T) {
-	t.Parallel()
-	const verify = `import json, sys, jwt
-key = jwt.PyJWK(json.loads(sys.argv[1])["keys"][0])
-for token in sys.argv[2:]:
-    try:
-        print("good", jwt.decode(token, key.key, algorithms=["EdDSA"], audience="TEST_ZONE", issuer="waitingroom")["admittedAt"])
-    except jwt.InvalidTokenError as error:
-        print("refused", type(error).__name__)
-`
-	room, now := newSigner(t, pass.DefaultIssuer, 1), time.Now().UnixMilli()
-	var passes, want []string
-	for ahead, says := range map[int64]string{0: "good", 1_000: "good", 8_000: "good", 600_000: "refused ImmatureSignatureError"} {
-		passes = append(passes, issue(t, room, func(g *pass.Grant) { g.AdmittedAtMillis = now + ahead }))
-		if says == "good" {
-			says = fmt.Sprintf("good %d", now+ahead)
-		}
-		want = append(want, says)
-	}
-	var problems bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), "/usr/bin/python3", append([]string{"-c", verify, string(room.JWKS())}, passes...)...)
-	cmd.Stderr = &problems
-	out, err := cmd.Output()
-	if got := strings.Split(strings.TrimSpace(string(out)), "\n"); err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %q, want %q: scripts/install-debian.sh python3-jwt\n%s", err, got, want, &problems)
-	}
-}
-
-// TestAlgorithmsInPyJWT: PyJWT finds the keys by the issuer alone, as an authorizer does, and takes the passes of each algorithm.
-func TestAlgorithmsInPyJWT(t *testing.T) {
+// TestPyJWT: PyJWT, which refuses what is issued in its future, finds the keys by the issuer alone, as an authorizer does. It
+// takes the passes of each algorithm, also those of a room whose clock is ahead by some seconds.
+func TestPyJWT(t *testing.T) {
 	t.Parallel()
 	const verify = `import json, sys, jwt
 discovery, keys = json.loads(sys.argv[1]), json.loads(sys.argv[2])
-kid = jwt.get_unverified_header(sys.argv[3])["kid"]
-key = next(k for k in jwt.PyJWKSet.from_dict(keys).keys if k.key_id == kid)
-print(jwt.decode(sys.argv[3], key.key, algorithms=discovery["id_token_signing_alg_values_supported"], audience="TEST_ZONE", issuer=discovery["issuer"])["sub"])
+for token in sys.argv[3:]:
+    kid = jwt.get_unverified_header(token)["kid"]
+    key = next(k for k in jwt.PyJWKSet.from_dict(keys).keys if k.key_id == kid)
+    try:
+        claims = jwt.decode(token, key.key, algorithms=discovery["id_token_signing_alg_values_supported"], audience="TEST_ZONE", issuer=discovery["issuer"])
+        print("good", claims["sub"])
+    except jwt.InvalidTokenError as error:
+        print("refused", type(error).__name__)
 `
-	file := filepath.Join(t.TempDir(), "pass.pem")
-	if said, err := exec.CommandContext(t.Context(), "openssl", "genrsa", "-out", file, "2048").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
+	file, now := filepath.Join(t.TempDir(), "pass.pem"), time.Now().UnixMilli()
+	room.Do(t, ".", "openssl", "genrsa", "-out", file, "2048")
 	keys, err := pass.ReadRSA(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, algorithm := range pass.Algorithms {
-		room, err := (pass.Keys{Algorithm: algorithm, RSA: keys}).NewSigner("https://queue.example", bytes.Repeat([]byte{1}, 32))
+		signer, err := (pass.Keys{Algorithm: algorithm, RSA: keys}).NewSigner("https://queue.example", bytes.Repeat([]byte{1}, 32))
 		if err != nil {
 			t.Fatal(err)
 		}
-		discovery, _ := room.Discovery()
-		out, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", verify, string(discovery), string(room.JWKS()), issue(t, room, nil)).CombinedOutput()
-		if err != nil || strings.TrimSpace(string(out)) != "0102030405060708" {
-			t.Errorf("%s: %v: %s", algorithm, err, out)
+		discovery, _ := signer.Discovery()
+		args := []string{"-c", verify, string(discovery), string(signer.JWKS())}
+		for _, ahead := range []int64{0, 8_000, 600_000} {
+			args = append(args, issue(t, signer, func(g *pass.Grant) { g.AdmittedAtMillis = now + ahead }))
+		}
+		const good = "good 0102030405060708\n"
+		if said := room.Do(t, ".", "/usr/bin/python3", args...); said != good+good+"refused ImmatureSignatureError" {
+			t.Errorf("%s: %s", algorithm, said)
 		}
 	}
 }
 
 // runOn writes the program of a page to a folder, and returns what it says of each pass.
-func (l language) runOn(t *testing.T, page, room string, passes []string) []string {
+func (l language) runOn(t *testing.T, page, url string, passes []string) []string {
 	t.Helper()
 	folder := t.TempDir()
 	program := l.program(t, page)
-	for old, put := range map[string]string{"https://queue.example": room, l.hurry: l.patience} {
+	for old, put := range map[string]string{"https://queue.example": url, l.hurry: l.patience} {
 		if !strings.Contains(program, old) {
 			t.Fatalf("the program has no %q", old)
 		}
@@ -304,9 +277,7 @@ func (l language) runOn(t *testing.T, page, room string, passes []string) []stri
 		t.Fatalf("the program has no %q", l.before)
 	}
 	file := filepath.Join(folder, l.file)
-	if err := os.WriteFile(file, []byte(program[:at]+l.driver+program[at:]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	room.Write(t, file, program[:at]+l.driver+program[at:])
 	if _, err := exec.LookPath(l.run[0]); err != nil {
 		t.Fatalf("%v: scripts/install-debian.sh %s, or run the tests with make test", err, l.install)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/guard"
@@ -93,15 +92,6 @@ func Outcome(a *line.Told, err error) string {
 func CheckLength(field, value string, most int) error {
 	if len(value) > most {
 		return invalid(field, fmt.Sprintf("must not be longer than %d bytes", most))
-	}
-	return nil
-}
-
-// CheckRunes refuses a field of more than most characters.
-func CheckRunes(field, value string, most int) error {
-	// No string has more characters than bytes, so the characters of a short one are not counted.
-	if len(value) > most && utf8.RuneCountInString(value) > most {
-		return invalid(field, fmt.Sprintf("must not be longer than %d characters", most))
 	}
 	return nil
 }

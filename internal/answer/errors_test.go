@@ -38,8 +38,6 @@ func TestChecks(t *testing.T) {
 		"token of no zone": {place("", "x"), "zoneId is missing"},
 		"bytes":            {answer.CheckLength("f", "éé", 4), ""},
 		"too many bytes":   {answer.CheckLength("f", "éé", 3), "f must not be longer than 3 bytes"},
-		"characters":       {answer.CheckRunes("f", "éé", 2), ""},
-		"too many of them": {answer.CheckRunes("f", "ééé", 2), "f must not be longer than 2 characters"},
 	}
 	for name, tt := range tests {
 		field, wrong := errors.AsType[*serve.FieldError](tt.err)

@@ -20,7 +20,7 @@ var errLate = errors.New("the disk does not answer")
 
 const (
 	lockName = "lock"
-	// unfinished ends the name of a file that is being written. Nothing reads it.
+	// unfinished ends the name of a file that is being written. Nothing reads it, and the next writing begins it anew.
 	unfinished = ".new"
 )
 
@@ -48,10 +48,6 @@ func openDisk(dir string, logger *slog.Logger) (*disk, error) {
 	d := &disk{dir: dir, logger: logger, replace: replace, failed: make(map[string]error)}
 	if err := d.claim(); err != nil && !unwritable(err) {
 		return nil, err
-	}
-	for _, name := range []string{zonesName, recordName, policiesName} {
-		// A file that cannot be removed makes the next writing fail, which is logged.
-		_ = os.Remove(filepath.Join(dir, name+unfinished))
 	}
 	return d, nil
 }

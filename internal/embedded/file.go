@@ -247,7 +247,7 @@ func (q *zoneQueue) oldestPass() time.Duration {
 
 // take brings in what the files held. The lines come back with the visitors' tokens,
 // except those of visitors who had departed. A window counts as full from now on.
-func (s *Store) take(had contents, departed []entryOf, stays []string) {
+func (s *Store) take(had contents, departed, stays []entry) {
 	for _, k := range had.Zones {
 		// The line went on for up to rememberEvery after the file was written, if the server was killed.
 		k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
@@ -255,13 +255,15 @@ func (s *Store) take(had contents, departed []entryOf, stays []string) {
 	}
 	for _, e := range departed {
 		if q, ok := s.queues[e.zoneID]; ok {
-			if e.Place.Epoch == q.epoch {
+			p := line.Place{ID: e.id, ArrivedAtMicros: e.numbers[0], Epoch: uint32(e.numbers[1])}
+			if p.Epoch == q.epoch {
 				// The departure may be newer than the file, if the server was killed, and
 				// newer than the clock, if that was set back.
-				q.last = max(q.last, e.Place.ArrivedAtMicros)
+				q.last = max(q.last, p.ArrivedAtMicros)
 				q.heal.upTo = q.last
 			}
-			q.recall(&transaction{now: q.clock.NowMicros / 1000}, e.Departure)
+			d := line.Departure{Place: p, AdmittedAtMillis: e.numbers[2], ExpiresAtMillis: e.numbers[3]}
+			q.recall(&transaction{now: q.clock.NowMicros / 1000}, d)
 		}
 	}
 	s.takeStays(stays)

@@ -3,11 +3,7 @@ package embedded
 import (
 	"context"
 	"encoding/binary"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -426,11 +422,15 @@ func countWait(all []int64, millis int64) []int64 {
 	return all
 }
 
-// note writes down what became of an admission: until when it is inside, 0 if it is done; whether its session has not begun;
-// and when that was. Times are in milliseconds.
+// note writes down what became of an admission: when it was given, until when it is inside (0 if it is done), 1 if its session
+// has not begun, and when that was. Times are in milliseconds.
 func (i *inside) note(zoneID string, a line.Admission, ends int64, unused bool, now int64) {
 	i.longest = max(i.longest, time.Duration(ends-now)*time.Millisecond)
-	i.noted = append(i.noted, fmt.Sprintf("%s %x %d %d %t %d", zoneID, a.ID, a.AtMillis, ends, unused, now))
+	e := entry{zoneID, a.ID, [4]int64{a.AtMillis, ends, 0, now}}
+	if unused {
+		e.numbers[2] = 1
+	}
+	i.noted = append(i.noted, e.record())
 }
 
 // takeNotes returns what was noted, as journal.enqueue takes it.
@@ -453,33 +453,24 @@ func (s *Store) keepStaysFor() (longest time.Duration) {
 	return longest + time.Minute
 }
 
-// takeStays brings in those who were inside, as records of the journal tell.
-func (s *Store) takeStays(records []string) {
+// takeStays brings in those who were inside, as the journal tells.
+func (s *Store) takeStays(stays []entry) {
 	for _, q := range s.queues {
 		q.in.phantoms, q.in.back, q.in.lostAt = nil, 0, 0 // the journal knows everybody
 	}
-	for _, text := range records {
-		f := strings.Split(text, " ")
-		const fields = 6
-		if len(f) != fields {
+	for _, e := range stays {
+		q := s.queues[e.zoneID]
+		if q == nil || !q.capped() {
 			continue
 		}
-		id, err := hex.DecodeString(f[1])
-		at, err2 := strconv.ParseInt(f[2], 10, 64)
-		ends, err3 := strconv.ParseInt(f[3], 10, 64)
-		now, err4 := strconv.ParseInt(f[5], 10, 64)
-		q := s.queues[f[0]]
-		if errors.Join(err, err2, err3, err4) != nil || len(id) != len(line.ID{}) || q == nil || !q.capped() {
-			continue
-		}
-		a := line.Admission{ID: line.ID(id), AtMillis: at}
+		a, ends, now := line.Admission{ID: e.id, AtMillis: e.numbers[0]}, e.numbers[1], e.numbers[3]
 		switch {
 		case ends == 0:
 			q.in.takeOff(a)
 			q.in.end(a, now)
 			q.log.withdraw(a, q.clock.NowMicros/1000-window.MinuteMillis)
-		case at > q.settings.InsideState.RevokedUpToMillis && ends > q.clock.NowMicros/1000:
-			q.in.put(a, ends, f[4] == "true")
+		case a.AtMillis > q.settings.InsideState.RevokedUpToMillis && ends > q.clock.NowMicros/1000:
+			q.in.put(a, ends, e.numbers[2] == 1)
 			q.in.longest = max(q.in.longest, time.Duration(ends-now)*time.Millisecond)
 		default:
 			q.in.takeOff(a)

@@ -304,20 +304,23 @@ func (s *Store) keepFor() (longest time.Duration) {
 	return longest + rewrite
 }
 
-// entryOf is a record of the departures: a departure from a zone. Its text is zone, id in hexadecimal, newest arrival of the
-// zone in microseconds, epoch, when the visitor was admitted and when the pass expires in milliseconds (0: it left).
-type entryOf struct {
-	zoneID string
-	line.Departure
+// entry is a record of a visitor in a zone, with four numbers. Of a departure they are the newest arrival of the zone in
+// microseconds, the epoch, and when the visitor was admitted and when the pass expires in milliseconds (0: it left). Of a
+// stay see inside.note.
+type entry struct {
+	zoneID  string
+	id      line.ID
+	numbers [4]int64
 }
 
-func (e entryOf) record() string {
-	p := e.Place
-	return fmt.Sprintf("%s %x %d %d %d %d", e.zoneID, p.ID, p.ArrivedAtMicros, p.Epoch, e.AdmittedAtMillis, e.ExpiresAtMillis)
+// record returns the text: zone, id in hexadecimal, numbers.
+func (e entry) record() string {
+	n := e.numbers
+	return fmt.Sprintf("%s %x %d %d %d %d", e.zoneID, e.id, n[0], n[1], n[2], n[3])
 }
 
-// departed returns the departures that records tell of.
-func departed(records []string) (all []entryOf) {
+// entriesOf returns what records have, without those that are damaged.
+func entriesOf(records []string) (all []entry) {
 	for _, text := range records {
 		if e, ok := parseEntry(text); ok {
 			all = append(all, e)
@@ -326,28 +329,27 @@ func departed(records []string) (all []entryOf) {
 	return all
 }
 
-func parseEntry(text string) (e entryOf, ok bool) {
-	const fields = 6
-	f := strings.Split(text, " ")
-	if len(f) != fields {
-		return entryOf{}, false
+func parseEntry(text string) (e entry, ok bool) {
+	fields := strings.Split(text, " ")
+	if len(fields) != 2+len(e.numbers) {
+		return entry{}, false
 	}
-	id, err := hex.DecodeString(f[1])
-	arrived, err2 := strconv.ParseInt(f[2], 10, 64)
-	epoch, err3 := strconv.ParseUint(f[3], 10, 32)
-	at, err4 := strconv.ParseInt(f[4], 10, 64)
-	expires, err5 := strconv.ParseInt(f[5], 10, 64)
-	if errors.Join(err, err2, err3, err4, err5) != nil || len(id) != len(line.ID{}) {
-		return entryOf{}, false
+	id, err := hex.DecodeString(fields[1])
+	if err != nil || len(id) != len(e.id) {
+		return entry{}, false
 	}
-	p := line.Place{ID: line.ID(id), ArrivedAtMicros: arrived, Epoch: uint32(epoch)}
-	return entryOf{f[0], line.Departure{Place: p, AdmittedAtMillis: at, ExpiresAtMillis: expires}}, true
+	e.zoneID, e.id = fields[0], line.ID(id)
+	for i := range e.numbers {
+		if e.numbers[i], err = strconv.ParseInt(fields[2+i], 10, 64); err != nil {
+			return entry{}, false
+		}
+	}
+	return e, true
 }
 
 // depart writes down that the visitor of an answer was admitted, or left if the answer has no admission. The record has
 // the zone's newest arrival, so that no place of that id comes back that was given out so far.
 func (s *Store) depart(zoneID string, a *line.Answer) {
-	p := line.Place{ID: a.Place.ID, ArrivedAtMicros: a.State.LastArrivalMicros, Epoch: a.State.Epoch}
-	d := line.Departure{Place: p, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis}
-	s.journal.add(entryOf{zoneID, d}.record())
+	numbers := [4]int64{a.State.LastArrivalMicros, int64(a.State.Epoch), a.AdmittedAtMillis, a.ExpiresAtMillis}
+	s.journal.add(entry{zoneID, a.Place.ID, numbers}.record())
 }

@@ -3,21 +3,19 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
-// spends are the keys that are spent. Memory is given back when their lives have been over for store.SpendSetBack, a
-// minute's keys at a time.
+// spends are the keys that are spent. Memory is given back when their lives have been over for store.SpendSetBack, an
+// hour's keys at once.
 type spends struct {
-	mu  sync.Mutex
-	all map[store.SpendID]spent
-	// ends are the keys by the minute, since 1970, in which their lives end.
-	ends map[int64][]store.SpendID
-	// tidied is the minute in which keys were last forgotten.
-	tidied int64
+	mu sync.Mutex
+	// byHour are the keys by the hour, since 1970, in which their lives end.
+	byHour map[int64]map[store.SpendID]spent
 	// journal has a record of each key that was spent: key and spender in hexadecimal, and when its life ends, in
 	// milliseconds. Nil without a directory.
 	journal *journal
@@ -28,7 +26,7 @@ type spent struct {
 	untilMillis int64
 }
 
-const minuteMillis = 60_000
+const hourMillis = 3_600_000
 
 // Spend implements store.Spender.
 func (s *Store) Spend(_ context.Context, key, by string, life time.Duration) (bool, error) {
@@ -47,56 +45,39 @@ func (s *spends) spend(now int64, key, by store.SpendID, life time.Duration) (fi
 func (s *spends) decide(now int64, key, by store.SpendID, life time.Duration) (first bool, record string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(now)
-	is, known := s.all[key]
-	switch {
-	case known && now < is.untilMillis:
-		return life > 0 && is.by == by, ""
-	case life > 0:
-		is = spent{by: by, untilMillis: now + life.Milliseconds()}
-		s.keep(key, is)
-		record = fmt.Sprintf("%x %x %d", key, by, is.untilMillis)
+	for _, keys := range s.byHour {
+		if is, known := keys[key]; known && now < is.untilMillis {
+			return life > 0 && is.by == by, ""
+		}
 	}
-	return true, record
+	if life <= 0 {
+		return true, ""
+	}
+	is := spent{by: by, untilMillis: now + life.Milliseconds()}
+	s.keep(key, is)
+	return true, fmt.Sprintf("%x %x %d", key, by, is.untilMillis)
 }
 
 // keep remembers a key. The caller holds mu.
 func (s *spends) keep(key store.SpendID, is spent) {
-	if s.all == nil {
-		s.all, s.ends = make(map[store.SpendID]spent), make(map[int64][]store.SpendID)
+	for _, keys := range s.byHour {
+		delete(keys, key) // of a life that is over
 	}
-	s.all[key] = is
-	minute := is.untilMillis / minuteMillis
-	s.ends[minute] = append(s.ends[minute], key)
+	hour := is.untilMillis / hourMillis
+	if s.byHour == nil {
+		s.byHour = make(map[int64]map[store.SpendID]spent)
+	}
+	if s.byHour[hour] == nil {
+		s.byHour[hour] = make(map[store.SpendID]spent)
+	}
+	s.byHour[hour][key] = is
 }
 
-// forget gives back the memory of keys whose lives have been over for store.SpendSetBack. The caller holds mu.
-func (s *spends) forget(now int64) {
-	if s.tidied == now/minuteMillis {
-		return
-	}
-	s.tidied = now / minuteMillis
-	kept := (now - store.SpendSetBack.Milliseconds()) / minuteMillis // the first minute whose keys are kept
-	for minute, keys := range s.ends {
-		if minute >= kept {
-			continue
-		}
-		delete(s.ends, minute)
-		for _, key := range keys {
-			if s.all[key].untilMillis/minuteMillis == minute { // else it was spent again
-				delete(s.all, key)
-			}
-		}
-	}
-	if len(s.all) == 0 {
-		s.all, s.ends = nil, nil // maps do not shrink
-	}
-}
-
-// tidy does what is to be done now and then, whether anybody spends or not.
+// tidy forgets keys and journals that do not matter any more.
 func (s *spends) tidy(now time.Time) {
 	s.mu.Lock()
-	s.forget(now.UnixMilli())
+	kept := now.Add(-store.SpendSetBack).UnixMilli() / hourMillis // the first hour whose keys are kept
+	maps.DeleteFunc(s.byHour, func(hour int64, _ map[store.SpendID]spent) bool { return hour < kept })
 	s.mu.Unlock()
 	s.journal.rotate(store.MaxSpendLife + store.SpendSetBack)
 }

@@ -48,8 +48,8 @@ func TestSpentIsForgotten(t *testing.T) {
 		}
 		clock.Add(store.MaxSpendLife)
 		s.spends.tidy(clock.Now())
-		if len(s.spends.all)+len(s.spends.ends) > 0 || len(s.spends.journal.began) > 2 {
-			t.Errorf("day %d: %d keys, %d minutes, %d files", day, len(s.spends.all), len(s.spends.ends), len(s.spends.journal.began))
+		if len(s.spends.byHour) > 0 || len(s.spends.journal.began) > 2 {
+			t.Errorf("day %d: keys of %d hours, %d files", day, len(s.spends.byHour), len(s.spends.journal.began))
 		}
 	}
 }

@@ -158,8 +158,8 @@ func (s *Store) load() error {
 		return err
 	}
 	s.spends.take(spent)
-	departed := departed(departures)
-	s.take(had, departed, stays)
+	departed, inside := entriesOf(departures), entriesOf(stays)
+	s.take(had, departed, inside)
 	s.dropOldRecords()
 	if s.save() != nil {
 		// Another run of the server may have come after the file, which could not write either. So only
@@ -168,7 +168,7 @@ func (s *Store) load() error {
 			m := &had.Zones[i].Memory
 			m.SeenAtMillis = max(m.SeenAtMillis, s.now().UnixMilli())
 		}
-		s.take(had, departed, stays)
+		s.take(had, departed, inside)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@
 //	   preQueueAt            settles             opensAt        closesAt     endsAt
 //	-------|--------------------|-------------------|---------------|-----------|---->
 //	       people gather:       places are fixed,   people are      no          the settings
-//	       nobody's number      numbers are told,   let in          newcomers   from before
+//	       nobody's number      numbers are told,   admitted        newcomers   from before
 //	       is known             appointments made
 //
 // People settle drawClosesSeconds before the opening, in either order: by then a draw is

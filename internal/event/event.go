@@ -13,7 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/setting"
 )
 
-// Order is the order in which the people who gathered are let in.
+// Order is the order in which the people who gathered are admitted.
 type Order string
 
 // The two orders.
@@ -47,7 +47,7 @@ type Event struct {
 	Name string `json:"name" yaml:"name"`
 	// PreQueueAt is when people begin to gather; empty: nobody gathers.
 	PreQueueAt string `json:"preQueueAt,omitempty" yaml:"preQueueAt"`
-	// OpensAt is when the first are let in.
+	// OpensAt is when the first are admitted.
 	OpensAt string `json:"opensAt" yaml:"opensAt"`
 	// ClosesAt is when newcomers begin to be refused. At EndsAt the zone gets back the settings that it had before
 	// the event. Either may be empty.

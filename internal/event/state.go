@@ -84,7 +84,7 @@ type Progress struct {
 
 // Gate is what a store goes by.
 type Gate struct {
-	// From GatherAtMillis on nobody is let in before OpensAtMillis, and nobody hears of a
+	// From GatherAtMillis on nobody is admitted before OpensAtMillis, and nobody hears of a
 	// number before SettlesAtMillis. All 0: there is no event.
 	GatherAtMillis, SettlesAtMillis, OpensAtMillis int64
 	// FromMicros and UptoMicros are those of the draw; 0 without one.
@@ -93,7 +93,7 @@ type Gate struct {
 	BehindMicros int64
 }
 
-// Holds reports whether nobody is let in at the time.
+// Holds reports whether nobody is admitted at the time.
 func (g Gate) Holds(nowMillis int64) bool {
 	return g.GatherAtMillis <= nowMillis && nowMillis < g.OpensAtMillis
 }
@@ -129,7 +129,7 @@ func (g Gate) Behind(arrivesAtMicros int64) int64 {
 	return arrivesAtMicros
 }
 
-// WaitsSince is when the wait of a visitor began who is let in now: at the arrival, or at the opening if that was
+// WaitsSince is when the wait of a visitor began who is admitted now: at the arrival, or at the opening if that was
 // later. All times are in Unix milliseconds.
 func (g Gate) WaitsSince(arrivedAtMillis, nowMillis int64) int64 {
 	if g.OpensAtMillis <= nowMillis {

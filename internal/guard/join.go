@@ -126,11 +126,21 @@ func (g *Guard) flood(ctx context.Context, p line.Place, a *line.Told) error {
 	var key [len("place:") + 11]byte
 	copy(key[:], "place:")
 	base64.RawURLEncoding.Encode(key[len("place:"):], p.ID[:])
-	v, err := g.check(ctx, limiter.Question{Policy: PollsToken, Key: string(key[:])})
+	return g.often(ctx, string(key[:]), a.PeriodMillis)
+}
+
+// Exchange returns a *RefusedError for a pass that is shown too often to the store, by whomever: see PollsToken.
+func (g *Guard) Exchange(ctx context.Context, admission [16]byte) error {
+	return g.often(ctx, "pass:"+base64.RawURLEncoding.EncodeToString(admission[:]), 0)
+}
+
+// often returns a *RefusedError if PollsToken refuses the key. The time to come back is retryMillis, and at least apart.
+func (g *Guard) often(ctx context.Context, key string, retryMillis int64) error {
+	v, err := g.check(ctx, limiter.Question{Policy: PollsToken, Key: key})
 	if err != nil || v.Allowed {
 		return err
 	}
-	return &RefusedError{RetryMillis: max(a.PeriodMillis, apart)}
+	return &RefusedError{RetryMillis: max(retryMillis, apart)}
 }
 
 // check asks one policy that this server counts by itself.

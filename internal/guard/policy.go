@@ -15,7 +15,7 @@ const (
 	JoinsClient = "joins-client"
 	// Challenges counts challenges that an address asks for, and solutions that it shows.
 	Challenges = "challenges"
-	// PollsToken counts polls ahead of their time by place.
+	// PollsToken counts polls ahead of their time by place, and by pass how often a session is asked for it at the edge.
 	PollsToken = "polls-token"
 )
 

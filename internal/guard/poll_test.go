@@ -331,6 +331,20 @@ func TestAFloodIsRefused(t *testing.T) {
 	}
 }
 
+// TestExchange: a pass is shown to the store thirty times at once, and each pass for itself.
+func TestExchange(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, guard.Policies()...)
+	for i := range 31 {
+		if err := r.guard.Exchange(t.Context(), [16]byte{1}); errors.Is(err, guard.ErrRefused) != (i == 30) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if err := r.guard.Exchange(t.Context(), [16]byte{2}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAFloodWithTwoPlacesIsRefused: whoever has given up two places must not reach the store with each poll by showing
 // their tokens in turn.
 func TestAFloodWithTwoPlacesIsRefused(t *testing.T) {

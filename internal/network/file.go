@@ -25,7 +25,6 @@ type File struct {
 	name    string
 	reader  atomic.Pointer[maxminddb.Reader]
 	written time.Time // when the file was written that was read last; refresh alone uses it
-	failed  string    // what the log heard last, "" since all is well; refresh alone uses it
 }
 
 // OpenFile reads a file.
@@ -71,11 +70,7 @@ func (f *File) refresh(log *slog.Logger) {
 	if f == nil {
 		return
 	}
-	err := f.read()
-	if err == nil || os.IsNotExist(err) {
-		f.failed = ""
-	} else if f.failed != err.Error() { // once, and not each second
-		f.failed = err.Error()
+	if err := f.read(); err != nil && !os.IsNotExist(err) {
 		log.Error("the file of AS numbers cannot be read anew: the one from before is used", "error", err)
 	}
 }

@@ -46,9 +46,12 @@ func New(file *File, log *slog.Logger, now func() time.Time) *Shares {
 	return &Shares{file: file, log: log, now: now, began: now(), zones: map[string]map[string]*tally{}}
 }
 
-// Start forgets what is too old, and reads the file when it changes, until Stop.
+// Start forgets what is too old, and reads the file if it has changed, once a minute until Stop.
 func (s *Shares) Start(ctx context.Context) {
-	s.background.Start(ctx, background.Every(time.Minute, s.forget), background.Every(time.Second, func(context.Context) { s.file.refresh(s.log) }))
+	s.background.Start(ctx, background.Every(time.Minute, func(context.Context) {
+		s.forget()
+		s.file.refresh(s.log)
+	}))
 }
 
 // Stop ends what Start began.
@@ -165,7 +168,7 @@ func (s *Shares) tallies(zoneID string, networks []of, minute int64) []*tally {
 }
 
 // forget drops what is too old.
-func (s *Shares) forget(context.Context) {
+func (s *Shares) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	minute := s.minute()

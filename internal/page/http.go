@@ -121,7 +121,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	case seat.client == "":
 		set(c, keyCookie(randomHex(), 60))
 		if c.QueryParam(reloadedParameter) == "" {
-			return lead(c, with(c, reloadedParameter, 0))
+			return lead(c, with(c, reloadedParameter))
 		}
 		return h.show(c, h.without(c, settings, ""))
 	}
@@ -137,11 +137,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	if v.Go != "" {
 		return lead(c, string(v.Go))
 	}
-	// A browser without scripts tells by its address what it has seen, so that no page shows less.
-	if seen, err := strconv.ParseInt(c.QueryParam(reloadedParameter), 10, 64); err == nil && v.Gone > 0 {
-		v.Gone = min(max(v.Gone, seen), 99)
-	}
-	v.Reloaded = with(c, reloadedParameter, v.Gone)
+	v.Reloaded = with(c, reloadedParameter)
 	return h.show(c, v)
 }
 
@@ -160,10 +156,10 @@ func (h *HTTP) without(c echo.Context, settings zone.Settings, enter string) *vi
 	accept := accepted(c.Request())
 	v := &view{
 		locale: h.locales.choose(accept), settings: settings, State: cookieless, status: http.StatusForbidden,
-		Go: template.URL(enter), Again: with(c, AgainParameter, 1), // target has checked it
+		Go: template.URL(enter), Again: with(c, AgainParameter), // target has checked it
 	}
 	if enter == "" {
-		v.status, v.RefreshSeconds, v.Reloaded, v.Data.PollAfter = http.StatusOK, cookielessSeconds, with(c, reloadedParameter, 0), 1
+		v.status, v.RefreshSeconds, v.Reloaded, v.Data.PollAfter = http.StatusOK, cookielessSeconds, with(c, reloadedParameter), 1
 	}
 	v.finish(accept)
 	return v
@@ -173,7 +169,7 @@ func (h *HTTP) without(c echo.Context, settings zone.Settings, enter string) *vi
 // visitor sees, as view.Range; "" for none.
 func (h *HTTP) view(c echo.Context, settings zone.Settings, a *answer.Answer, err error, shown string) *view {
 	accept := accepted(c.Request())
-	v := &view{locale: h.locales.choose(accept), settings: settings, Again: with(c, AgainParameter, 1)}
+	v := &view{locale: h.locales.choose(accept), settings: settings, Again: with(c, AgainParameter)}
 	switch {
 	case err != nil:
 		if v.refuse(err, accept); v.State == closed {
@@ -270,7 +266,7 @@ func (h *HTTP) leave(c echo.Context) error {
 		return err
 	}
 	accept := accepted(c.Request())
-	v := &view{locale: h.locales.choose(accept), settings: settings, State: left, Again: with(c, AgainParameter, 1)}
+	v := &view{locale: h.locales.choose(accept), settings: settings, State: left, Again: with(c, AgainParameter)}
 	v.finish(accept)
 	return h.show(c, v)
 }
@@ -378,10 +374,10 @@ func accepted(r *http.Request) string { return r.Header.Get("Accept-Language") }
 // script is the page's script: the client of clients/js, with its exports made plain functions, and page.js.
 var script = strings.ReplaceAll(js.Source, "export ", "") + pageJS
 
-// with returns the page's own address with a parameter.
-func with(c echo.Context, parameter string, value int64) string {
+// with returns the page's own address with a parameter, whose value is 1.
+func with(c echo.Context, parameter string) string {
 	q := own(c)
-	q.Set(parameter, strconv.FormatInt(value, 10))
+	q.Set(parameter, "1")
 	return "?" + q.Encode()
 }
 
@@ -418,7 +414,7 @@ const (
 	// TicketParameter hands over a ticket, which is then kept in a cookie of its own: see package ticket.
 	TicketParameter = "ticket"
 	// reloadedParameter is in the address at which a browser without scripts loads the page again. A browser that
-	// then comes without the cookie keeps no cookies. Its value is view.Gone of the page before.
+	// then comes without the cookie keeps no cookies.
 	reloadedParameter = "reloaded"
 	// CookielessParameter says that the gate gave the browser a cookie, which did not come back. The address in `to` has the
 	// pass, which was not used.

@@ -29,9 +29,7 @@
 //
 // # Keys
 //
-// HKDF-SHA256 derives an Ed25519 seed from each secret, without a salt, with
-// the info string "openqueue/waitingroom/v1 pass key". So all servers that
-// share the secrets share the keys, and need no other configuration. A key of P-256 for ES256 follows in the same way, with
-// an info of its own. Keys for RS256 are a file's. The newest key of the algorithm that the operator chose signs; the public
-// keys of all are published as a JWK set. Each algorithm signs the same pass the same: ES256 as RFC 6979 says.
+// HKDF-SHA256 derives an Ed25519 seed and a key of P-256 from each secret, without a salt, each with an info string of its own. So all
+// servers that share the secrets share the keys. Keys for RS256 are a file's. The newest key of the algorithm that the operator chose
+// signs; the public keys of all are published as a JWK set. Each algorithm signs the same pass the same: ES256 as RFC 6979 says.
 package pass

@@ -1,9 +1,6 @@
 package pass_test
 
 import (
-	"crypto/ed25519"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -17,7 +14,6 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
-	"pgregory.net/rapid"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -67,20 +63,6 @@ func parts(t testing.TB, p string) (header, claims map[string]any) {
 		}
 	}
 	return header, claims
-}
-
-// build returns the first two parts of a JWT.
-func build(t testing.TB, header, claims map[string]any) string {
-	t.Helper()
-	h, err := json.Marshal(header)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return base64.RawURLEncoding.EncodeToString(h) + "." + base64.RawURLEncoding.EncodeToString(c)
 }
 
 // refuse fails the test unless the pass is refused with this error.
@@ -249,140 +231,34 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// No character of a pass can be another one.
-func TestVerifyRefusesTampering(t *testing.T) {
-	t.Parallel()
-	signer := newSigner(t, 1, 2)
-	good := issue(t, signer, grant)
-	for i := range good {
-		for _, c := range []byte("A_9.\n=") {
-			if good[i] == c {
-				continue
-			}
-			p := []byte(good)
-			p[i] = c
-			refuse(t, signer, string(p), during, pass.ErrInvalid)
-		}
-	}
-	// The last character has 4 bits to spare: these decode to the same bytes.
-	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-	last := strings.IndexByte(alphabet, good[len(good)-1])
-	for spare := 1; spare < 16; spare++ {
-		refuse(t, signer, good[:len(good)-1]+alphabet[last+spare:last+spare+1], during, pass.ErrInvalid)
-	}
-	for _, p := range []string{"", ".", "..", "...", good + ".", good + "\n", " " + good, good + good, good + "=="} {
-		refuse(t, signer, p, during, pass.ErrInvalid)
-	}
-}
-
-// Whoever knows the published keys, and nothing else, gets nothing accepted.
-func TestVerifyRefusesOtherAlgorithms(t *testing.T) {
-	t.Parallel()
-	signer := newSigner(t, 1, 2)
-	kids, keys := publicKeys(t, signer.JWKS())
-	good := issue(t, signer, grant)
-	_, claims := parts(t, good)
-	signature := good[strings.LastIndexByte(good, '.'):]
-	header := func(alg any) map[string]any {
-		return map[string]any{"alg": alg, "typ": "JWT", "kid": kids[0]}
-	}
-	for _, alg := range []any{"none", "None", "", nil, 1, "HS256", "ES256", "RS256", "Ed25519", "eddsa"} {
-		unsigned := build(t, header(alg), claims)
-		refuse(t, signer, unsigned+".", during, pass.ErrInvalid)
-		refuse(t, signer, unsigned+signature, during, pass.ErrInvalid)
-	}
-	refuse(t, signer, build(t, header("EdDSA"), claims)+".", during, pass.ErrInvalid)
-	// The public key as an HMAC secret, in each form that it is known in.
-	public := keys[kids[0]]
-	for _, key := range [][]byte{public, []byte(base64.RawURLEncoding.EncodeToString(public)), signer.JWKS(), {}} {
-		unsigned := build(t, header("HS256"), claims)
-		h := hmac.New(sha256.New, key)
-		h.Write([]byte(unsigned))
-		refuse(t, signer, unsigned+"."+base64.RawURLEncoding.EncodeToString(h.Sum(nil)), during, pass.ErrInvalid)
-	}
-}
-
-// Only the key that the pass names is tried, and it must name one.
-func TestVerifyKeyID(t *testing.T) {
+// Only the key that the pass names is tried, and sub must be a visitor's id. What else is no pass, the tests of the public package
+// pass show to both verifiers.
+func TestVerifyRefuses(t *testing.T) {
 	t.Parallel()
 	signer := newSigner(t, 1, 2)
 	kids, _ := publicKeys(t, signer.JWKS())
-	_, claims := parts(t, issue(t, signer, grant))
-	signed := func(header map[string]any) string {
-		unsigned := build(t, header, claims)
-		signature := ed25519.Sign(privateKey(t, secret(1)), []byte(unsigned))
-		return unsigned + "." + base64.RawURLEncoding.EncodeToString(signature)
-	}
-	if _, err := signer.Verify(signed(map[string]any{"alg": "EdDSA", "kid": kids[0]}), during); err != nil {
-		t.Fatalf("with the right kid: %v", err)
-	}
-	for _, header := range []map[string]any{
-		{"alg": "EdDSA"},
-		{"alg": "EdDSA", "kid": ""},
-		{"alg": "EdDSA", "kid": nil},
-		{"alg": "EdDSA", "kid": 1},
-		{"alg": "EdDSA", "kid": []string{kids[0]}},
-		{"alg": "EdDSA", "kid": "unknown"},
-		{"alg": "EdDSA", "kid": kids[1]},
-	} {
-		refuse(t, signer, signed(header), during, pass.ErrInvalid)
-	}
-}
-
-// The key signs nothing but passes; should it ever, they are no passes.
-func TestVerifyRefusesOtherClaims(t *testing.T) {
-	t.Parallel()
-	signer := newSigner(t, 1)
-	kids, _ := publicKeys(t, signer.JWKS())
-	for name, change := range map[string]func(jwt.MapClaims){
-		"no iss":             func(c jwt.MapClaims) { delete(c, "iss") },
-		"another iss":        func(c jwt.MapClaims) { c["iss"] = "waitingroom-test" },
-		"no aud":             func(c jwt.MapClaims) { delete(c, "aud") },
-		"another zone's aud": func(c jwt.MapClaims) { c["aud"] = "OTHER_ZONE" },
-		"a list as aud":      func(c jwt.MapClaims) { c["aud"] = []string{"TEST_ZONE"} },
-		"no exp":             func(c jwt.MapClaims) { delete(c, "exp") },
-		"no admittedAt":      func(c jwt.MapClaims) { delete(c, "admittedAt") },
-		"no sub":             func(c jwt.MapClaims) { delete(c, "sub") },
-		"a short sub":        func(c jwt.MapClaims) { c["sub"] = "0123" },
-		"a long sub":         func(c jwt.MapClaims) { c["sub"] = "0123456789abcdef01" },
-		"sub without hex":    func(c jwt.MapClaims) { c["sub"] = "0123456789abcdeg" },
-		"a zone of numbers":  func(c jwt.MapClaims) { c["zone"] = 7 },
-		"exp in words":       func(c jwt.MapClaims) { c["exp"] = "tomorrow" },
+	for _, tt := range []struct {
+		kid, sub string
+		want     error
+	}{
+		{kids[0], "0123456789abcdef", nil},
+		{kids[1], "0123456789abcdef", pass.ErrInvalid},
+		{kids[0], "0123", pass.ErrInvalid},
+		{kids[0], "0123456789abcdef01", pass.ErrInvalid},
+		{kids[0], "0123456789abcdeg", pass.ErrInvalid},
 	} {
 		_, claims := parts(t, issue(t, signer, grant))
-		change(claims)
+		claims["sub"] = tt.sub
 		token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims(claims))
-		token.Header["kid"] = kids[0]
+		token.Header["kid"] = tt.kid
 		p, err := token.SignedString(privateKey(t, secret(1)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Log(name)
-		refuse(t, signer, p, during, pass.ErrInvalid)
+		if _, err := signer.Verify(p, during); !errors.Is(err, tt.want) {
+			t.Errorf("%+v: %v", tt, err)
+		}
 	}
-}
-
-func TestRoundTrip(t *testing.T) {
-	t.Parallel()
-	signer := newSigner(t, 1, 2)
-	rapid.Check(t, func(t *rapid.T) {
-		admitted := rapid.Int64Range(1, 1<<43).Draw(t, "admitted at")
-		g := pass.Grant{
-			ZoneID:           rapid.StringMatching(`[A-Za-z0-9._-]{1,64}`).Filter(zone.ValidID).Draw(t, "zone"),
-			ID:               line.ID(rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "id")),
-			AdmittedAtMillis: admitted,
-			ExpiresAtMillis:  admitted + rapid.Int64Range(1000, 86_400_000).Draw(t, "lifetime"),
-			Local:            rapid.Bool().Draw(t, "local"),
-		}
-		p, err := signer.Issue(g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := signer.Verify(p, time.Unix(admitted/1000, 0))
-		if err != nil || got != wholeSeconds(g) {
-			t.Fatalf("Verify = %+v, %v, want %+v", got, err, wholeSeconds(g))
-		}
-	})
 }
 
 func BenchmarkIssue(b *testing.B) {

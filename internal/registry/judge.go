@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,39 +17,30 @@ import (
 )
 
 const (
-	// judgeEvery is how often the estimates of admitted visitors are judged.
+	// judgeEvery is how often silent visitors are forgotten, and the sample is fitted to the line.
 	judgeEvery = time.Second
-	// judgedAfterMillis is how long after an admission its estimates are judged. Within that second every server hears
-	// of a change that an operator made before the admission.
-	judgedAfterMillis = 1_000
-	// At most judgedInAll visitors are looked at in all zones together, but at least leastJudged of each zone, and at
-	// most mostJudged. With maxTold estimates each they take 5 MB.
-	judgedInAll = 4_096
-	leastJudged = 16
-	mostJudged  = 512
-	// maxTold is how many estimates are kept of one visitor. Of more, every second one is kept, then every fourth.
-	maxTold = 32
+	// mostJudged is how many visitors of a zone are looked at: some 30 KB.
+	mostJudged = 256
 )
 
-// judge compares the estimates that some visitors of a zone are told with how long they waited. A visitor's id decides
-// whether that visitor is looked at: in a line of n, most of n are. A visitor whom another server admits is not judged.
-// The zero value is ready.
+// judge compares an estimate that some visitors of a zone are told with how long they waited. A visitor's id decides
+// whether that visitor is looked at: in a line of n, mostJudged of n are. The zero value is ready.
 type judge struct {
 	// below is the number that the ids of visitors who are looked at lie below; 0 is for all.
 	below atomic.Uint32
 
 	mu   sync.Mutex
-	byID map[line.ID]*judged
+	byID map[line.ID]judged
 }
 
 // judged is a visitor who is looked at.
 type judged struct {
-	arrivedAtMicros, admittedAtMillis int64
+	arrivedAtMicros int64
 	// dueMillis is when the visitor was told to poll again.
 	dueMillis int64
-	told      []estimate.Told
-	// heard is how many estimates the visitor was told. Those are kept whose number is a multiple of every.
-	heard, every int
+	// told is one of the heard estimates that the visitor was told, each as likely as any other.
+	told  estimate.Told
+	heard int
 }
 
 // looksAt reports whether a visitor is looked at. A poll of any other visitor costs no more than this.
@@ -57,50 +49,33 @@ func (j *judge) looksAt(id line.ID) bool {
 	return below == 0 || binary.BigEndian.Uint32(id[4:]) < below
 }
 
-// hear takes in the answer to a visitor who is looked at.
-func (j *judge) hear(a *line.Told) {
-	switch a.Status {
-	case line.Waiting:
-		if a.Position > 0 { // while people gather, nobody has a position, and the estimate is when the zone opens
-			j.wait(a)
-		}
-	case line.Admitted, line.AdmittedBefore:
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		if v := j.byID[a.Place.ID]; v != nil && v.admittedAtMillis == 0 {
-			v.admittedAtMillis = a.AdmittedAtMillis
-		}
-	default: // the visitor has no place
-	}
-}
-
-func (j *judge) wait(a *line.Told) {
+// hear takes in the answer to a visitor who is looked at. It returns how good the estimate was if the visitor is admitted;
+// ok is false if there is nothing to judge.
+func (j *judge) hear(a *line.Told, windowMillis int64) (is estimate.Judgement, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v := j.byID[a.Place.ID]
-	if v == nil || v.arrivedAtMicros != a.Place.ArrivedAtMicros {
-		if len(j.byID) >= mostJudged {
-			return
+	v, known := j.byID[a.Place.ID]
+	switch {
+	case a.Status == line.Waiting && a.Position > 0: // while people gather, nobody has a position
+		if v.arrivedAtMicros != a.Place.ArrivedAtMicros {
+			v = judged{arrivedAtMicros: a.Place.ArrivedAtMicros}
+		}
+		if !known && len(j.byID) >= mostJudged {
+			return is, false
 		}
 		if j.byID == nil {
-			j.byID = make(map[line.ID]*judged)
+			j.byID = make(map[line.ID]judged)
 		}
-		v = &judged{arrivedAtMicros: a.Place.ArrivedAtMicros, every: 1}
+		v.dueMillis = a.State.NowMillis + a.PeriodMillis
+		if v.heard++; rand.IntN(v.heard) == 0 { //nolint:gosec // a sample, no secret
+			v.told = estimate.Told{AtMicros: 1000 * a.State.NowMillis, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis}
+		}
 		j.byID[a.Place.ID] = v
+	case known && (a.Status == line.Admitted || a.Status == line.AdmittedBefore):
+		delete(j.byID, a.Place.ID)
+		return v.told.Judge(1000*a.AdmittedAtMillis, windowMillis)
 	}
-	v.dueMillis = a.State.NowMillis + a.PeriodMillis
-	if v.heard++; v.heard%v.every > 0 {
-		return
-	}
-	if len(v.told) == maxTold {
-		for i := range maxTold / 2 {
-			v.told[i] = v.told[2*i]
-		}
-		v.told, v.every = v.told[:maxTold/2], 2*v.every
-	}
-	v.told = append(v.told, estimate.Told{
-		AtMicros: 1000 * a.State.NowMillis, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis,
-	})
+	return is, false
 }
 
 // forget drops all estimates that were told so far: none of them is judged.
@@ -110,47 +85,30 @@ func (j *judge) forget() {
 	clear(j.byID)
 }
 
-// settle judges the estimates of visitors who were admitted, and forgets visitors who fell silent. From now on about most
-// of those who wait are looked at. nowMillis is on the zone's clock.
-func (j *judge) settle(nowMillis, waiting int64, s zone.Settings, most int) (all []estimate.Judgement) {
+// fit forgets visitors who fell silent. From now on about mostJudged of those who wait are looked at. nowMillis is on the
+// zone's clock.
+func (j *judge) fit(nowMillis, waiting int64, idle time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.below.Store(0)
-	if waiting > int64(most) {
-		j.below.Store(uint32(math.MaxUint32 / waiting * int64(most)))
+	if waiting > mostJudged {
+		j.below.Store(uint32(math.MaxUint32 / waiting * mostJudged))
 	}
-	maps.DeleteFunc(j.byID, func(id line.ID, v *judged) bool {
-		if v.admittedAtMillis == 0 {
-			return !j.looksAt(id) || v.dueMillis+s.IdleTimeout().Milliseconds() < nowMillis
-		}
-		if v.admittedAtMillis+judgedAfterMillis > nowMillis {
-			return false
-		}
-		for _, t := range v.told {
-			if x, ok := t.Judge(1000*v.admittedAtMillis, s.Window().Milliseconds()); ok {
-				all = append(all, x)
-			}
-		}
-		return true
+	maps.DeleteFunc(j.byID, func(id line.ID, v judged) bool {
+		return !j.looksAt(id) || v.dueMillis+idle.Milliseconds() < nowMillis
 	})
-	return all
 }
 
-// judgeAll judges the estimates of all zones, and counts those in which people wait.
+// judgeAll fits the samples of all zones, and counts those in which people wait.
 func (r *Registry) judgeAll(context.Context) {
-	zones, lines := *r.zones.Load(), int64(0)
-	for _, z := range zones {
+	lines := int64(0)
+	for _, z := range *r.zones.Load() {
 		if z.waiting.Load() > 0 {
 			lines++
 		}
+		z.judge.fit(z.now.Load(), z.waiting.Load(), z.settings.Load().IdleTimeout())
 	}
 	r.lines.Store(lines)
-	most := max(leastJudged, min(mostJudged, judgedInAll/max(1, int(lines))))
-	for _, z := range zones {
-		for _, j := range z.judge.settle(z.now.Load(), z.waiting.Load(), *z.settings.Load(), most) {
-			r.meter.Judged(z.id, j)
-		}
-	}
 }
 
 // admitsOtherwise reports whether a change of settings changes how many may enter.

@@ -97,9 +97,6 @@ func (z *Zone) Generation() uint32 { return z.generation.Load() }
 
 // set takes in the settings that the store has now. The caller holds the registry's mu.
 func (z *Zone) set(s zone.Settings) {
-	if z.undoes(s) {
-		return
-	}
 	if !z.stored.Load().Equal(s) {
 		z.stored.Store(&s)
 	}
@@ -143,7 +140,9 @@ func (z *Zone) remembered() (s zone.Settings, ok bool) {
 func (z *Zone) answered(a *line.Told) {
 	r := z.registry
 	if z.judge.looksAt(a.Place.ID) {
-		z.judge.hear(a)
+		if j, ok := z.judge.hear(a, z.settings.Load().Window().Milliseconds()); ok {
+			r.meter.Judged(z.id, j)
+		}
 	}
 	if a.Restored {
 		r.meter.Restored(z.id)

@@ -4,7 +4,7 @@
 // Every server runs it. A step is a change of the zone's settings that is made only if nobody
 // has changed them meanwhile. The record names "event NAME" in place of an operator. So one of
 // many servers makes each step, and a server that starts late makes those that are due. The
-// opening itself does not wait for a step: the stores let nobody in before it, and visitors
+// opening itself does not wait for a step: the stores admit nobody before it, and visitors
 // from then on, by themselves (event.Gate).
 //
 // When people have settled, each server makes the list of the draw from the line, and writes it unless the store has one:

@@ -57,7 +57,7 @@ type Schedule struct {
 
 	mu sync.Mutex
 	// lists are the lists of draws that this server remembers, by nonce. So a store that loses one gets the same back. The
-	// line could not give it back: visitors who were let in are not in it any more.
+	// line could not give it back: visitors who were admitted are not in it any more.
 	lists map[string]*list
 	// troubled has, by what is done and the zone, what the log has said already.
 	troubled map[string]bool

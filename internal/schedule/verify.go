@@ -8,15 +8,7 @@ import (
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/token"
 )
-
-// OwnTicket is the ticket that the visitor with the token has in the draw of an event. The token's signature is not
-// verified; ok is false for a text that is no token.
-func OwnTicket(zoneID, name, tok string) (ticket event.Ticket, ok bool) {
-	id, ok := token.VisitorID(tok)
-	return event.TicketOf(zoneID, name, id), ok
-}
 
 // Fault says in a sentence why the list is not what the seed of the draw makes of it; "" if it is. earlier is the draw as
 // somebody kept it before the opening; nil for nothing.

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/token"
 )
 
 const ticketBytes = len(event.Ticket{})
@@ -114,33 +112,5 @@ func TestEqualPlaces(t *testing.T) {
 		if fault := d.Fault(changed, nil); (fault == "") != fits {
 			t.Errorf("%s: %q", what, fault)
 		}
-	}
-}
-
-// TestOwnTicket finds a visitor by the token.
-func TestOwnTicket(t *testing.T) {
-	t.Parallel()
-	_, list := drawnList(100, event.Seed{1})
-	keys, err := token.NewKeys([]byte(strings.Repeat("k", token.MinSecretBytes)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tickets, err := ReadTickets(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range uint64(100) {
-		place := line.Place{ArrivedAtMicros: 1, Epoch: uint32(n)}
-		binary.BigEndian.PutUint64(place.ID[:], n)
-		ticket, ok := OwnTicket(zoneID, "noon", keys.Sign(zoneID, place))
-		if !ok || ticket != event.TicketOf(zoneID, "noon", place.ID) || !slices.Contains(tickets, ticket) {
-			t.Errorf("visitor %d: ticket %x", n, ticket)
-		}
-	}
-	if _, ok := OwnTicket(zoneID, "noon", "token"); ok {
-		t.Error("a ticket for nobody")
-	}
-	if _, err := ReadTickets(bytes.Repeat([]byte{1}, 17)); err == nil {
-		t.Error("17 bytes were read")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -19,6 +20,9 @@ func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown
 	g, good := s.grant(settings, shown, now)
 	if !good {
 		return is, "", token.ErrInvalid
+	}
+	if err := s.Exchange(ctx, g.Admission); err != nil {
+		return is, "", err
 	}
 	var first bool
 	if outcome = outPass; key == "" {
@@ -35,7 +39,7 @@ func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown
 
 // unless returns the outcome of a request that gets no session.
 func unless(err error) (outcome string) {
-	if errors.Is(err, token.ErrInvalid) || errors.Is(err, entry.ErrGone) {
+	if errors.Is(err, token.ErrInvalid) || errors.Is(err, entry.ErrGone) || errors.Is(err, guard.ErrRefused) {
 		return outPassRefused
 	}
 	return outUnknown

@@ -45,7 +45,7 @@ func TestSessionsForTheEdge(t *testing.T) {
 	exchange := func(shown string, more ...string) (int, string) {
 		t.Helper()
 		status, session, code := r.post("/traffic/session", with([]string{"zoneId", zoneID, "pass", shown}, more...)...)
-		if want := map[int]string{200: "", 401: "token_invalid", 410: "token_expired", 503: "store_unavailable"}[status]; code != want {
+		if want := map[int]string{200: "", 401: "token_invalid", 410: "token_expired", 429: "too_many_requests", 503: "store_unavailable"}[status]; code != want {
 			t.Fatalf("%d %q", status, code)
 		}
 		return status, session
@@ -80,6 +80,11 @@ func TestSessionsForTheEdge(t *testing.T) {
 	if r.counted("exchanged") != 2 || r.counted("pass") != 1 || r.counted("pass_refused") != 6 { // one of them at the gate
 		t.Errorf("counted: %v", r.counts)
 	}
+	r.floods = true
+	if status, _ := exchange(r.pass(zoneID, time.Minute), "key", "k"); status != 429 {
+		t.Errorf("shown too often: %d", status)
+	}
+	r.floods = false
 	r.away = line.ErrStoreUnavailable
 	if status, _ := exchange(r.pass(zoneID, time.Minute), "key", "k"); status != 503 {
 		t.Errorf("while the store is away: %d", status)

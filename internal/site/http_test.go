@@ -19,7 +19,7 @@ var proxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
 	h := site.New(site.Dependencies{
-		Room: r.wait, Zones: r, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock, Crowd: r.crowd,
+		Room: r.wait, Zones: r, Exchange: r.exchange, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock, Crowd: r.crowd,
 		Proxies: proxies,
 	})
 	e := echo.New()

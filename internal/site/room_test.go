@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/registry"
@@ -68,6 +69,7 @@ type room struct {
 	now    time.Time
 	away   error // what the store answers instead
 	hangs  bool  // the store answers only when its caller has gone
+	floods bool  // each pass is shown too often
 	joins  int
 	counts map[string]int
 	keys   *token.Keys
@@ -156,6 +158,14 @@ func (r *room) Spend(ctx context.Context, key, by string, life time.Duration) (b
 		return false, away
 	}
 	return r.Store.Spend(ctx, key, by, life)
+}
+
+// exchange is the guard's: it refuses all while the room says so.
+func (r *room) exchange(context.Context, [16]byte) error {
+	if r.floods {
+		return &guard.RefusedError{RetryMillis: 1000}
+	}
+	return nil
 }
 
 // meter is the room as the meter of package wait, whose Join is not the store's.

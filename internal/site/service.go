@@ -85,6 +85,8 @@ type Dependencies struct {
 	Meter  Meter
 	// Crowd counts those inside.
 	Crowd Crowd
+	// Exchange returns a *guard.RefusedError for a pass for which a gate at a CDN's edge asks too often.
+	Exchange func(ctx context.Context, admission [16]byte) error
 	// RoomURL is where visitors reach the public listener: https://queue.shop.example. It is empty
 	// if the gateway sends /wait/ and /traffic/ of the site itself to that listener.
 	RoomURL string

@@ -19,12 +19,10 @@
 // Every answer renews the token, so the newest token of a place says how lately its visitor was in the line. That
 // matters only if a store has lost the place: see package line.
 //
-// The request names the zone, and the token does not contain it. But the code covers it, so a token of one zone is worth
-// nothing in another. The zone's length, 4 bytes big-endian, goes before its name, so that it is never in doubt where
-// the name ends. Nothing in a token is hidden, only signed: a visitor may read the id and the arrival.
+// The request names the zone, and the code covers it, so a token of one zone is worth nothing in another. The zone's length has
+// 4 bytes, big-endian. Nothing in a token is hidden, only signed: a visitor may read the id and the arrival.
 //
-// A place, epoch and time to poll again have exactly one token under each secret: base64 that decodes to the same bytes
-// but is written otherwise is refused.
+// Base64 that decodes to the same bytes but is written otherwise is refused.
 //
 // # Keys
 //
@@ -54,17 +52,9 @@
 //	bytes 37..52   the first 128 bits of
 //	               HMAC-SHA256(session key, length of zone | zone | bytes 0..36)
 //
-// It has no key id: there are few secrets, and the newest is tried first.
+// # What else follows from a secret
 //
-// # Seeds of draws
-//
-// The seed of a draw is HMAC-SHA256(draw key, length of zone | zone | nonce). So it is stored nowhere, and every server
-// can compute it. Before the opening only its commitment is public: see package event.
-//
-// # Ids
-//
-// A visitor without a clientId gets 64 random bits. One with a clientId gets
-// the first 64 bits of HMAC-SHA256(visitor id key, length of zone | zone |
-// clientId), so that a repeated join finds the same place, on any server and
-// with nothing stored.
+// The seed of a draw is HMAC-SHA256(draw key, length of zone | zone | nonce), so it is stored nowhere. A visitor with a clientId
+// has the first 64 bits of HMAC-SHA256(visitor id key, length of zone | zone | clientId) as id, so a repeated join finds
+// the same place. One without gets 64 random bits.
 package token

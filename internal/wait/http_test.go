@@ -231,7 +231,7 @@ func TestJoinRefuses(t *testing.T) {
 		"zoneId too long":      {`{"zoneId":"` + strings.Repeat("z", 65) + `"}`, "zoneId must be 1 to 64 of A-Z a-z 0-9 . _ -"},
 		"clientIp malformed":   {with("clientIp", "256.1.1.1"), "clientIp must be an IPv4 or IPv6 address"},
 		"clientIp a list":      {with("clientIp", "203.0.113.9, 203.0.113.10"), "clientIp must be an IPv4 or IPv6 address"},
-		"clientAgent too long": {with("clientAgent", strings.Repeat("é", 257)), "clientAgent must not be longer than 256 characters"},
+		"clientAgent too long": {with("clientAgent", strings.Repeat("é", 129)), "clientAgent must not be longer than 256 bytes"},
 		"clientId too long":    {with("clientId", strings.Repeat("é", 128)+"x"), "clientId must not be longer than 256 bytes"},
 	}
 	for name, tt := range tests {
@@ -266,7 +266,7 @@ func TestJoinAcceptsWhatMobileClientsSend(t *testing.T) {
 		"empty strings":     `{"zoneId":"TEST_ZONE","clientIp":"","clientAgent":"","clientId":""}`,
 		"nulls":             `{"zoneId":"TEST_ZONE","clientIp":null,"clientAgent":null,"clientId":null}`,
 		"fields of its own": `{"zoneId":"TEST_ZONE","app":{"version":[1,2]},"token":5}`,
-		"at the bounds": `{"zoneId":"TEST_ZONE","clientAgent":"` + strings.Repeat("é", 256) +
+		"at the bounds": `{"zoneId":"TEST_ZONE","clientAgent":"` + strings.Repeat("é", 128) +
 			`","clientId":"` + strings.Repeat("x", 256) + `"}`,
 	} {
 		for _, contentType := range []string{"application/json", "text/plain", ""} {

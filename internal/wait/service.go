@@ -26,11 +26,9 @@ var (
 	ErrFull = errors.New("wait: line full")
 )
 
-// Bounds of what a newcomer says. Both are far above what real clients send.
+// Bounds of what a newcomer says, in bytes. Both are far above what real clients send.
 const (
-	// MaxClientID is in bytes: the clientId is hashed, not kept.
-	MaxClientID = 256
-	// MaxClientAgent is in characters.
+	MaxClientID    = 256
 	MaxClientAgent = 256
 )
 
@@ -121,7 +119,7 @@ type Newcomer struct {
 	ClientID string
 	// ClientIP is the visitor's address, as the gateway saw it.
 	ClientIP string
-	// ClientAgent is the kind of client, at most MaxClientAgent characters.
+	// ClientAgent is the kind of client, at most MaxClientAgent bytes.
 	ClientAgent string
 	// Ticket is looked at where the zone takes invited visitors alone: see package ticket. The place then belongs to
 	// the name in the ticket, not to the ClientID.
@@ -145,7 +143,7 @@ func (n *Newcomer) check() error {
 			return &serve.FieldError{Field: "clientIp", Reason: "must be an IPv4 or IPv6 address"}
 		}
 	}
-	if err := answer.CheckRunes("clientAgent", n.ClientAgent, MaxClientAgent); err != nil {
+	if err := answer.CheckLength("clientAgent", n.ClientAgent, MaxClientAgent); err != nil {
 		return err
 	}
 	if err := answer.CheckLength("ticket", n.Ticket, ticket.MaxTicket); err != nil {

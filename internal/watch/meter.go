@@ -16,13 +16,6 @@ const (
 	slack = span + 500*time.Millisecond
 )
 
-// waited counts those admitted between two readings whose waits fall in a bucket
-// of window.WaitBucket.
-type waited struct {
-	bucket uint8
-	n      uint32
-}
-
 // reading is what has happened since the meter began, at one moment. Unlike the store's
 // totals it never falls.
 type reading struct {
@@ -30,8 +23,9 @@ type reading struct {
 	line.Totals
 	// refused is as this server counts it.
 	refused int64
-	// waits are the waits of visitors who were admitted since the reading before.
-	waits []waited
+	// waits are the waits of those who were admitted, by bucket of window.WaitBucket. Readings between which nobody was
+	// admitted share them.
+	waits []int64
 }
 
 // meter makes rates of one zone's totals. The zero value is ready.
@@ -41,8 +35,6 @@ type meter struct {
 	// totals and waits are as the store had them at the last reading.
 	totals line.Totals
 	waits  []int64
-	// inMinute are the waits of all readings but the first, by bucket.
-	inMinute [window.WaitBuckets]int64
 }
 
 // read takes in what the store has counted up to now, and how many requests this server has refused, and writes the rates
@@ -51,9 +43,10 @@ func (m *meter) read(now time.Time, stats *line.Stats, refused int64, out *Sampl
 	m.forget(now)
 	r := reading{at: now, refused: refused}
 	if n := len(m.readings); n > 0 {
-		r.Totals = m.readings[n-1].Plus(m.totals, stats.Totals)
-		r.waits = m.since(stats.Waits)
-		m.count(r.waits, 1)
+		last := &m.readings[n-1]
+		r.Totals, r.waits = last.Plus(m.totals, stats.Totals), m.plus(last.waits, stats.Waits)
+	} else {
+		r.waits = make([]int64, window.WaitBuckets)
 	}
 	m.totals, m.waits = stats.Totals, append(m.waits[:0], stats.Waits...)
 	m.readings = append(m.readings, r)
@@ -63,7 +56,7 @@ func (m *meter) read(now time.Time, stats *line.Stats, refused int64, out *Sampl
 	if seconds <= 0 {
 		return
 	}
-	perMinute := func(n int64) float64 { return float64(n) * span.Seconds() / seconds }
+	perMinute := func(n int64) float64 { return tenths(float64(n) * span.Seconds() / seconds) }
 	out.RateSeconds = max(1, int64(seconds+0.5))
 	out.JoinsPerMinute = perMinute(r.Joined - base.Joined)
 	// The store counts the last minute's admissions itself. A window that was
@@ -72,32 +65,35 @@ func (m *meter) read(now time.Time, stats *line.Stats, refused int64, out *Sampl
 	out.DeparturesPerMinute = perMinute(r.Left - base.Left)
 	out.SweptPerMinute = perMinute(r.Swept - base.Swept)
 	out.RefusedPerMinute = perMinute(max(0, r.refused-base.refused)) // less than before: the zone was made anew
-	out.PollsPerSecond = float64(r.Polls-base.Polls) / seconds
+	out.PollsPerSecond = tenths(float64(r.Polls-base.Polls) / seconds)
 	out.Restored = r.Restored - base.Restored
-	for _, n := range m.inMinute {
-		out.WaitCount += n
+	inMinute := make([]int64, window.WaitBuckets)
+	for bucket := range inMinute {
+		inMinute[bucket] = r.waits[bucket] - base.waits[bucket]
+		out.WaitCount += inMinute[bucket]
 	}
-	out.WaitP50Millis = window.WaitQuantile(m.inMinute[:], 0.5)
-	out.WaitP95Millis = window.WaitQuantile(m.inMinute[:], 0.95)
+	out.WaitP50Millis = window.WaitQuantile(inMinute, 0.5)
+	out.WaitP95Millis = window.WaitQuantile(inMinute, 0.95)
 }
 
-// since returns what the store has counted since the last reading.
-func (m *meter) since(waits []int64) (all []waited) {
+// tenths rounds to one decimal.
+func tenths(x float64) float64 { return math.Round(10*x) / 10 }
+
+// plus returns all waits with what the store has counted since the last reading. It does not change all.
+func (m *meter) plus(all, waits []int64) []int64 {
+	if slices.Equal(waits, m.waits) {
+		return all
+	}
+	all = slices.Clone(all)
 	for bucket, n := range waits {
 		if bucket < len(m.waits) {
 			n -= m.waits[bucket]
 		}
-		if n > 0 && bucket < window.WaitBuckets {
-			all = append(all, waited{uint8(bucket), uint32(min(n, math.MaxUint32))})
+		if bucket < len(all) {
+			all[bucket] += max(0, n) // less than before: the store has begun anew
 		}
 	}
 	return all
-}
-
-func (m *meter) count(waits []waited, sign int64) {
-	for _, w := range waits {
-		m.inMinute[w.bucket] += sign * int64(w.n)
-	}
 }
 
 // forget drops the readings that are older than a minute; all of them, if the
@@ -112,10 +108,6 @@ func (m *meter) forget(now time.Time) {
 		for n < len(m.readings) && now.Sub(m.readings[n].at) > slack {
 			n++
 		}
-	}
-	// The waits of the first reading that stays are taken off, too: they are from before that reading.
-	for i := 1; i <= n && i < len(m.readings); i++ {
-		m.count(m.readings[i].waits, -1)
 	}
 	m.readings = slices.Delete(m.readings, 0, n)
 }

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"reflect"
 	"strconv"
 	"time"
@@ -17,18 +16,17 @@ const (
 
 // Sample is one zone at one second. In the JSON of Columns, figures that are not known are
 // null: all of them while the store is failing, the rates in the first second,
-// the waits when nobody was admitted, the error and the coverage of fewer than 50 estimates. In Go
-// they are 0 then, and Known, RateSeconds, WaitCount and EstimateErrorCount tell.
+// the waits when nobody was admitted. In Go
+// they are 0 then, and Known, RateSeconds and WaitCount tell.
 //
-// The tag known names the condition, in knownWhen, under which a figure is known; "" is: while the store answers. The
-// tag kept is the factor by which a figure is multiplied before it is stored in 32 bits; "-" is not stored.
+// The tag known names the condition, in knownWhen, under which a figure is known; "" is: while the store answers.
 type Sample struct {
 	// At is the second, in Unix milliseconds.
-	At int64 `json:"at" known:"always" kept:"0.001"`
+	At int64 `json:"at" known:"always"`
 	// Store is StoreOK or StoreFailing. FailingSince is the second since which all samples are failing ones, in Unix
 	// milliseconds; 0 while the store answers.
-	Store        string `json:"store" known:"always" kept:"-"`
-	FailingSince int64  `json:"failingSince" known:"failing" kept:"0.001"`
+	Store        string `json:"store" known:"always"`
+	FailingSince int64  `json:"failingSince" known:"failing"`
 
 	// Waiting is how many are in the line. Released is how many of them may be admitted when they poll. Overdue is how
 	// many of the released did not come when told to.
@@ -51,20 +49,20 @@ type Sample struct {
 	// Mode is the zone's.
 	Mode zone.Mode `json:"mode"`
 	// Use is InWindow of WindowLimit, from 0 to 1.
-	Use float64 `json:"use" kept:"-"`
+	Use float64 `json:"use"`
 
 	// RateSeconds is over how many seconds the rates were measured: 60, and
 	// fewer at the beginning; 0 before there are any.
 	RateSeconds int64 `json:"rateSeconds"`
 	// Rates of all servers together, with one decimal: joins, admissions, departures (visitors who called leave) and
 	// swept visitors in a minute; and polls that the store answered in a second. AdmittedPerMinute is at most InMinute.
-	JoinsPerMinute      float64 `json:"joinsPerMinute" known:"rates" kept:"10"`
-	AdmittedPerMinute   float64 `json:"admittedPerMinute" known:"rates" kept:"10"`
-	DeparturesPerMinute float64 `json:"departuresPerMinute" known:"rates" kept:"10"`
-	SweptPerMinute      float64 `json:"sweptPerMinute" known:"rates" kept:"10"`
-	PollsPerSecond      float64 `json:"pollsPerSecond" known:"rates" kept:"10"`
+	JoinsPerMinute      float64 `json:"joinsPerMinute" known:"rates"`
+	AdmittedPerMinute   float64 `json:"admittedPerMinute" known:"rates"`
+	DeparturesPerMinute float64 `json:"departuresPerMinute" known:"rates"`
+	SweptPerMinute      float64 `json:"sweptPerMinute" known:"rates"`
+	PollsPerSecond      float64 `json:"pollsPerSecond" known:"rates"`
 	// RefusedPerMinute is how many requests of the zone this server alone refused in a minute.
-	RefusedPerMinute float64 `json:"refusedPerMinute" known:"rates" kept:"10"`
+	RefusedPerMinute float64 `json:"refusedPerMinute" known:"rates"`
 	// Restored is how many lost places were put back in RateSeconds.
 	Restored int64 `json:"restored" known:"rates"`
 
@@ -78,12 +76,6 @@ type Sample struct {
 	// EstimateLowMillis and EstimateHighMillis are the range that holds the real wait four times out of five.
 	EstimateLowMillis  int64 `json:"estimateLowMillis" known:"range"`
 	EstimateHighMillis int64 `json:"estimateHighMillis" known:"range"`
-	// EstimateError is the median of |estimate - real| / real. EstimateCoverage is the share of ranges that held the
-	// real wait. Both are over the EstimateErrorCount estimates that this server told some of the visitors who were
-	// admitted in the last ten minutes.
-	EstimateError      float64 `json:"estimateError" known:"judged" kept:"1000"`
-	EstimateCoverage   float64 `json:"estimateCoverage" known:"judged" kept:"1000"`
-	EstimateErrorCount int64   `json:"estimateErrorCount"`
 
 	// Stalled: for a minute nobody was let in, although in each of its seconds somebody waited who might have been. Only
 	// Latest sets it, and it is in no JSON.
@@ -93,16 +85,11 @@ type Sample struct {
 // Known reports whether the store answered, and so the sample has figures.
 func (s *Sample) Known() bool { return s.Store == StoreOK }
 
-// Judged reports whether enough estimates were judged to say how good they were.
-func (s *Sample) Judged() bool { return s.Known() && s.EstimateErrorCount >= enoughJudged }
-
 // column is one field of a sample.
 type column struct {
 	name  string // in JSON
 	field int
 	known func(*Sample) bool
-	// scale is the factor by which the figure is multiplied before it is stored; 0 is not stored.
-	scale float64
 }
 
 // knownWhen are the conditions under which figures are known.
@@ -114,7 +101,6 @@ var knownWhen = map[string]func(*Sample) bool{
 	"rates":   func(s *Sample) bool { return s.Known() && s.RateSeconds > 0 },
 	"waits":   func(s *Sample) bool { return s.Known() && s.WaitCount > 0 },
 	"range":   func(s *Sample) bool { return s.Known() && s.EstimateHighMillis > 0 },
-	"judged":  (*Sample).Judged,
 }
 
 // columns are all fields of a sample, in the order in which they are written. The first is At.
@@ -123,23 +109,17 @@ var columns = func() (all []column) {
 		if f.Tag.Get("json") == "-" {
 			continue
 		}
-		scale, err := strconv.ParseFloat(cmp.Or(f.Tag.Get("kept"), "1"), 64)
-		if err != nil { // "-"
-			scale = 0
-		}
-		all = append(all, column{f.Tag.Get("json"), f.Index[0], knownWhen[f.Tag.Get("known")], scale})
+		all = append(all, column{f.Tag.Get("json"), f.Index[0], knownWhen[f.Tag.Get("known")]})
 	}
 	return all
 }()
-
-func (c *column) in(s *Sample) reflect.Value { return reflect.ValueOf(s).Elem().Field(c.field) }
 
 // append appends the figure as JSON, null where there is no sample.
 func (c *column) append(b []byte, s *Sample) []byte {
 	if s == nil || !c.known(s) {
 		return append(b, "null"...)
 	}
-	switch v := c.in(s); v.Kind() {
+	switch v := reflect.ValueOf(s).Elem().Field(c.field); v.Kind() {
 	case reflect.Int64:
 		return strconv.AppendInt(b, v.Int(), 10)
 	case reflect.Float64:

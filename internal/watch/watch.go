@@ -29,8 +29,6 @@ const (
 	// workers is how many zones are asked at a time: enough that a dead node's
 	// zones do not keep those of others out, few enough to be no load.
 	workers = 16
-	// enoughJudged is how many estimates must have been judged before samples say how good they were.
-	enoughJudged = 50
 	// MaxZones is of how many zones samples are kept. Those that are known first stay. The others are observed, too, but of
 	// them there is no sample until some are gone.
 	MaxZones = 500
@@ -38,12 +36,6 @@ const (
 
 // ErrStopped: the watch was stopped, and no further round will come.
 var ErrStopped = errors.New("watch: stopped")
-
-// Estimates says how good this server's estimates were in the last ten minutes: the share of ranges that held the real
-// wait, the median relative error, and over how many estimates these are.
-type Estimates interface {
-	Estimates(zoneID string) (coverage, median float64, of int64)
-}
 
 // Lines are the zones that are observed: the registry.
 type Lines interface {
@@ -54,8 +46,6 @@ type Lines interface {
 // Options of a Watch. Lines is required.
 type Options struct {
 	Lines Lines
-	// Estimates measures the estimates. May be nil.
-	Estimates Estimates
 	// Refused counts the requests of a zone that this server has refused. May be nil.
 	Refused func(zoneID string) int64
 	// Logger defaults to one that discards.
@@ -151,8 +141,8 @@ func (w *Watch) Latest(zoneID string) (Sample, bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if t := w.zones[zoneID]; t != nil {
-		if p := t.history.last(); p != nil {
-			s := p.sample()
+		if last := t.history.last(); last != nil {
+			s := *last
 			s.Stalled = t.stalled(&s)
 			return s, true
 		}
@@ -235,9 +225,6 @@ type result struct {
 	at     time.Time
 	stats  line.Stats
 	err    error
-	// coverage, median and judged are what Estimates says.
-	coverage, median float64
-	judged           int64
 	// refused is what Refused says.
 	refused int64
 }
@@ -312,9 +299,6 @@ func (w *Watch) askOne(ctx context.Context, r *result) {
 	r.asked = true
 	r.stats, r.err = w.Lines.Observe(ctx, r.settings.ZoneID)
 	r.at = w.Now()
-	if w.Estimates != nil {
-		r.coverage, r.median, r.judged = w.Estimates.Estimates(r.settings.ZoneID)
-	}
 	if w.Refused != nil {
 		r.refused = w.Refused(r.settings.ZoneID)
 	}
@@ -372,7 +356,7 @@ func (t *track) fail(at time.Time) {
 	if !t.sampled {
 		return
 	}
-	t.history.add(pack(&Sample{At: second, Store: StoreFailing, FailingSince: t.failingSince}))
+	t.history.add(Sample{At: second, Store: StoreFailing, FailingSince: t.failingSince})
 }
 
 // stalled reports whether nobody comes in, although somebody could.
@@ -391,12 +375,9 @@ func (t *track) add(at time.Time, r *result) {
 		Waiting: now.Waiting, Released: now.Released, Overdue: now.Released - now.Live,
 		InWindow: now.InWindow, WindowLimit: now.WindowLimit, Burst: r.settings.Burst,
 		InMinute: now.InMinute, PerMinute: r.settings.PerMinute, MostInSecond: r.stats.MostInSecond, Mode: r.settings.Mode,
+		Use:    Use(now.InWindow, now.WindowLimit),
 		Inside: now.Inside, MaxInside: r.settings.MaxInside,
 		EstimateMillis: r.stats.EstimateMillis, EstimateLowMillis: r.stats.LowMillis, EstimateHighMillis: r.stats.HighMillis,
-		EstimateErrorCount: r.judged,
-	}
-	if r.judged >= enoughJudged {
-		s.EstimateError, s.EstimateCoverage = r.median, r.coverage
 	}
 	lets := r.settings.PerMinute > 0 && r.settings.Mode != zone.ModeOpen && now.OpensAtMillis == 0 && (s.MaxInside == 0 || s.Inside < s.MaxInside)
 	if !lets || s.Waiting <= s.Overdue {
@@ -405,5 +386,5 @@ func (t *track) add(at time.Time, r *result) {
 		t.enterableSince = s.At
 	}
 	t.meter.read(r.at, &r.stats, r.refused, &s)
-	t.history.add(pack(&s))
+	t.history.add(s)
 }

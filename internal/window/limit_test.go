@@ -46,6 +46,9 @@ func TestRatesOf(t *testing.T) {
 		"small": {func(s *zone.Settings) { s.PerMinute = 5 }, Rates{
 			PerMinute: 5, WindowMillis: 6_000, Limit: 1, PerSecond: 1, Pace: 5, Target: 3, Trust: 32, PeriodCapMillis: 20_000,
 		}},
+		"a second's worth, rounded up": {func(s *zone.Settings) { s.PerMinute = 49 }, Rates{
+			PerMinute: 49, WindowMillis: 6_000, Limit: 5, PerSecond: 2, Pace: 49, Target: 13, Trust: 32, PeriodCapMillis: 20_000,
+		}},
 		"odd": {func(s *zone.Settings) { s.PerMinute = 30 }, Rates{
 			PerMinute: 30, WindowMillis: 6_000, Limit: 3, PerSecond: 1, Pace: 30, Target: 8, Trust: 32, PeriodCapMillis: 20_000,
 		}},
@@ -74,17 +77,6 @@ func TestRatesOf(t *testing.T) {
 		tt.want.Flow = tt.want.Limit
 		if got := RatesOf(s); got != tt.want {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, tt.want)
-		}
-	}
-}
-
-func TestPerSecond(t *testing.T) {
-	t.Parallel()
-	for perMinute, want := range map[int64]int64{0: 1, 1: 1, 10: 1, 48: 1, 49: 2, 60: 2, 96: 2, 97: 3, 600: 13, 2_000: 42, zone.MaxPerMinute: 125_000} {
-		s := zone.Defaults("z")
-		s.PerMinute = perMinute
-		if got := PerSecond(s); got != want {
-			t.Errorf("%d a minute: %d in a second, want %d", perMinute, got, want)
 		}
 	}
 }

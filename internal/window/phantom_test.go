@@ -6,54 +6,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestPhantoms(t *testing.T) {
-	t.Parallel()
-	// Two at 100,000 ms, two at 93,999, and so on.
-	p := Phantoms{AtMillis: 100_000, WindowMillis: 6_000, Limit: 2, PerMinute: 20}
-	tests := []struct{ since, want int64 }{
-		{100_001, 0},
-		{100_000, 2},
-		{94_000, 2}, // no closed window holds more than the limit
-		{93_999, 4},
-		{87_999, 4},
-		{87_998, 6},
-		{45_991, 20},
-		{45_990, 20}, // no minute more than that
-		{0, 20},
-	}
-	for _, tt := range tests {
-		if got := p.Since(tt.since); got != tt.want {
-			t.Errorf("since %d: %d, want %d", tt.since, got, tt.want)
-		}
-	}
-	for _, none := range []Phantoms{{}, {AtMillis: 100_000, WindowMillis: 6_000, Limit: 1}} {
-		if got := none.Since(0); got != 0 {
-			t.Errorf("%+v: %d, want 0", none, got)
-		}
-	}
-}
-
-func TestPhantomsBesideALog(t *testing.T) {
-	t.Parallel()
-	p := Phantoms{AtMillis: 100_000, WindowMillis: 6_000, Limit: 2, PerMinute: 20}
-	tests := map[string]struct {
-		since, all, after    int64
-		wantPhantoms, logged int64
-	}{
-		"an empty log":                          {95_000, 0, 0, 2, 0},
-		"one that goes on after the loss":       {95_000, 1, 1, 2, 1},
-		"one that has kept a part":              {95_000, 2, 1, 2, 1},
-		"one that has kept as much":             {95_000, 3, 1, 0, 3},
-		"one that has kept more than the limit": {95_000, 9, 1, 0, 9},
-		"a loss too long ago":                   {100_001, 5, 5, 0, 5},
-	}
-	for name, tt := range tests {
-		if phantoms, logged := p.Beside(tt.since, tt.all, tt.after); phantoms != tt.wantPhantoms || logged != tt.logged {
-			t.Errorf("%s: %d and %d, want %d and %d", name, phantoms, logged, tt.wantPhantoms, tt.logged)
-		}
-	}
-}
-
 // history is a log that obeyed the limits until a moment.
 type history struct {
 	phantoms Phantoms

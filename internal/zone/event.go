@@ -163,27 +163,21 @@ func setBy(p *event.Progress) event.Values {
 }
 
 // During is s, the settings between events, as they are while the event is under way that is in is, the settings in
-// force: where the event has changed a setting, and s has the value of before, is has the say.
-// others are those of these settings that neither s nor the event has so: somebody has changed them since.
-func (s Settings) During(is Settings) (next Settings, others []*Setting) {
-	next = s
-	next.EventState = is.EventState
-	p := is.EventState.Now
-	if p == nil {
-		return next, nil
+// force. What the servers set is as in is, and so is a setting that the event has changed where s has the value
+// from before the event.
+func (s Settings) During(is Settings) Settings {
+	next := s
+	next.EventState, next.InsideState = is.EventState, is.InsideState
+	if is.EventState.Now == nil {
+		return next
 	}
-	set := setBy(p)
-	for _, name := range slices.Sorted(maps.Keys(p.Before)) {
+	for name, before := range is.EventState.Now.Before {
 		x, as := Table.Find(name), Defaults(s.ZoneID)
-		if x == nil || x.Parse(&as, p.Before[name]) != nil || !x.Same(as, s) {
-			continue
-		}
-		x.Take(&next, is)
-		if !x.Same(is, s) && (x.Parse(&as, set[name]) != nil || !x.Same(as, is)) {
-			others = append(others, x)
+		if x != nil && x.Parse(&as, before) == nil && x.Same(as, s) {
+			x.Take(&next, is)
 		}
 	}
-	return next, others
+	return next
 }
 
 // Overridden are the settings that a change from was to s has made and that the announced event sets otherwise when it

@@ -15,21 +15,6 @@ const mostExamined = 5_000
 // manyStories have crowds that are too large for the model: they ask the store alone. A
 // story goes on with these, or with the model, not with both.
 var manyStories = map[string]func(*story){
-	"six hundred thousand a minute are as exact": func(s *story) {
-		s.zone(func(z *zone.Settings) { z.PerMinute, z.WindowSeconds = 600_000, 1 })
-		const inOneWindow = 10_000
-		answers := s.joinMany(inOneWindow+1, crowdID)
-		i := slices.IndexFunc(answers, func(a line.Answer) bool { return a.Status == line.Waiting })
-		if i < 0 {
-			s.t.Fatalf("all %d were let in at once", len(answers))
-		}
-		s.equal("the position of the only one who waits", answers[i].Position, int64(1))
-		s.after(second)
-		s.equal("a second later", s.pollNow(answers[i].Place).Status, line.Waiting)
-		s.after(milli)
-		s.equal("and a millisecond", s.pollNow(answers[i].Place).Status, line.Admitted)
-	},
-
 	"many at once are never too many": func(s *story) {
 		s.zone(func(z *zone.Settings) { z.PerMinute = 600 })
 		s.admitted = s.stampede(64, 150)

@@ -75,7 +75,8 @@ func (n *noted) Error(args ...any) {
 	}
 }
 
-// TestCheck shows a description each answer that differs from it in one way.
+// TestCheck shows a description answers that differ from it in one way. That kin-openapi finds what is no right header, media type or
+// field is not shown for each.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	swap := func(s said, was, is string) said { return s.saying(strings.Replace(s.body, was, is, 1)) }
@@ -93,24 +94,12 @@ func TestCheck(t *testing.T) {
 		"status":                   {"POST /traffic/entry " + pollBody, said{418, nil, ""}, "status is not supported"},
 		"status of another route":  {"POST /traffic/leave " + pollBody, expired, "status is not supported"},
 		"header missing":           {"POST /traffic/entry " + pollBody, waiting.with("Cache-Control", ""), "missing"},
-		"header wrong":             {"POST /traffic/entry " + pollBody, waiting.with("Cache-Control", "public"), "Cache-Control"},
-		"header out of range":      {"POST /traffic/entry " + pollBody, waiting.with("Retry-After", "21"), "Retry-After"},
-		"header no number":         {"POST /traffic/entry " + pollBody, waiting.with("Retry-After", "soon"), "Retry-After"},
-		"media type":               {"POST /traffic/entry " + pollBody, waiting.with("Content-Type", "text/html"), "Content-Type"},
-		"not JSON":                 {"POST /traffic/entry " + pollBody, waiting.saying("{"), "failed to decode"},
 		"field not described":      {"POST /traffic/entry " + pollBody, swap(waiting, `"total"`, `"speed":5,"total"`), `"speed" is unsupported`},
-		"field missing":            {"POST /traffic/entry " + pollBody, swap(waiting, `"total":1,`, ``), `"total" is missing`},
-		"field of the wrong type":  {"POST /traffic/entry " + pollBody, swap(waiting, `"total":1`, `"total":"1"`), "must be an integer"},
-		"field out of range":       {"POST /traffic/entry " + pollBody, swap(waiting, `:250`, `:124`), "must be at least 125"},
-		"neither waiting nor in":   {"POST /traffic/entry " + pollBody, swap(waiting, `false`, `true`), "doesn't match"},
-		"text not described":       {"GET /readyz", ready.saying("OK"), "doesn't match"},
 		"code of another route":    {"POST /traffic/entry " + pollBody, swap(expired, `"code":"token_expired"`, `"code":"zone_closed"`), "the code zone_closed is not described here"},
-		"code of nobody":           {"POST /traffic/entry " + pollBody, swap(expired, `"code":"token_expired"`, `"code":"gone"`), "not one of the allowed values"},
 		"status unlike the body's": {"POST /traffic/entry " + pollBody, swap(expired, "410", "411"), "the document says 411"},
 		"type of another code":     {"POST /traffic/entry " + pollBody, swap(expired, "#token_expired", "#expired"), "is not that of the code"},
 		"path not described":       {"GET /traffic", ready, "not described"},
 		"method not described":     {"GET /traffic/entry", waiting, "not described"},
-		"operators' path":          {"GET /admin/zones", zone, "not described"},
 		"request not allowed":      {"POST /traffic/entry {}", waiting, "the request was accepted, and is not allowed"},
 		"request refused":          {"POST /traffic/entry {}", expired, ""},
 		"path not allowed":         {"GET /traffic/zones/a%20b", said{200, []string{"Content-Type", "application/json", "Cache-Control", "public, max-age=1"}, `{"zoneId":"Z","mode":"open","waiting":0,"estimatedWait":0}`}, "the request was accepted"},
@@ -163,17 +152,6 @@ func TestTransport(t *testing.T) {
 		if (len(n.faults) > 0) != faulty {
 			t.Errorf("%d: found %q", res.StatusCode, n.faults)
 		}
-	}
-}
-
-// A benchmark is not slowed down.
-func TestHandlerOfABenchmark(t *testing.T) {
-	t.Parallel()
-	h := openapitest.Public.Handler(&testing.B{}, http.NotFoundHandler())
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/anything", http.NoBody))
-	if w.Code != http.StatusNotFound {
-		t.Errorf("got %d", w.Code)
 	}
 }
 

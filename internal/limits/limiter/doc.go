@@ -17,14 +17,9 @@
 //
 // A refusal says when the next permit is there. Until then only a change of the policy or of
 // its Scale can change the answer. So the refusal is remembered, from the moment at which the
-// request was sent, for as long as the store told. The store decided later than that
-// moment, so the memory ends at the true time, or earlier by up to the time of a call, never
-// later. It is a table of fixed size (refusalcache.go), read without a lock and without
-// allocating.
-//
-// A refusal is found by a hash. Its seed belongs to one version of one tier, and the
-// question's Scale goes into it. So when an operator changes a policy, or the zone that it is
-// fitted to, the earlier refusals are not found any more.
+// request was sent, for as long as the store told: never longer than it holds. It is found by a hash
+// whose seed belongs to one version of one tier, and into which the Scale goes. So after a change the
+// earlier refusals are not found any more.
 //
 // # A store that does not answer
 //
@@ -38,9 +33,8 @@
 //	        rounded down, at least 1
 //
 // The limiter itself then asks the store every 250 ms whether it is back: a probe, in the slot
-// of the request that failed. After three answers in a row the partition is calm again. So a store
-// that hangs delays only the clients who ask until the first of their partition has waited for
-// the store's timeout, or for 200 ms if the client gives up before.
+// of the request that failed. After three answers in a row the partition is calm again. No client waits
+// for a store that hangs, but those who ask before the first of them has waited for its timeout.
 //
 // # What may be let through in excess
 //
@@ -53,6 +47,5 @@
 //   - A store that comes back empty adds L.
 //   - If n > L, n*s is n, since a share is never less than 1.
 //
-// With "open" the excess has no bound, with "closed" there is none. On the other hand, a
-// request whose reply was lost may have been counted: then that many permits less are granted.
+// With "open" the excess has no bound, with "closed" there is none.
 package limiter

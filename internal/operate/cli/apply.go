@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,228 +13,216 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// zonesOf are the zones of a server.
-func zonesOf(s *session) resource[zone.Settings] {
-	return resource[zone.Settings]{
-		adopt: func(want *zone.Settings, is zone.Settings) (left []string) {
-			next, others := want.During(is)
-			*want = next
-			for _, x := range others {
-				left = append(left, fmt.Sprintf("%s is %s, set by an operator during %s; left alone", x.Name, x.Text(is), is.EventState.Now.Event.Name))
-			}
-			return left
-		},
-		one: "zone", many: "zones", name: func(z zone.Settings) string { return z.ZoneID }, same: zone.Settings.Equal, label: labelZone,
-		all: s.Zones, get: s.Zone, remove: s.Delete,
-		put: func(ctx context.Context, step *step[zone.Settings]) (err error) {
-			settings := make(map[string]any, len(step.settings))
-			for _, d := range step.settings {
-				settings[d.Name] = d.NowValue
-			}
-			if step.action == actionMake {
-				_, err = s.Create(ctx, step.name, settings)
-			} else {
-				_, err = s.Change(ctx, step.name, settings, step.version)
-			}
-			return err
-		},
-		lose: func(ctx context.Context, step *step[zone.Settings]) (change.Says, error) {
-			reply, err := s.Stats(ctx, step.name)
-			return change.ZoneLoss(change.Line{Known: true, Waiting: reply.Value.Waiting}), err
-		},
-	}
-}
+// What a step does. A step without an action finds a zone or policy as the file says.
+const (
+	actionMake   = "make"
+	actionChange = "change"
+)
 
-// labelZone lists each setting that differs, and what comes of another list of events.
-func labelZone(s *step[zone.Settings]) {
-	t := &table{}
-	was := zone.Defaults(s.name)
-	if s.was != nil {
-		was = *s.was
-		s.settings = change.Differences(zone.Table, was, *s.now)
-		for _, d := range change.Events(was, *s.now, s.settings) {
-			name, values, _ := strings.Cut(d.String(), " ")
-			t.add("  "+name, values)
-		}
-	} else {
-		for i := range zone.Table {
-			if x := &zone.Table[i]; x.Name == perMinuteKey || !x.Same(*s.now, was) {
-				s.settings = append(s.settings, change.Difference{Name: x.Name, NowValue: x.Value(*s.now)})
-				t.add("  "+x.Name, x.Text(*s.now))
-			}
-		}
-	}
-	s.lines = slices.Concat(t.lines(), s.left)
-	now := time.Now()
-	if fault := cmp.Or(was.EventState.Refuses(s.name, s.now.Events), was.EventState.ListFault(was.Events, s.now.Events, now)); fault != "" {
-		s.lines = append(s.lines, "the server will refuse it: "+fault)
-		return
-	}
-	for _, said := range change.List(was, *s.now, now) {
-		s.lines = append(s.lines, said.String())
-	}
-}
-
-// policiesOf are the policies of a server.
-func policiesOf(s *session) resource[limit.Policy] {
-	return resource[limit.Policy]{
-		one: "policy", many: "policies", name: func(p limit.Policy) string { return p.Name }, all: s.Limits, get: s.Limit, remove: s.DeleteLimit,
-		same:  func(a, b limit.Policy) bool { return policyset.Version(a) == policyset.Version(b) },
-		label: func(s *step[limit.Policy]) { s.lines = policyLines(s.was, s.now) },
-		put: func(ctx context.Context, step *step[limit.Policy]) error {
-			_, err := s.PutLimit(ctx, *step.now, step.version)
-			return err
-		},
-		lose: func(_ context.Context, step *step[limit.Policy]) (change.Says, error) {
-			return change.PolicyLoss(*step.was), nil
-		},
-	}
+// step makes one zone or policy as a file says.
+type step struct {
+	// name has the kind before it: zone TICKETS.
+	name, action string
+	// lines are the differences for people.
+	lines []string
+	// put makes the change, if the zone or policy is still as it was compared.
+	put func(context.Context) error
 }
 
 // applyZones is queue-server zones apply.
 func (c *connection) applyZones(fileKeys []string) *cobra.Command {
-	return apply(c, fileKeys, "zones", "settings", zonesOf, func(f *configfile.File) []zone.Settings { return f.Zones })
+	return c.apply(fileKeys, "zones", "settings", func(ctx context.Context, s *session, f *configfile.File) ([]step, error) {
+		return compareAll(ctx, f.Zones, s.compareZone)
+	})
 }
 
 // applyLimits is queue-server limits apply.
 func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
-	return apply(c, fileKeys, "limits", "policies", policiesOf, func(f *configfile.File) (wanted []limit.Policy) {
-		for _, p := range f.Limits {
-			wanted = append(wanted, p.WithDefaults())
-		}
-		return wanted
+	return c.apply(fileKeys, "limits", "policies", func(ctx context.Context, s *session, f *configfile.File) ([]step, error) {
+		return compareAll(ctx, f.Limits, s.comparePolicy)
 	})
 }
 
-// deleteOne returns the command that deletes a thing when the operator has typed its name, if it is still as it was
-// then. again says how to have it back.
-func deleteOne[T any](c *connection, use, short string, open func(*session) resource[T], again func(T) string) *cobra.Command {
-	var yes bool
-	command := c.command(use, short, func(ctx context.Context, s *session, args []string) error {
-		r, one := open(s), &step[T]{name: args[0]}
-		if err := r.fetch(ctx, one); err != nil {
-			return err
+func compareAll[T any](ctx context.Context, wanted []T, compare func(context.Context, T) (step, error)) ([]step, error) {
+	steps := make([]step, len(wanted))
+	for i, want := range wanted {
+		var err error
+		if steps[i], err = compare(ctx, want); err != nil {
+			return nil, fmt.Errorf("%s: %w", steps[i].name, err)
 		}
-		if !yes {
-			err := s.confirm(ctx, one.name, "delete "+one.name, "Delete %s?\n%s\nType its name to delete it: ", one.name, strings.Join(one.lines, "\n"))
-			if err != nil {
-				return err
-			}
-		}
-		if err := r.remove(ctx, one.name, one.version); err != nil {
-			return err
-		}
-		if s.json {
-			text, err := json.Marshal(map[string]any{"name": one.name, "deleted": true})
-			return s.printReply(text, err)
-		}
-		s.say("%s is deleted.%s", one.name, again(*one.was))
-		return nil
-	})
-	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return command
+	}
+	return steps, nil
 }
 
-// apply returns the command that makes the things of a server those of a file. key is
-// theirs in the file; what says what a plan changes. It prints what differs and, when
-// the operator agrees, changes that and nothing else.
-func apply[T any](c *connection, fileKeys []string, key, what string, open func(*session) resource[T], of func(*configfile.File) []T) *cobra.Command {
+// compareZone compares a zone of a file with the server's. What an event that is under way has changed differs only if the file
+// has another value than before the event.
+func (s *session) compareZone(ctx context.Context, want zone.Settings) (step, error) {
+	one, was := step{name: "zone " + want.ZoneID}, zone.Defaults(want.ZoneID)
+	is, err := s.Zone(ctx, want.ZoneID)
+	switch {
+	case err == nil:
+		was, want = is.Value, want.During(is.Value)
+	case errors.Is(err, adminclient.ErrNotFound):
+		one.action = actionMake
+	default:
+		return one, err
+	}
+	settings, t := make(map[string]any), &table{}
+	differences := change.Differences(zone.Table, was, want)
+	for _, d := range differences {
+		settings[d.Name] = d.NowValue
+		one.action = cmp.Or(one.action, actionChange)
+	}
+	for _, d := range change.Events(was, want, differences) {
+		name, values, _ := strings.Cut(d.String(), " ")
+		if one.action == actionMake {
+			_, values, _ = strings.Cut(values, " -> ")
+		}
+		t.add("  "+name, values)
+	}
+	one.lines = t.lines()
+	now := time.Now()
+	if fault := cmp.Or(was.EventState.Refuses(want.ZoneID, want.Events), was.EventState.ListFault(was.Events, want.Events, now)); fault != "" {
+		one.lines = append(one.lines, "the server will refuse it: "+fault)
+	} else {
+		for _, said := range change.List(was, want, now) {
+			one.lines = append(one.lines, said.String())
+		}
+	}
+	one.put = func(ctx context.Context) error {
+		if one.action == actionMake {
+			_, err := s.Create(ctx, want.ZoneID, settings)
+			return err
+		}
+		_, err := s.Change(ctx, want.ZoneID, settings, is.Version)
+		return err
+	}
+	return one, nil
+}
+
+// comparePolicy compares a policy of a file with the server's.
+func (s *session) comparePolicy(ctx context.Context, want limit.Policy) (step, error) {
+	want = want.WithDefaults()
+	one := step{name: "policy " + want.Name}
+	one.put = func(ctx context.Context) error {
+		_, err := s.PutLimit(ctx, want, "")
+		return err
+	}
+	is, err := s.Limit(ctx, want.Name)
+	switch {
+	case errors.Is(err, adminclient.ErrNotFound):
+		one.action, one.lines = actionMake, policyTable(want).lines()[1:]
+		return one, nil
+	case err != nil:
+		return one, err
+	}
+	if policyset.Version(is.Value) != policyset.Version(want) {
+		one.action, one.lines = actionChange, policyLines(is.Value, want)
+		one.put = func(ctx context.Context) error {
+			_, err := s.PutLimit(ctx, want, is.Version)
+			return err
+		}
+	}
+	return one, nil
+}
+
+// apply returns the command that makes what a server has of a kind as a file says. key is the kind in the file, what the same for
+// people. The command prints what differs and, when the operator agrees, changes that and nothing else.
+func (c *connection) apply(fileKeys []string, key, what string,
+	compare func(context.Context, *session, *configfile.File) ([]step, error),
+) *cobra.Command {
 	var file string
-	var check, prune, yes bool
+	var check, yes bool
 	command := c.command("apply", "Make the "+what+" match a file; shows the differences first.", func(ctx context.Context, s *session, _ []string) error {
 		if s.json {
 			return Usage("--json is not for apply; --check has an exit status of its own")
 		}
-		r := open(s)
-		wanted, err := read(s, file, fileKeys, key, r.many, of)
+		text, err := s.readFile(file)
+		if err != nil {
+			return Usage("the %s cannot be read: %w", key, err)
+		}
+		f, err := configfile.Parse(file, text, fileKeys)
 		if err != nil {
 			return UsageError{err}
 		}
-		p, err := r.compare(ctx, wanted, prune)
-		if err != nil {
-			return err
-		}
-		p.show(s.say, s.URL(), file)
+		steps, err := compare(ctx, s, f)
 		switch {
-		case check && p.count((*step[T]).differs) > 0:
-			return errDiffers
-		case p.count((*step[T]).does) == 0:
+		case err != nil:
+			return err
+		case len(steps) == 0:
+			return Usage("%s: it holds no %s", file, key)
+		}
+		todo := s.showSteps(file, steps)
+		switch {
+		case len(todo) == 0:
 			return nil
+		case check:
+			return errDiffers
 		case !yes:
-			if err := r.confirm(ctx, s, p); err != nil {
+			if err := s.confirm(ctx, "yes", "change "+key+", or --check to see the differences only", "Type yes to do this: "); err != nil {
 				return err
 			}
 		}
-		done := 0
-		failed, left := r.carryOut(ctx, p, func(one *step[T]) {
-			done++
-			s.say("  %s: %s", one.name, map[string]string{actionMake: "made", actionChange: "changed", actionDelete: "deleted"}[one.action])
-		})
-		s.say("%d done, %d failed, %d not tried.", done, len(failed), left)
-		if len(failed) > 0 {
-			return fmt.Errorf("%w\nThe command can be repeated: it does only what is left", errors.Join(failed...))
-		}
-		return nil
+		return s.carryOut(ctx, todo)
 	})
 	flags := command.Flags()
 	flags.StringVarP(&file, "file", "f", "", "YAML `FILE` with "+key+", as for QUEUE_CONFIG; - is standard input; what it leaves out of one has its default")
 	flags.BoolVar(&check, "check", false, "only print the differences; exit status 7 if there are any")
-	flags.BoolVar(&prune, "prune", false, "delete the "+key+" that the file does not have")
 	flags.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	_ = command.MarkFlagRequired("file") // there is such a flag
 	CompleteFiles(command, "file")
 	return command
 }
 
-// read returns what a file names. It may hold a server's settings, too.
-func read[T any](s *session, file string, fileKeys []string, key, many string, of func(*configfile.File) []T) ([]T, error) {
-	text, err := s.readFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("the %s cannot be read: %w", many, err)
+// showSteps prints the differences, and returns the steps that have something to do.
+func (s *session) showSteps(file string, steps []step) (todo []step) {
+	todo = slices.DeleteFunc(slices.Clone(steps), func(one step) bool { return one.action == "" })
+	if len(todo) > 0 {
+		s.say("To make %s as %s says:\n", s.URL(), file)
 	}
-	if file == "-" {
-		file = "standard input"
-	}
-	f, err := configfile.Parse(file, text, fileKeys)
-	if err != nil {
-		return nil, err
-	}
-	wanted := of(f)
-	if len(wanted) == 0 {
-		return nil, fmt.Errorf("%s: it holds no %s; if there shall be none, delete them one by one", file, key)
-	}
-	return wanted, nil
-}
-
-// show says the differences to people.
-func (p plan[T]) show(say func(string, ...any), url, file string) {
-	if p.count((*step[T]).does) > 0 {
-		say("To make %s as %s says:\n", url, file)
-	}
-	for _, one := range p {
-		if one.differs() {
-			say("  %s: %s", one.name, one.action)
-			for _, text := range one.lines {
-				say("    %s", text)
-			}
+	made := 0
+	for _, one := range todo {
+		if one.action == actionMake {
+			made++
+		}
+		s.say("  %s: %s", one.name, one.action)
+		for _, text := range one.lines {
+			s.say("    %s", text)
 		}
 	}
-	if p.count((*step[T]).differs) > 0 {
-		say("")
+	if len(todo) > 0 {
+		s.say("")
 	}
-	say("%s", p.summary())
+	s.say("%d to make, %d to change; %d as the file says already.", made, len(todo)-made, len(steps)-len(todo))
+	return todo
 }
 
-// confirm asks whether to go on. Before something is deleted, yes is not enough.
-func (r resource[T]) confirm(ctx context.Context, s *session, p plan[T]) error {
-	want := "yes"
-	if n := p.action(actionDelete); n > 0 {
-		want = "delete " + counted(n, r.one, r.many)
+// carryOut does the steps, and returns all errors. A step that fails does not keep the others from being done, but a server that
+// does not answer, or refuses the token, does.
+func (s *session) carryOut(ctx context.Context, todo []step) error {
+	var failed []error
+	done := 0
+	for _, one := range todo {
+		err := one.put(ctx)
+		if err == nil {
+			done++
+			s.say("  %s: %s", one.name, map[string]string{actionMake: "made", actionChange: "changed"}[one.action])
+			continue
+		}
+		failed = append(failed, fmt.Errorf("%s: %w", one.name, err))
+		if ctx.Err() != nil || errors.Is(err, adminclient.ErrUnreachable) || errors.Is(err, adminclient.ErrUnauthorized) {
+			break
+		}
 	}
-	return s.confirm(ctx, want, "change "+r.many+", or --check to see the differences only", "Type %s to do this: ", want)
+	s.say("%d done, %d failed, %d not tried.", done, len(failed), len(todo)-done-len(failed))
+	if len(failed) > 0 {
+		return fmt.Errorf("%w\nThe command can be repeated: it does only what is left", errors.Join(failed...))
+	}
+	return nil
 }

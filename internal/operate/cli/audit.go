@@ -107,20 +107,13 @@ func policyChange(c limit.Change) []string {
 	case c.Was == nil:
 		return []string{"made: " + change.RuleWords(c.Now.Rules)}
 	}
-	return policyLines(c.Was, c.Now)
+	return policyLines(*c.Was, *c.Now)
 }
 
-// policyLines are the settings of a policy that differ, or all of a new one; none of one that is deleted.
-func policyLines(was, now *limit.Policy) (lines []string) {
-	switch {
-	case now == nil:
-	case was == nil:
-		t := policyTable(*now)
-		lines = t.lines()[1:]
-	default:
-		for _, d := range change.Differences(change.Policies, *was, *now) {
-			lines = append(lines, d.String())
-		}
+// policyLines are the settings of a policy that differ.
+func policyLines(was, now limit.Policy) (lines []string) {
+	for _, d := range change.Differences(change.Policies, was, now) {
+		lines = append(lines, d.String())
 	}
 	return lines
 }

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -74,6 +76,43 @@ func (c *connection) command(use, short string, run func(ctx context.Context, s 
 	flags.StringVar(&c.adminURL, "admin-url", "", "`URL` of the server's operators' listener; "+defaultAdminURL+" when absent ($"+urlVariable+")")
 	flags.StringVar(&c.as, "as", "", "`NAME` that you have in the record of changes; $USER when absent ($"+operatorVariable+")")
 	flags.BoolVar(&c.json, "json", false, "print what the server answers, as JSON, for scripts")
+	return command
+}
+
+// found is what a command is about to delete.
+type found struct {
+	// loss says what is lost with it, again how to have it again; may be empty.
+	loss  change.Says
+	again string
+	// remove deletes it, if it is still as it was found.
+	remove func(context.Context) error
+}
+
+// deleteCommand returns the command that deletes what find finds, when the operator has typed its name.
+func (c *connection) deleteCommand(use, short string, find func(ctx context.Context, s *session, name string) (found, error)) *cobra.Command {
+	var yes bool
+	command := c.command(use, short, func(ctx context.Context, s *session, args []string) error {
+		name := args[0]
+		f, err := find(ctx, s, name)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			if err := s.confirm(ctx, name, "delete "+name, "Delete %s?\n%vType its name to delete it: ", name, f.loss); err != nil {
+				return err
+			}
+		}
+		if err := f.remove(ctx); err != nil {
+			return err
+		}
+		if s.json {
+			text, err := json.Marshal(map[string]any{"name": name, "deleted": true})
+			return s.printReply(text, err)
+		}
+		s.say("%s is deleted.%s", name, f.again)
+		return nil
+	})
+	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return command
 }
 

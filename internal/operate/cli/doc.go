@@ -9,11 +9,11 @@
 //
 //	command.go   how a command is made: its arguments, its flags, its completion
 //	session.go   a command's session with a server: which one, who asks, what its errors mean
-//	zones.go     zones list, get, create
+//	zones.go     zones list, get, create, delete
 //	change.go    zones set, pause, resume, open, close
 //	watch.go     zones watch
-//	limits.go    limits list, show
-//	apply.go     apply and delete, for zones and for policies; plan.go finds what differs from a file
+//	limits.go    limits list, show, delete
+//	apply.go     zones apply, limits apply
 //	audit.go     the record of changes
 //	events.go    events list, hold, move, open, cancel; verify.go checks a draw
 //	stats.go     stats

@@ -106,9 +106,9 @@ func answered(t *testing.T, args []string, was, now zone.Settings) string {
 		_ = json.NewEncoder(w).Encode(z)
 	}))
 	defer server.Close()
-	out, errOut := newText(), newText()
-	if status := execute(t.Context(), append(args, "--admin-url", server.URL), &Terminal{Getenv: withToken, Stdout: out, Stderr: errOut}); status != ExitOK {
-		t.Errorf("%v: status %d: %s", args, status, errOut.string())
+	var out, errOut strings.Builder
+	if status := execute(t.Context(), append(args, "--admin-url", server.URL), &Terminal{Getenv: withToken, Stdout: &out, Stderr: &errOut}); status != ExitOK {
+		t.Errorf("%v: status %d: %s", args, status, errOut.String())
 	}
-	return out.string()
+	return out.String()
 }

@@ -55,8 +55,12 @@ func (c *connection) showLimit() *cobra.Command {
 
 // deleteLimit is queue-server limits delete.
 func (c *connection) deleteLimit() *cobra.Command {
-	return deleteOne(c, "delete POLICY", "Delete a policy. Requests for the policy are answered with 404.", policiesOf,
-		func(limit.Policy) string { return "" })
+	return c.deleteCommand("delete POLICY", "Delete a policy. Requests for the policy are answered with 404.",
+		func(ctx context.Context, s *session, name string) (found, error) {
+			was, err := s.Limit(ctx, name)
+			remove := func(ctx context.Context) error { return s.DeleteLimit(ctx, name, was.Version) }
+			return found{loss: change.PolicyLoss(was.Value), remove: remove}, err
+		})
 }
 
 // policyTable is all of a policy.

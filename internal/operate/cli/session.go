@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/netip"
 	"net/url"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -38,8 +37,6 @@ type connection struct {
 	*Terminal
 	adminURL, as string
 	json         bool
-	// timeout bounds a call; 0 is the client's default.
-	timeout time.Duration
 }
 
 // session is a server, and the operator who asks it.
@@ -64,7 +61,7 @@ func (c *connection) open() (*session, error) {
 		return nil, UsageError{err}
 	}
 	client, err := adminclient.New(adminclient.Options{
-		URL: address, Token: token, Operator: cmp.Or(c.as, c.Getenv(operatorVariable), c.Getenv(userVariable)), Timeout: c.timeout,
+		URL: address, Token: token, Operator: cmp.Or(c.as, c.Getenv(operatorVariable), c.Getenv(userVariable)),
 		Warned: func(said string) { _, _ = fmt.Fprintf(c.Stderr, "Warning: the change is %s\n", harmless(said, "")) },
 	})
 	if err != nil {

@@ -71,10 +71,6 @@ func statsText(s *adminclient.Stats) string {
 	if s.WaitP50Millis != nil && s.WaitP95Millis != nil {
 		figure("they had waited", millis(*s.WaitP50Millis), fmt.Sprintf("median; 95 %% at most %s", millis(*s.WaitP95Millis)))
 	}
-	if s.EstimateError != nil && s.EstimateCoverage != nil {
-		figure("told wait off by", percent(*s.EstimateError), "median of ten minutes")
-		figure("told range held", percent(*s.EstimateCoverage), "80 % is meant")
-	}
 	if s.MaxInside > 0 {
 		section("Inside")
 		figure("inside", grouped(s.Inside), "of "+grouped(s.MaxInside))

@@ -46,7 +46,7 @@ func TestStatsOfPausedZone(t *testing.T) {
 		ZoneID: "SALE", Mode: zone.ModeQueue, WindowLimit: 1, WindowUse: 1, AdmittedInWindow: 30, AdmittedInMinute: 646,
 		SecondLimit: 1, EstimatedWait: 193_000,
 	}
-	row := strings.Join(watchTable([]zoneView{{zoneID: "SALE", stats: adminclient.Reply[adminclient.Stats]{Value: s}}}).rows[0], " ")
+	row := strings.Join(watchRow(&s), " ")
 	for said, of := range map[string]string{statsText(&s): "on hold", row: "30/0 646/0 - on hold"} {
 		if !strings.Contains(said, of) {
 			t.Errorf("%s\ndoes not have %q", said, of)
@@ -65,7 +65,7 @@ func TestStatsWhilePeopleGather(t *testing.T) {
 	s := adminclient.Stats{ZoneID: "SALE", Mode: zone.ModeQueue, PerMinute: 600, EstimatedWait: 41_000}
 	for state, want := range map[string][2]string{"": {"queue", "41 s"}, "gathering": {"gathering", "41 s"}, "sold out": {"sold out", "41 s"}, zone.OpeningHeld: {zone.OpeningHeld, "on hold"}} {
 		s.State = state
-		row := watchTable([]zoneView{{zoneID: "SALE", stats: adminclient.Reply[adminclient.Stats]{Value: s}}}).rows[0]
+		row := watchRow(&s)
 		if text := statsText(&s); row[1] != want[0] || row[6] != want[1] || !strings.HasPrefix(text, "SALE: "+want[0]+"\n") || !strings.Contains(text, want[1]) {
 			t.Errorf("%s: %q\n%s", state, row, text)
 		}

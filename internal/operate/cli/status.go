@@ -23,7 +23,7 @@ const (
 	// ExitUsage: the command line, a setting, a file or a value in it is wrong.
 	// Nothing was begun, nothing changed.
 	ExitUsage = 2
-	// ExitNotFound: there is no such zone, draw or ticket.
+	// ExitNotFound: there is no such zone or draw.
 	ExitNotFound = 3
 	// ExitRefused: the operators' token is wrong.
 	ExitRefused = 4

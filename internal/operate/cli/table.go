@@ -56,11 +56,3 @@ func (t *table) lines() []string {
 	}
 	return out
 }
-
-// cut returns the first width characters of s.
-func cut(s string, width int) string {
-	if all := []rune(s); len(all) > width {
-		return string(all[:max(0, width)])
-	}
-	return s
-}

@@ -20,9 +20,8 @@ type Terminal struct {
 	// Interactive tells that somebody sits there who sees what is printed to Stderr,
 	// and can be asked.
 	Interactive bool
-	// Screen returns the size of the terminal that Stdout is; nil, or ok false, where
-	// it is none, such as a pipe or a file.
-	Screen func() (columns, rows int, ok bool)
+	// Screen tells that Stdout is a terminal, rather than a pipe or a file.
+	Screen bool
 	// answers are the lines of Stdin, from the first question on.
 	answers *bufio.Reader
 }
@@ -32,21 +31,8 @@ func ProcessTerminal() *Terminal {
 	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	return &Terminal{
 		Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Interactive: isTerminal(os.Stdin) && isTerminal(os.Stderr),
-		Screen: func() (columns, rows int, ok bool) {
-			columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
-			return columns, rows, err == nil && columns > 0
-		},
+		Interactive: isTerminal(os.Stdin) && isTerminal(os.Stderr), Screen: isTerminal(os.Stdout),
 	}
-}
-
-// size returns the size of the terminal; ok is false where Stdout is none, and
-// lines may be of any length: columns is 0.
-func (t *Terminal) size() (columns, rows int, ok bool) {
-	if t.Screen == nil {
-		return 0, 0, false
-	}
-	return t.Screen()
 }
 
 // say prints a sentence for people.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +30,7 @@ const listTimeout = 5 * time.Minute
 // verifyEvent is queue-server events verify. It asks the public listener, as anybody can,
 // and believes nothing that it answers.
 func verifyEvent(t *Terminal) *cobra.Command {
-	var earlier, tokenFile string
+	var earlier string
 	command := &cobra.Command{
 		Use:   "verify URL | DRAW-FILE LIST-FILE",
 		Short: "Verify a published draw: the order must follow from the seed.",
@@ -50,8 +49,7 @@ the draw, curl "$URL" > earlier.json, when the list is there and the seed is not
 name that file with --earlier.
 
 Exit status: 0 when the list is what the seed makes of it; 7 when it is not; 3 when
-there is no such draw, or the visitor is not on its list; 1 when the draw cannot be
-checked yet.`,
+there is no such draw; 1 when the draw cannot be checked yet.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var kept *schedule.Draw
@@ -73,32 +71,17 @@ checked yet.`,
 			if err != nil {
 				return err
 			}
-			var own *event.Ticket
-			if tokenFile != "" {
-				text, err := t.readNamed(tokenFile)
-				if err != nil {
-					return err
-				}
-				ticket, ok := schedule.OwnTicket(d.ZoneID, d.Event, strings.TrimSpace(string(text)))
-				if !ok {
-					return Usage("what is in %s is no token", tokenFile)
-				}
-				own = &ticket
-			}
-			return t.verify(d, list, kept, own)
+			return t.verify(d, list, kept)
 		},
 	}
-	flags := command.Flags()
-	flags.StringVar(&earlier, "earlier", "", "`FILE` with the draw as it was published before the opening; the list must still be the same")
-	flags.StringVar(&tokenFile, "token-file", "", "say which number the visitor has whose token is in `FILE`; - is standard input")
+	command.Flags().StringVar(&earlier, "earlier", "", "`FILE` with the draw as it was published before the opening; the list must still be the same")
 	CompleteFiles(command, "earlier")
-	CompleteFiles(command, "token-file")
 	command.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	return command
 }
 
 // verify says what is published, and whether it is as drawn.
-func (t *Terminal) verify(d schedule.Draw, list []byte, earlier *schedule.Draw, own *event.Ticket) error {
+func (t *Terminal) verify(d schedule.Draw, list []byte, earlier *schedule.Draw) error {
 	name := harmless(d.Event+" in "+d.ZoneID, "")
 	switch {
 	case d.Seed == "" && d.OpensAtMillis == event.Never:
@@ -124,18 +107,6 @@ func (t *Terminal) verify(d schedule.Draw, list []byte, earlier *schedule.Draw, 
 		same = ", as before the opening"
 	}
 	t.say("list        %s, each once and where the seed puts it%s", counted(d.Tickets, "ticket", "tickets"), same)
-	if own == nil {
-		return nil
-	}
-	tickets, err := schedule.ReadTickets(list)
-	if err != nil { // Fault has read them
-		return err
-	}
-	n := slices.Index(tickets, *own) + 1
-	if n == 0 {
-		return sentence(adminclient.ErrNotFound, "ticket %x is not on the list: whoever came when the draw had closed, or had left by then, is not", *own)
-	}
-	t.say("ticket      %x has number %s of %s", *own, grouped(int64(n)), grouped(int64(d.Tickets)))
 	return nil
 }
 

@@ -16,26 +16,17 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/schedule"
-	"github.com/openqueue/waitingroom/internal/token"
 )
 
-// drawn are the answers about a draw of five, by path, and the tokens of the five and of one who came too late.
-func drawn(t *testing.T) (answers map[string]string, tokens []string) {
+// drawn are the answers about a draw of five, by path.
+func drawn(t *testing.T) (answers map[string]string) {
 	t.Helper()
-	keys, err := token.NewKeys([]byte(strings.Repeat("k", token.MinSecretBytes)))
-	if err != nil {
-		t.Fatal(err)
-	}
 	seed := event.Seed{7}
 	d := schedule.Draw{ZoneID: "Z", Seed: hex.EncodeToString(seed[:]), Tickets: 5}
 	d.Event, d.Commitment, d.FromMicros, d.UptoMicros = "noon", seed.Commitment(), 1_000_000, 600_000_000
 	var all []event.Ticket
-	for i := range byte(6) {
-		id := line.ID{i}
-		if i < 5 {
-			all = append(all, event.TicketOf("Z", "noon", id))
-		}
-		tokens = append(tokens, keys.Sign("Z", line.Place{ID: id, ArrivedAtMicros: 1}))
+	for i := range byte(5) {
+		all = append(all, event.TicketOf("Z", "noon", line.ID{i}))
 	}
 	slices.SortFunc(all, func(a, b event.Ticket) int { return cmp.Compare(d.Score(seed, a), d.Score(seed, b)) })
 	list := ""
@@ -56,13 +47,13 @@ func drawn(t *testing.T) (answers map[string]string, tokens []string) {
 	answers["/noon/draw/list"] = list
 	d.Seed = ""
 	say("/soon/draw", d)
-	return answers, tokens
+	return answers
 }
 
-// TestVerify: from a server and from files, for everybody and for one visitor.
+// TestVerify: from a server and from files.
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	answers, tokens := drawn(t)
+	answers := drawn(t)
 	room := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, ok := answers[r.URL.Path]
 		if !ok {
@@ -98,11 +89,6 @@ func TestVerify(t *testing.T) {
 	}
 	forged, none := d, d
 	forged.Seed, none.ListHash = strings.Repeat("ab", 32), ""
-	ticket, ok := schedule.OwnTicket("Z", "noon", tokens[3])
-	if !ok {
-		t.Fatal("no ticket")
-	}
-	mine := hex.EncodeToString(ticket[:])
 	for _, tt := range []struct {
 		args   []string
 		status int
@@ -110,12 +96,10 @@ func TestVerify(t *testing.T) {
 	}{
 		{[]string{url}, ExitOK, "noon in Z: as drawn"},
 		{[]string{url + "/", "--earlier", early}, ExitOK, "the seed's SHA-256, as before the opening"},
-		{[]string{saved, list, "--token-file", write("token", tokens[3]+"\n")}, ExitOK, mine + " has number"},
-		{[]string{saved, list, "--token-file", write("token", "what is none")}, ExitUsage, "is no token"},
-		{[]string{saved, list, "--token-file", write("token", tokens[5])}, ExitNotFound, "is not on the list"},
 		{[]string{published("forged.json", forged), list}, ExitDiffers, "NOT AS DRAWN\nthe seed is not the one of the commitment"},
 		{[]string{saved, write("less.list", answers["/noon/draw/list"][:64])}, ExitDiffers, "the list has 64 bytes, and should have 5 tickets of 16"},
 		{[]string{saved, list, "--earlier", write("other.json", strings.Replace(answers["/soon/draw"], d.Commitment, strings.Repeat("ab", 32), 1))}, ExitDiffers, "this is another draw"},
+		{[]string{saved, list}, ExitOK, "list        5 tickets, each once and where the seed puts it"},
 		{[]string{room.URL + "/soon/draw"}, ExitNotFound, "draw/list answers 404 Not Found. The zone has had no draw"},
 		{[]string{early, list}, ExitFailed, "cannot be checked yet: the seed is published when it opens, at 1970-"},
 		{[]string{published("held.json", held), list}, ExitFailed, "which has no time: the opening is held"},

@@ -131,9 +131,17 @@ func (c *connection) createZone() *cobra.Command {
 
 // deleteZone is queue-server zones delete.
 func (c *connection) deleteZone() *cobra.Command {
-	return deleteOne(c, "delete ZONE", "Delete a zone, and everybody's place in it.", zonesOf, func(was zone.Settings) string {
-		settings := change.Differences(zone.Table, zone.Defaults(was.ZoneID), was)
-		return " To have one with its settings again:\n  queue-server zones create " + was.ZoneID +
-			assign(settings, func(d change.Difference) string { return d.NowText })
+	return c.deleteCommand("delete ZONE", "Delete a zone, and everybody's place in it.", func(ctx context.Context, s *session, name string) (found, error) {
+		was, err := s.Zone(ctx, name)
+		if err != nil {
+			return found{}, err
+		}
+		settings := change.Differences(zone.Table, zone.Defaults(name), was.Value)
+		return found{
+			loss: change.ZoneLoss(s.line(ctx, name)),
+			again: " To have one with its settings again:\n  queue-server zones create " + name +
+				assign(settings, func(d change.Difference) string { return d.NowText }),
+			remove: func(ctx context.Context) error { return s.Delete(ctx, name, was.Version) },
+		}, nil
 	})
 }

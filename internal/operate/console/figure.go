@@ -71,7 +71,7 @@ func limits(s zone.Settings) (inWindow, inMinute int64, hold bool) {
 func texts(s zone.Settings, now watch.Sample, seen bool) map[string]string {
 	t := map[string]string{
 		"window.note": fmt.Sprintf("in the last %s", seconds(s.WindowSeconds)), "minute.note": "in the last 60 s",
-		"estimate.note": "for one who joins now", "inside.note": "", "refused.note": "requests a minute, by this server", "p50.note": "", "p95.note": "", "error.note": tooFew, "coverage.note": tooFew, "second.note": "in the last minute or two",
+		"estimate.note": "for one who joins now", "inside.note": "", "refused.note": "requests a minute, by this server", "p50.note": "", "p95.note": "", "second.note": "in the last minute or two",
 	}
 	for _, key := range figureKeys {
 		t[key] = unknown
@@ -92,13 +92,10 @@ func texts(s zone.Settings, now watch.Sample, seen bool) map[string]string {
 	return t
 }
 
-// tooFew stands beside what is not known of the estimates.
-const tooFew = "too few admissions yet to tell"
-
 // figureKeys are the figures that may be unknown.
 var figureKeys = []string{
 	"waiting", "released", "overdue", "window", "minute", "use", "estimate", "joins", "departures", "swept",
-	"inside", "second", "p50", "p95", "error", "coverage", "polls", "restored", "refused",
+	"inside", "second", "p50", "p95", "polls", "restored", "refused",
 }
 
 // counted writes what the store counts.
@@ -153,11 +150,6 @@ func rated(t map[string]string, now watch.Sample) {
 		t["p50"], t["p95"] = span(now.WaitP50Millis), span(now.WaitP95Millis)
 		t["p50.note"] = "half waited less"
 		t["p95.note"] = "of " + count(now.WaitCount) + " in a minute"
-	}
-	if now.Judged() {
-		t["error"], t["coverage"] = percent(now.EstimateError), percent(now.EstimateCoverage)
-		t["error.note"] = "half of " + count(now.EstimateErrorCount) + " answers were nearer"
-		t["coverage.note"] = "of the ranges told in ten minutes; 80 % is meant"
 	}
 }
 

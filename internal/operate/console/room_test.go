@@ -325,7 +325,7 @@ func sample(at time.Time) watch.Sample {
 		InWindow: 58, WindowLimit: 60, InMinute: 597, PerMinute: 600, Mode: zone.ModeQueue, Use: 0.967,
 		RateSeconds: 60, JoinsPerMinute: 812.4, AdmittedPerMinute: 597, DeparturesPerMinute: 4, SweptPerMinute: 21,
 		PollsPerSecond: 1370.2, WaitP50Millis: 61_000, WaitP95Millis: 95_000, WaitCount: 597,
-		EstimateMillis: 1_234_000, EstimateLowMillis: 1_080_000, EstimateHighMillis: 1_500_000, EstimateError: 0.043, EstimateCoverage: 0.83, EstimateErrorCount: 1204,
+		EstimateMillis: 1_234_000, EstimateLowMillis: 1_080_000, EstimateHighMillis: 1_500_000,
 	}
 }
 

@@ -3,56 +3,12 @@ package operator
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// DefaultChanges is how many changes a list shows if it is not said.
-const DefaultChanges = 100
-
-// changesQuery is which changes are to be listed.
-type changesQuery struct {
-	// zoneID and policy are "" for all. With one, the others' are left out.
-	zoneID, policy string
-	limit          int
-}
-
-// readChangesQuery reads a query. It returns a *serve.FieldError for a parameter that is unknown, is there twice or has a wrong
-// value.
-func readChangesQuery(raw string) (q changesQuery, err error) {
-	query, err := url.ParseQuery(raw)
-	if err != nil {
-		return q, &serve.FieldError{Field: "the query", Reason: "is not well-formed"}
-	}
-	q.limit = DefaultChanges
-	for name, values := range query {
-		switch text := values[0]; {
-		case len(values) > 1:
-			err = &serve.FieldError{Field: name, Reason: "is given twice"}
-		case name == "zoneId" && !query.Has("policy"):
-			q.zoneID, err = text, answer.CheckZoneID(text)
-		case name == "policy" && !query.Has("zoneId"):
-			if q.policy = text; !limit.ValidName(text) {
-				err = &serve.FieldError{Field: name, Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -"}
-			}
-		case name == "limit":
-			if q.limit, err = strconv.Atoi(text); err != nil || q.limit < 1 || q.limit > zone.MaxChangesListed {
-				err = &serve.FieldError{Field: name, Reason: fmt.Sprintf("must be a whole number from 1 to %d", zone.MaxChangesListed)}
-			}
-		default: // what was sent is not repeated
-			err = &serve.FieldError{Field: "the query", Reason: "may hold zoneId or policy, and limit, nothing else"}
-		}
-		if err != nil {
-			return q, err
-		}
-	}
-	return q, nil
-}
 
 // Changes are the latest changes, the newest first in each list. Those of policies are left out where a zone was asked
 // for, those of zones where a policy was.
@@ -61,18 +17,25 @@ type Changes struct {
 	Policies []limit.Change `json:"policyChanges"`
 }
 
-// changes reads what is to be listed.
-func (h *HTTP) changes(ctx context.Context, q changesQuery) (all Changes, err error) {
+// changes reads what is to be listed: the changes of a zone, of a policy, or of all when both are "". It returns a
+// *serve.FieldError for both of them, for a name that can be no policy's, and for a number that checkMost refuses.
+func (h *HTTP) changes(ctx context.Context, zoneID, policy string, most int) (all Changes, err error) {
 	all = Changes{Zones: []zone.Change{}, Policies: []limit.Change{}} // empty lists, not null
-	if q.policy == "" {
-		changes, err := h.service.Changes(ctx, q.zoneID, q.limit)
+	if err := checkMost(most); err != nil {
+		return all, err
+	}
+	if policy != "" && (zoneID != "" || !limit.ValidName(policy)) {
+		return all, &serve.FieldError{Field: "policy", Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -, and does not go with zoneId"}
+	}
+	if policy == "" {
+		changes, err := h.service.Changes(ctx, zoneID, most)
 		if err != nil {
 			return all, err
 		}
 		all.Zones = append(all.Zones, changes...)
 	}
-	if q.zoneID == "" && h.policies != nil {
-		changes, err := h.policies.Changes(ctx, q.policy, q.limit)
+	if zoneID == "" && h.policies != nil {
+		changes, err := h.policies.Changes(ctx, policy, most)
 		if err != nil {
 			return all, err
 		}

@@ -231,11 +231,7 @@ func (h *HTTP) Delete(c echo.Context) error {
 
 // Changes is GET /admin/audit.
 func (h *HTTP) Changes(c echo.Context) error {
-	q, err := readChangesQuery(c.Request().URL.RawQuery)
-	if err != nil {
-		return err
-	}
-	all, err := h.changes(c.Request().Context(), q)
+	all, err := h.changes(c.Request().Context(), c.QueryParam("zoneId"), c.QueryParam("policy"), readLimit(c))
 	return send(c, all, err)
 }
 

@@ -317,8 +317,7 @@ func TestStats(t *testing.T) {
 		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"mostInSecond":3,"secondLimit":1,"inside":0,"insideUnknown":0,"maxInside":0,"full":false,"stayP50Millis":0,"stayP95Millis":0,"windowUse":1,"estimatedWait":%d,"estimatedWaitRange":null,`+
 		`"totals":%s,"at":1795223373123,`+
 		`"sampledAt":null,"rateSeconds":null,"joinsPerMinute":null,"admittedPerMinute":null,"departuresPerMinute":null,`+
-		`"sweptPerMinute":null,"pollsPerSecond":null,"refusedPerMinute":null,"restored":null,"waitP50Millis":null,"waitP95Millis":null,`+
-		`"estimateError":null,"estimateCoverage":null,"estimateErrorCount":null}`+"\n",
+		`"sweptPerMinute":null,"pollsPerSecond":null,"refusedPerMinute":null,"restored":null,"waitP50Millis":null,"waitP95Millis":null}`+"\n",
 		stats.State.Released, stats.State.Released-stats.State.Live, stats.State.Live, stats.EstimateMillis, totals)
 	if w.Code != 200 || w.Body.String() != want {
 		t.Errorf("got  %d %s\nwant %s", w.Code, w.Body, want)

@@ -139,7 +139,7 @@ func (s *Service) check(ctx context.Context, zoneID string, only serve.Condition
 // that name. It returns a *serve.FieldError or a *serve.InvalidError before the
 // store is asked, and ErrPrecondition where the condition does not hold. Of two
 // who make the same zone at the same moment because there was none, both may be
-// told that they did; the record of changes tells who was later.
+// told that they did; the record of changes tells who was later. It returns ErrConflict as Patch does.
 func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string, only serve.Condition) (zone.Settings, bool, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return zone.Settings{}, false, err
@@ -148,23 +148,22 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string
 	if err != nil {
 		return zone.Settings{}, false, err
 	}
-	was, err := s.check(ctx, zoneID, only)
+	created := false
+	_, err = retry(func() (none struct{}, err error) {
+		was, err := s.check(ctx, zoneID, only)
+		if err != nil {
+			return none, err
+		}
+		if err := s.adopt(ctx, was, &settings); err != nil {
+			return none, err
+		}
+		if created, err = s.store.PutZone(ctx, settings, was, by); err != nil {
+			return none, fmt.Errorf("operator: put zone: %w", err)
+		}
+		return none, nil
+	})
 	if err != nil {
 		return zone.Settings{}, false, err
-	}
-	free := only == (serve.Condition{})
-	if free && was != nil && was.EventState.IsZero() { // whatever others set meanwhile; with events, not to end one of them
-		was = nil
-	}
-	if err := s.adopt(ctx, was, &settings); err != nil {
-		return zone.Settings{}, false, err
-	}
-	created, err := s.store.PutZone(ctx, settings, was, by)
-	switch {
-	case free && errors.Is(err, line.ErrZoneChanged):
-		return zone.Settings{}, false, ErrConflict
-	case err != nil:
-		return zone.Settings{}, false, fmt.Errorf("operator: put zone: %w", err)
 	}
 	s.log.InfoContext(ctx, "zone put", "zone", settings.ZoneID, "created", created, "by", by, "settings", settings)
 	return settings, created, nil

@@ -70,8 +70,7 @@ type Range struct {
 
 // Rates are what happened in the last minute, as History has it: see
 // watch.Sample. What is not known is null: all of it when the zone was made just
-// now or its store did not answer a second ago, the waits when nobody was admitted,
-// the error and the coverage when too few estimates were judged.
+// now or its store did not answer a second ago, the waits when nobody was admitted.
 type Rates struct {
 	// SampledAt is the second that the rates are of, in Unix milliseconds.
 	SampledAt   *int64 `json:"sampledAt"`
@@ -89,17 +88,13 @@ type Rates struct {
 
 	WaitP50Millis *int64 `json:"waitP50Millis"`
 	WaitP95Millis *int64 `json:"waitP95Millis"`
-
-	EstimateError      *float64 `json:"estimateError"`
-	EstimateCoverage   *float64 `json:"estimateCoverage"`
-	EstimateErrorCount *int64   `json:"estimateErrorCount"`
 }
 
 func ratesOf(s *watch.Sample) (r Rates) {
 	if !s.Known() {
 		return r
 	}
-	r.SampledAt, r.RateSeconds, r.EstimateErrorCount = &s.At, &s.RateSeconds, &s.EstimateErrorCount
+	r.SampledAt, r.RateSeconds = &s.At, &s.RateSeconds
 	if s.RateSeconds > 0 {
 		r.JoinsPerMinute, r.AdmittedPerMinute = &s.JoinsPerMinute, &s.AdmittedPerMinute
 		r.DeparturesPerMinute, r.SweptPerMinute = &s.DeparturesPerMinute, &s.SweptPerMinute
@@ -107,9 +102,6 @@ func ratesOf(s *watch.Sample) (r Rates) {
 	}
 	if s.WaitCount > 0 {
 		r.WaitP50Millis, r.WaitP95Millis = &s.WaitP50Millis, &s.WaitP95Millis
-	}
-	if s.Judged() {
-		r.EstimateError, r.EstimateCoverage = &s.EstimateError, &s.EstimateCoverage
 	}
 	return r
 }

@@ -108,21 +108,11 @@ func TestHandlerOfNothing(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	for o, want := range map[string]string{
-		"shop.example":              "write https://shop.example",
-		"":                          "is no origin",
-		"null":                      "is no origin",
-		"https://*.shop.example":    "name each site",
-		"https://":                  "is no origin",
-		"https://a b":               "is no origin",
-		"https://shop.example/":     "write https://shop.example",
-		"https://shop.example/path": "more than an origin",
-		"https://me@shop.example":   "more than an origin",
-		"https://Shop.example":      "browsers send none; write https://shop.example",
-		"https://shop.example:443":  "leave it out; write https://shop.example",
-		"http://shop.example:80":    "leave it out; write http://shop.example",
+	for _, o := range []string{
+		"shop.example", "", "null", "https://*.shop.example", "https://", "https://a b", "https://shop.example/", "https://shop.example/path",
+		"https://me@shop.example", "https://Shop.example", "https://shop.example:443", "http://shop.example:80",
 	} {
-		if _, err := cors.New([]string{shop, o}); !errors.Is(err, cors.ErrInvalid) || !strings.Contains(err.Error(), want) {
+		if _, err := cors.New([]string{shop, o}); !errors.Is(err, cors.ErrInvalid) || !strings.Contains(err.Error(), "is no origin; write https://shop.example") {
 			t.Errorf("%q: %v", o, err)
 		}
 	}

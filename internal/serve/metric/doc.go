@@ -2,14 +2,13 @@
 //
 //	rooms ── Join, Poll, Refuse, Admit ──> counters of a zone (zone.go)
 //	registry ── Know, Forget ──> which zones have series (zone.go)
-//	registry ── Called, Happened ──> time per call to the store, restored places (call.go)
+//	registry ── Called, Restored, Forgotten ──> time per call to the store, places put back, departures forgotten (call.go)
 //	guard ── JoinUnlimited, ForwardedRefused ──> joins that no address was counted for (call.go)
 //	registry ── Judged ──> how good the estimates were (estimate.go)
 //	registry ── StoreFailing, AdmitLocally ──> what is done while the store
 //	                         is away (zone.go)
 //	limiter ── Took, Failing ──> how long decisions took, how often the store failed (limit.go)
 //	a scrape ── gauges ──> every zone, as watch last saw it (gauge.go)
-//	watch ── Estimates ──> how good the estimates were in ten minutes (estimate.go)
 //
 // Labels are bounded: a zone that the server knows, or "" for all others; an
 // outcome or code from a fixed list. Every combination is there, at 0, from the

@@ -45,8 +45,8 @@ type Crowd interface {
 const idleAfter = 5 * time.Minute
 
 // Show registers the gauges of all zones, which ask l at each scrape, and c about zones with a cap.
-func (m *Metrics) Show(l Lines, c Crowd) error {
-	return m.register(&gauges{lines: l, gauges: zoneGauges(), crowd: c})
+func (m *Metrics) Show(l Lines, c Crowd) {
+	m.reg.MustRegister(&gauges{lines: l, gauges: zoneGauges(), crowd: c})
 }
 
 var (
@@ -154,16 +154,16 @@ func oneIf(holds bool) float64 {
 
 // ShowServer registers the gauge that says whether this server is ready, as /readyz
 // would say. It calls ready at each scrape.
-func (m *Metrics) ShowServer(ready func() bool) error {
-	return m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+func (m *Metrics) ShowServer(ready func() bool) {
+	m.reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "queue_ready", Help: "1 while this server asks for traffic, as /readyz says; else 0.",
 	}, func() float64 { return oneIf(ready()) }))
 }
 
 // ShowKept registers the gauge that says whether what is in force on this server, or what was used, would
 // be lost with it. It calls notKept at each scrape, which returns nil if none would.
-func (m *Metrics) ShowKept(notKept func() error) error {
-	return m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+func (m *Metrics) ShowKept(notKept func() error) {
+	m.reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "queue_store_unsaved",
 		Help: "1 while its store does not take settings in force on this server, or who was admitted, so that they are lost with it; else 0.",
 	}, func() float64 { return oneIf(notKept() != nil) }))

@@ -26,8 +26,8 @@ type decisions struct {
 
 // ShowLimits registers the counters of decisions, which ask l at each scrape. Every policy
 // and tier in force has a series for each outcome, from 0. No series names a key.
-func (m *Metrics) ShowLimits(l *limiter.Limiter) error {
-	return m.register(
+func (m *Metrics) ShowLimits(l *limiter.Limiter) {
+	m.reg.MustRegister(
 		&decisions{
 			l, prometheus.NewDesc("queue_limit_decisions_total",
 				"Questions to the limits, by what became of them.", []string{"policy", "tier", "outcome"}, nil),

@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -53,7 +52,6 @@ type Options struct {
 // be called from any number of goroutines.
 type Metrics struct {
 	reg prometheus.Registerer
-	now func() time.Time
 
 	byCall    [len(store.Calls)]callMeter
 	unlimited *prometheus.CounterVec
@@ -68,11 +66,10 @@ type Metrics struct {
 	mu    sync.Mutex
 }
 
-// New registers the server's metrics, and those of the Go runtime and the process,
-// with reg. It returns an error if one of their names is registered already.
-func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
+// New registers the server's metrics, and those of the Go runtime and the process, with reg, which has none of them yet.
+func New(reg prometheus.Registerer, o Options) *Metrics {
 	m := &Metrics{
-		reg: reg, now: time.Now,
+		reg:       reg,
 		unlimited: newCounter("queue_joins_unlimited_total", "Joins that no address was counted for, by the reason: private, trusted.", "reason"),
 		forwarded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "queue_forwarded_joins_refused_total",
@@ -101,19 +98,15 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		ConstLabels: prometheus.Labels{"version": o.Version, "revision": o.Revision, "go_version": runtime.Version()},
 	})
 	build.Set(1)
-	if err := m.register(calls, failures, m.unlimited, m.forwarded, took, changes, build,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})); err != nil {
-		return nil, err
-	}
+	reg.MustRegister(calls, failures, m.unlimited, m.forwarded, took, changes, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.addZoneMetrics(o.Codes)
 	for _, v := range m.ofZones {
-		if err := m.register(v); err != nil {
-			return nil, err
-		}
+		reg.MustRegister(v)
 	}
 	m.zones.Store(&map[string]*zoneMeter{})
 	m.Know(nowhere)
-	return m, nil
+	return m
 }
 
 // addZoneMetrics adds the metrics that each zone has; see zone.go.
@@ -158,16 +151,6 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 		"outcome", estimate.Outcomes[:], func(z *zoneMeter) *counters { return &z.ranges })
 	m.histogram("queue_estimate_range_width_ratio", "How wide those ranges were, as a share of the real wait.",
 		ratioBuckets, func(z *zoneMeter) *observer { return &z.rangeWidths })
-}
-
-// register registers collectors, and stops at the first that cannot be registered.
-func (m *Metrics) register(all ...prometheus.Collector) error {
-	for _, c := range all {
-		if err := m.reg.Register(c); err != nil {
-			return fmt.Errorf("metric: %w", err)
-		}
-	}
-	return nil
 }
 
 func newCounter(name, help string, labels ...string) *prometheus.CounterVec {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -33,11 +32,7 @@ var codes = []string{"invalid_request", "zone_closed", "token_invalid", "token_e
 func newTest(t *testing.T) (*Metrics, *prometheus.Registry) {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
-	m, err := New(reg, Options{Version: "v1.2.3", Revision: "abc", Codes: codes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m, reg
+	return New(reg, Options{Version: "v1.2.3", Revision: "abc", Codes: codes}), reg
 }
 
 // find returns the series of a metric that have all of these labels: name, value, name, value.
@@ -185,13 +180,6 @@ func TestNamesAndHelp(t *testing.T) {
 	}
 }
 
-func TestRegisteringTwiceIsAnError(t *testing.T) {
-	_, reg := newTest(t)
-	if _, err := New(reg, Options{}); err == nil {
-		t.Error("want an error")
-	}
-}
-
 // told returns the judgement of an estimate with that error and that outcome of its range.
 func told(off float64, o estimate.Outcome) estimate.Judgement {
 	return estimate.Judgement{Off: off, Width: 0.5, Outcome: o}
@@ -217,12 +205,6 @@ func TestJudged(t *testing.T) {
 		if got := value(t, reg, "queue_estimate_ranges_total", "zone", "a", "outcome", outcome); got != want {
 			t.Errorf("%s: %v, want %v", outcome, got, want)
 		}
-	}
-	if coverage, _, of := m.Estimates("a"); coverage != 0.5 || of != 4 {
-		t.Errorf("%v of %d held", coverage, of)
-	}
-	if _, _, of := m.Estimates("b"); of != 0 {
-		t.Errorf("%d in another zone", of)
 	}
 }
 
@@ -295,9 +277,7 @@ func TestGauges(t *testing.T) {
 	l := &lines{zones: []string{"a"}, state: line.State{
 		Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 150, WindowLimit: 60, Inside: 40, InsideLost: 4,
 	}}
-	if err := m.Show(l, l); err != nil {
-		t.Fatal(err)
-	}
+	m.Show(l, l)
 	for name, want := range map[string]float64{
 		"queue_waiting": 900, "queue_released": 70, "queue_overdue": 20, "queue_window_admissions": 15, "queue_window_limit": 60,
 		"queue_minute_admissions": 150, "queue_second_admissions_max": 12,
@@ -323,51 +303,12 @@ func TestGauges(t *testing.T) {
 func TestReady(t *testing.T) {
 	m, reg := newTest(t)
 	ready := false
-	if err := m.ShowServer(func() bool { return ready }); err != nil {
-		t.Fatal(err)
-	}
+	m.ShowServer(func() bool { return ready })
 	for _, want := range []float64{0, 1} {
 		if got := value(t, reg, "queue_ready"); got != want {
 			t.Errorf("ready is %v, want %v", got, want)
 		}
 		ready = true
-	}
-}
-
-// TestEstimatesOfTenMinutes: a judgement counts at once, and not after ten minutes.
-func TestEstimatesOfTenMinutes(t *testing.T) {
-	m, _ := newTest(t)
-	now := time.Unix(0, 0)
-	m.now = func() time.Time { return now }
-	m.Know("a")
-	check := func(when string, coverage, median float64, of int64) {
-		t.Helper()
-		gotCoverage, gotMedian, n := m.Estimates("a")
-		if math.Abs(gotCoverage-coverage) > 1e-9 || math.Abs(gotMedian-median) > 1e-9 || n != of {
-			t.Errorf("%s: %v held, %v off, of %d; want %v, %v, %d", when, gotCoverage, gotMedian, n, coverage, median, of)
-		}
-	}
-	check("before the first", 0, 0, 0)
-	for i := range 5 {
-		m.Judged("a", told(0.1*float64(i), estimate.Outcome(min(i, 2))))
-	}
-	check("five", 0.2, 0.2, 5)
-	now = now.Add(9 * time.Minute)
-	check("nine minutes later", 0.2, 0.2, 5)
-	for range 6 {
-		m.Judged("a", told(20, estimate.Held))
-	}
-	check("six more, who were told far too much", 7.0/11, 20, 11)
-	now = now.Add(time.Minute)
-	check("when the first are old", 1, 20, 6)
-	now = now.Add(-time.Hour)
-	check("the clock was set back", 0, 0, 0)
-	for range 3 * latelyMost {
-		m.Judged("a", told(0.3, estimate.Held))
-	}
-	check("of many, the newest", 1, 0.3, latelyMost)
-	if _, _, n := m.Estimates("b"); n != 0 {
-		t.Errorf("a zone that is not known: %d", n)
 	}
 }
 
@@ -381,7 +322,6 @@ func TestConcurrentUse(t *testing.T) {
 				m.Know(zoneID)
 				m.Poll(zoneID, answer.Outcomes[int(n)%len(answer.Outcomes)])
 				m.Judged(zoneID, told(0.1, estimate.Held))
-				m.Estimates(zoneID)
 				if n%100 == 0 {
 					m.Forget(zoneID)
 				}
@@ -396,10 +336,7 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 func BenchmarkMeasuredPoll(b *testing.B) {
-	m, err := New(prometheus.NewRegistry(), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := New(prometheus.NewRegistry(), Options{})
 	m.Know("a")
 	b.ReportAllocs()
 	for b.Loop() {

@@ -27,8 +27,6 @@ type zoneMeter struct {
 	forgotten                                 prometheus.Counter
 	storeFailing, clock                       prometheus.Gauge
 	waits, steps, estimateErrors, rangeWidths prometheus.Observer
-
-	latest latest
 	// refused is the sum of refusals.
 	refused atomic.Int64
 }

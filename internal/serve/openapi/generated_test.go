@@ -47,7 +47,8 @@ func schemaOf(x *zone.Setting) []string {
 	case x.Name == "events":
 		return []string{"type: array", fmt.Sprintf("maxItems: %d", x.Most), "items: {$ref: '#/components/schemas/Event'}"}
 	case x.Own:
-		return []string{"type: object", "allOf: [{$ref: '#/components/schemas/EventState'}]"}
+		schema := strings.ToUpper(x.Name[:1]) + x.Name[1:]
+		return []string{"type: object", "allOf: [{$ref: '#/components/schemas/" + schema + "'}]"}
 	case x.Choices == nil:
 		return strings.Split(text, ", ")
 	}

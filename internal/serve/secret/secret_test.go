@@ -245,10 +245,6 @@ func TestCheckToken(t *testing.T) {
 		{"few characters", strings.Repeat("010011", 8), "it has only 2"},
 		{"too few hexadecimal digits", "9f2c1b7de0a84c53d7104b6e2f98ac3", "its characters hold at most 124 random bits, must hold at least 128; make one with: openssl rand -hex 32"},
 		{"digits", "82019475631508264937150826394715", "at most 106 random bits"},
-		{"counted", "0123456789abcdef0123456789abcdef", "easy to guess"},
-		{"counted down, once", "zyxwvutsrqponmlkjihgfedcba987654", "easy to guess"},
-		{"counted twice at once", "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6", "easy to guess"},
-		{"a repeated word", "changeme-changeme-changeme", "easy to guess"},
 		{"words", "changeme-hunter2-admin", "at most 115 random bits"},
 	}
 	for _, tt := range tests {

@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -24,27 +23,10 @@ func CheckToken(token string) error {
 	if n := distinct([]byte(token)); n < minTokenDistinct {
 		return fmt.Errorf("%w: it has only %d different characters; %s", ErrUnusable, n, howToToken)
 	}
-	if isPattern([]byte(token)) {
-		return fmt.Errorf("%w: it is easy to guess, since most of its characters follow a pattern; %s", ErrUnusable, howToToken)
-	}
 	if n := tokenBits(token); n < MinTokenBits {
 		return fmt.Errorf("%w: its characters hold at most %d random bits, must hold at least %d; %s", ErrUnusable, n, MinTokenBits, howToToken)
 	}
 	return nil
-}
-
-// isPattern reports whether most of a text follows from what stands before it: it goes on in even steps, of every character
-// or every other, or repeats four characters. Of random hexadecimal digits one in seven does, and most of 32 less than once
-// in 10^7 times.
-func isPattern(text []byte) bool {
-	follows := 0
-	for i := range text {
-		steps := func(lag int) bool { return i >= 2*lag && text[i]-text[i-lag] == text[i-lag]-text[i-2*lag] }
-		if steps(1) || steps(2) || i >= 4 && bytes.Contains(text[:i], text[i-3:i+1]) {
-			follows++
-		}
-	}
-	return 2*follows > len(text)
 }
 
 // tokenBits is how many random bits a token of these characters can hold: each is one of an alphabet, the smallest of the

@@ -2,7 +2,7 @@
 --
 -- The key is a zset with a member for each request that was allowed. The score is the
 -- moment of the request, ms. The member has, in 6 bytes, how many permits the log had
--- granted up to and with this request (38 bits, which may wrap) and how many of them
+-- granted up to and with this request (38 bits) and how many of them
 -- the request took (10 bits). So members are unique and in order, a request of a
 -- thousand permits is one member, and the permits between two members are the
 -- difference of their numbers.
@@ -11,7 +11,7 @@
 -- have left the window, and renews the key's time to live.
 --@include arithmetic
 
-local OWN, WRAP = 1024, 2 ^ 38
+local OWN = 1024
 -- The most permits of one member, when keep writes all of them anew.
 local MOST_OWN = 1000
 
@@ -46,7 +46,7 @@ function ALGORITHMS.l()
     if #oldest > 0 then
       local with, own = granted(oldest[1])
       r.oldest, r.first = oldest[1], with - own
-      r.held = (r.last - r.first) % WRAP
+      r.held = r.last - r.first
     end
   end
 
@@ -64,7 +64,7 @@ function ALGORITHMS.l()
     local look = hi
     while true do
       local found = redis.call('ZRANGE', r.key, look, look, 'WITHSCORES')
-      local with = found[1] and (granted(found[1]) - r.first) % WRAP or WRAP
+      local with = found[1] and granted(found[1]) - r.first or math.huge
       if with == over or lo == hi then
         return found[2] + r.window - r.at
       elseif with > over then
@@ -99,11 +99,6 @@ function ALGORITHMS.l()
         redis.call('UNLINK', r.key)
       elseif r.old and r.fresh then
         redis.call('ZREMRANGEBYSCORE', r.key, '-inf', r.at - r.window)
-      end
-      if r.last >= WRAP then
-        -- The score puts the member after the others of this millisecond, whose numbers are
-        -- higher.
-        r.last, r.newest = r.last - WRAP, r.newest + 1
       end
       add(r, r.newest, r.own)
     end
