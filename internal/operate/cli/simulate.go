@@ -25,9 +25,9 @@ type dryRun struct {
 	simulate.Config
 	// leave, dark and done are percentages.
 	leave, dark, done float64
-	// file has the zone of the event that is played; "": no event is. zoneID and event choose of several.
-	file, zoneID, event string
-	json                bool
+	// file has the zone of the event that is played; "": no event is. zoneID chooses of several.
+	file, zoneID string
+	json         bool
 }
 
 // simulateCommand is queue-server simulate: a dry run, and the evidence for what the room promises.
@@ -71,7 +71,7 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 	flags.StringVar(&d.file, "event", "", "play an event of the zone in this YAML `FILE` instead;\n"+
 		"--visitors gather, in the --arrive before people settle (10m), and --leave")
 	flags.StringVar(&d.zoneID, "zone", "", "with --event, the `ZONE`, if the file has several with events")
-	flags.StringVar(&d.event, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
+	flags.StringVar(&d.Event, "name", "", "with --event, the `NAME` of the event, if it is not the first to open")
 	CompleteFiles(command, "event")
 	return command
 }
@@ -102,14 +102,11 @@ func (d *dryRun) playEvent(cmd *cobra.Command, t *Terminal, args, fileKeys []str
 	if _, err := assignments(args, &z); err != nil {
 		return nil, err
 	}
-	c := simulate.EventConfig{
-		Zone: z, Event: d.event, Gather: d.Visitors, Within: simulate.DefaultWithin, Leave: d.leave / hundred,
-		Stay: d.Stay, Done: d.done / hundred, Seed: d.Seed,
+	if !cmd.Flags().Changed("arrive") {
+		d.Arrive = simulate.DefaultGathering
 	}
-	if cmd.Flags().Changed("arrive") {
-		c.Within = d.Arrive
-	}
-	return simulate.PlayEvent(cmd.Context(), c)
+	d.Zone, d.Leave, d.Done = z, d.leave/hundred, d.done/hundred
+	return simulate.PlayEvent(cmd.Context(), d.Config)
 }
 
 // readZone returns the zone of the file that has the event.

@@ -15,29 +15,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// EventConfig says which event is played, and who comes.
-type EventConfig struct {
-	// Zone has the event; what else it lists is left out.
-	Zone zone.Settings
-	// Event is its name; "": the one that is listed to open first.
-	Event string
-	// Gather is how many come while people gather, 1 to 5,000,000. Where nobody gathers, or
-	// preQueueAt is farther back, they come evenly Within that time before people settle, or
-	// within ten seconds of the opening.
-	Gather int
-	Within time.Duration
-	// Leave is the share that goes away silently, 0 to 1, each at a moment between coming and its turn.
-	Leave float64
-	// Stay and Done are as in Config.
-	Stay time.Duration
-	Done float64
-	// Seed makes the run repeatable, but for who stands where in a draw.
-	Seed uint64
-}
-
 const (
-	// DefaultWithin is how long before people settle they come.
-	DefaultWithin = 10 * time.Minute
+	// DefaultGathering is how long before people settle they come.
+	DefaultGathering = 10 * time.Minute
 	// lead is how long before people gather the run begins: the server announces the event.
 	lead = 10 * time.Second
 	// horizon is for how long after the opening an event is played.
@@ -48,29 +28,8 @@ const (
 	rush = 10 * time.Second
 )
 
-// Validate reports what is out of range.
-func (c EventConfig) Validate() error {
-	fault := func(text string) error { return fmt.Errorf("%w: %s", ErrConfig, text) }
-	switch {
-	case c.Gather < 1 || c.Gather > maxVisitors:
-		return fault("between 1 and 5,000,000 can come")
-	case c.Leave < 0 || c.Leave > 1:
-		return fault("leave is a percentage between 0 and 100")
-	case c.Within <= 0 || c.Within > horizon:
-		return fault("visitors must gather within 1s to 24h")
-	}
-	z, err := c.zone()
-	if err != nil {
-		return err
-	}
-	if err := c.Zone.Validate(); err != nil {
-		return err
-	}
-	return checkStay(z.WithEvent(z.Events[0]), c.Stay, c.Done)
-}
-
-// zone is the zone with nothing but the event in its list.
-func (c EventConfig) zone() (zone.Settings, error) {
+// eventZone is the zone with nothing but the event in its list, or says what is wrong with it.
+func (c Config) eventZone() (zone.Settings, error) {
 	z := c.Zone
 	z.EventState, z.Events = event.State{}, nil
 	for _, e := range c.Zone.Events {
@@ -79,10 +38,16 @@ func (c EventConfig) zone() (zone.Settings, error) {
 			z.Events = []event.Event{e}
 		}
 	}
-	if len(z.Events) == 0 {
+	switch {
+	case len(z.Events) == 0:
 		return z, fmt.Errorf("%w: zone %s lists no event %q", ErrConfig, z.ZoneID, c.Event)
+	case c.Arrive == 0:
+		return z, fmt.Errorf("%w: arrive must be longer than 0 for an event", ErrConfig)
 	}
-	return z, nil
+	if err := c.Zone.Validate(); err != nil {
+		return z, err
+	}
+	return z, c.checkCrowd(z.WithEvent(z.Events[0]))
 }
 
 // EventReport is what the dry run of an event showed. LastInMs of the report counts from the opening on.
@@ -131,17 +96,20 @@ func seedOf(nonce string) (s event.Seed) {
 // played is an event under way. Times are in microseconds.
 type played struct {
 	*crowd
-	cfg                     EventConfig
+	cfg                     Config
 	gathers, settles, opens int64
 	seeds                   drawSeeds
 }
 
-// PlayEvent plays an event until everybody is in or gone, or a day has passed since it opened.
-func PlayEvent(ctx context.Context, cfg EventConfig) (EventReport, error) {
-	if err := cfg.Validate(); err != nil {
+// PlayEvent plays an event until everybody is in or gone, or a day has passed since it opened. The visitors come while people
+// gather. Where nobody gathers, or preQueueAt is farther back, they come evenly over the Arrive before people settle, or over ten
+// seconds from the opening on. Each that leaves does so at a moment between coming and its turn. Of the zone's list only the
+// event is played; Dark, Changes and PollEvery are not used.
+func PlayEvent(ctx context.Context, cfg Config) (EventReport, error) {
+	z, err := cfg.eventZone()
+	if err != nil {
 		return EventReport{}, err
 	}
-	z, _ := cfg.zone() // Validate has looked
 	at := z.Events[0].Listed()
 	p := &played{
 		crowd: newCrowd(cfg.Seed, z, at.PreQueueAtMillis*1000-lead.Microseconds()), cfg: cfg,
@@ -169,15 +137,15 @@ func PlayEvent(ctx context.Context, cfg EventConfig) (EventReport, error) {
 
 // populate makes the visitors, and says when they come and leave.
 func (p *played) populate() {
-	from, upto := max(p.gathers, p.settles-p.cfg.Within.Microseconds()), p.settles
+	from, upto := max(p.gathers, p.settles-p.cfg.Arrive.Microseconds()), p.settles
 	if p.gathers >= p.opens {
 		from, upto = p.opens, p.opens+rush.Microseconds()
 	}
 	perMinute := float64(max(1, p.zone.WithEvent(p.zone.Events[0]).PerMinute))
-	longest := float64(p.cfg.Gather) * (1 - p.cfg.Leave/2) / perMinute * float64(time.Minute.Microseconds())
-	for i := range p.cfg.Gather {
+	longest := float64(p.cfg.Visitors) * (1 - p.cfg.Leave/2) / perMinute * float64(time.Minute.Microseconds())
+	for i := range p.cfg.Visitors {
 		at := from + int64(p.rng.Float64()*float64(upto-from))
-		v := visitor{goesDark: never, sampled: sampled(i, p.cfg.Gather)}
+		v := visitor{goesDark: never, sampled: sampled(i, p.cfg.Visitors)}
 		if p.rng.Float64() < p.cfg.Leave {
 			turn := max(at, p.opens) + int64(p.rng.Float64()*longest)
 			v.leavesAt = at + 1 + int64(p.rng.Float64()*float64(turn-at))

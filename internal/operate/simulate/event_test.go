@@ -12,17 +12,17 @@ import (
 )
 
 // noon is a draw at noon into which 1,100 come, 600 of whom enter a minute.
-func noon() simulate.EventConfig {
+func noon() simulate.Config {
 	z := zone.Defaults("TICKETS")
 	z.PerMinute = 60
 	z.Events = []event.Event{{
 		Name: "noon", PreQueueAt: "2026-12-01T11:00:00+01:00", OpensAt: "2026-12-01T12:00:00+01:00",
 		Order: event.OrderDraw, Settings: event.Values{"perMinute": "600"},
 	}}
-	return simulate.EventConfig{Zone: z, Gather: 1_100, Within: 3 * time.Minute, Leave: 0.2, Seed: 1}
+	return simulate.Config{Zone: z, Visitors: 1_100, Arrive: 3 * time.Minute, Leave: 0.2, Seed: 1}
 }
 
-func play(t *testing.T, c simulate.EventConfig) simulate.EventReport {
+func play(t *testing.T, c simulate.Config) simulate.EventReport {
 	t.Helper()
 	r, err := simulate.PlayEvent(t.Context(), c)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestEventOpens(t *testing.T) {
 func TestEventWithACap(t *testing.T) {
 	t.Parallel()
 	c := noon()
-	c.Gather, c.Stay, c.Done = 300, 30*time.Second, 1
+	c.Visitors, c.Stay, c.Done = 300, 30*time.Second, 1
 	c.Zone.Events[0].Settings["maxInside"] = "40"
 	if r := play(t, c); r.MaxInside != 40 || r.MostInside > 40 || r.InsideUsed < 0.9 {
 		t.Errorf("%d of %d inside, %.2f of the cap used", r.MostInside, r.MaxInside, r.InsideUsed)
@@ -78,7 +78,7 @@ func TestEventWithACap(t *testing.T) {
 func TestEventIsRepeatable(t *testing.T) {
 	t.Parallel()
 	c := noon()
-	c.Gather = 300
+	c.Visitors = 300
 	first, second := play(t, c), play(t, c)
 	if !reflect.DeepEqual(first, second) {
 		t.Errorf("two runs of one seed differ:\n%+v\n%+v", first, second)
@@ -93,7 +93,7 @@ func TestEventIsRepeatable(t *testing.T) {
 func TestEventIsChosen(t *testing.T) {
 	t.Parallel()
 	c := noon()
-	c.Gather = 50
+	c.Visitors = 50
 	dawn := event.Event{Name: "dawn", PreQueueAt: "2026-12-01T06:00:00+01:00", OpensAt: "2026-12-01T07:00:00+01:00", EndsAt: "2026-12-01T08:00:00+01:00"}
 	c.Zone.Events = append(c.Zone.Events, dawn)
 	for name, want := range map[string]string{"": "dawn", "noon": "noon", "dawn": "dawn"} {
@@ -106,14 +106,14 @@ func TestEventIsChosen(t *testing.T) {
 
 func TestEventConfigIsChecked(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(*simulate.EventConfig){
-		"nobody comes":      func(c *simulate.EventConfig) { c.Gather = 0 },
-		"too many come":     func(c *simulate.EventConfig) { c.Gather = 5_000_001 },
-		"leave over 100 %":  func(c *simulate.EventConfig) { c.Leave = 1.1 },
-		"come in no time":   func(c *simulate.EventConfig) { c.Within = 0 },
-		"stay no time":      func(c *simulate.EventConfig) { c.Zone.MaxInside = 40 },
-		"no such event":     func(c *simulate.EventConfig) { c.Event = "dusk" },
-		"an event too late": func(c *simulate.EventConfig) { c.Zone.Events[0].PreQueueAt = "2026-12-01T13:00:00+01:00" },
+	for name, spoil := range map[string]func(*simulate.Config){
+		"nobody comes":      func(c *simulate.Config) { c.Visitors = 0 },
+		"too many come":     func(c *simulate.Config) { c.Visitors = 5_000_001 },
+		"leave over 100 %":  func(c *simulate.Config) { c.Leave = 1.1 },
+		"come in no time":   func(c *simulate.Config) { c.Arrive = 0 },
+		"stay no time":      func(c *simulate.Config) { c.Zone.MaxInside = 40 },
+		"no such event":     func(c *simulate.Config) { c.Event = "dusk" },
+		"an event too late": func(c *simulate.Config) { c.Zone.Events[0].PreQueueAt = "2026-12-01T13:00:00+01:00" },
 	} {
 		c := noon()
 		spoil(&c)

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -22,17 +21,6 @@ type shop struct {
 	// most is the most admissions that were inside in any second. counted and people are the sums over the seconds
 	// after full in which somebody waits.
 	most, seconds, counted, people int64
-}
-
-// checkStay reports a stay or a share of the reported that is out of range.
-func checkStay(z zone.Settings, stay time.Duration, done float64) error {
-	switch {
-	case z.MaxInside > 0 && (stay < time.Second || stay > 24*time.Hour):
-		return fmt.Errorf("%w: stay must be between 1s and 24h", ErrConfig)
-	case done < 0 || done > 1:
-		return fmt.Errorf("%w: done is a percentage between 0 and 100", ErrConfig)
-	}
-	return nil
 }
 
 // enters has visitors be inside a zone with a cap, where the first may enter at that time. z is the zone from then on.

@@ -31,8 +31,9 @@ type Config struct {
 	Visitors int
 	// Arrive is the span over which they come.
 	Arrive time.Duration
-	// Zone is the zone they come to.
-	Zone zone.Settings
+	// Zone is the zone they come to. Event names the event of its list that PlayEvent plays; "": the first to open.
+	Zone  zone.Settings
+	Event string
 	// Stay is how long a visitor stays inside a zone with a cap, in the mean; Done is the share of those who go that the shop
 	// reports, 0 to 1. The slots of the others come back when their sessions are over.
 	Stay time.Duration
@@ -61,12 +62,6 @@ type Change struct {
 // Validate reports what is out of range.
 func (c Config) Validate() error {
 	switch {
-	case c.Visitors < 1 || c.Visitors > maxVisitors:
-		return fmt.Errorf("%w: visitors must be between 1 and 5,000,000", ErrConfig)
-	case c.Arrive < 0 || c.Arrive > 24*time.Hour:
-		return fmt.Errorf("%w: arrive must be between 0 and 24h", ErrConfig)
-	case c.Leave < 0 || c.Leave > 1 || c.Dark < 0 || c.Dark > 1:
-		return fmt.Errorf("%w: leave and dark are percentages between 0 and 100", ErrConfig)
 	case c.PollEvery != 0 && (c.PollEvery < 100*time.Millisecond || c.PollEvery > time.Hour):
 		return fmt.Errorf("%w: the polling period must be between 100ms and 1h", ErrConfig)
 	case len(c.Changes) > 0 && c.Changes[len(c.Changes)-1].PerMinute < 1:
@@ -74,10 +69,25 @@ func (c Config) Validate() error {
 	case c.Zone.PerMinute < 1:
 		return fmt.Errorf("%w: perMinute must be at least 1, or nobody is ever admitted", ErrConfig)
 	}
-	if err := checkStay(c.Zone, c.Stay, c.Done); err != nil {
+	if err := c.checkCrowd(c.Zone); err != nil {
 		return err
 	}
 	return c.Zone.Validate()
+}
+
+// checkCrowd reports what is out of range of a crowd in a zone with these settings.
+func (c Config) checkCrowd(z zone.Settings) error {
+	switch {
+	case c.Visitors < 1 || c.Visitors > maxVisitors:
+		return fmt.Errorf("%w: visitors must be between 1 and 5,000,000", ErrConfig)
+	case c.Arrive < 0 || c.Arrive > 24*time.Hour:
+		return fmt.Errorf("%w: arrive must be between 0 and 24h", ErrConfig)
+	case c.Leave < 0 || c.Leave > 1 || c.Dark < 0 || c.Dark > 1 || c.Done < 0 || c.Done > 1:
+		return fmt.Errorf("%w: leave, dark and done are percentages between 0 and 100", ErrConfig)
+	case z.MaxInside > 0 && (c.Stay < time.Second || c.Stay > 24*time.Hour):
+		return fmt.Errorf("%w: stay must be between 1s and 24h", ErrConfig)
+	}
+	return nil
 }
 
 const (
