@@ -185,7 +185,8 @@ func (o *operatorAt) looksAtThePages() {
 		}
 		if page == "zone, page" {
 			o.look(o.t, 390, "light")
-			o.until(o.t, "a preview", `document.querySelector("iframe").contentDocument?.querySelector("h1") != null`)
+			// The preview is sandboxed: once it is there, this page cannot look into it.
+			o.until(o.t, "a preview", `document.querySelector("iframe").contentDocument === null`)
 		}
 		o.check(o.t, page)
 	}
