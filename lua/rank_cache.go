@@ -205,6 +205,9 @@ func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int6
 	defer v.mu.Unlock()
 	expect, room, now, wait := rates.next(), rates.next(), window.Rates{Pace: rates.next(), PeriodCapMillis: rates.next()}, rates.next() != 0
 	if !sent.Before(v.at) { // no later call was answered before this one
+		if now.Pace < v.rates.Pace/2 || now.PeriodCapMillis > v.rates.PeriodCapMillis {
+			v.spans = nil // periods were shorter before, so visitors may have heard newer positions than these
+		}
 		v.state, v.at, v.expect, v.room, v.rates, v.wait = state, sent, expect, room, now, wait
 	}
 	for marks.more() {

@@ -139,6 +139,34 @@ func (f *farCrowd) sweep(times int) {
 	}
 }
 
+// TestPositionsAreForgottenWhenTheLineSlows: a visitor whose period was short may have heard a newer position than the one
+// that is remembered, and that position would be good for half of a period that has become long.
+func TestPositionsAreForgottenWhenTheLineSlows(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		pace, cap int64
+		remembers bool
+	}{
+		"as before":       {600_000, 60_000, true},
+		"a little slower": {400_000, 60_000, true},
+		"far slower":      {60_000, 60_000, false},
+		"paused":          {0, 60_000, false},
+		"longer periods":  {600_000, 120_000, false},
+	} {
+		v, at := rankCache{}, time.Unix(1_000, 0)
+		said := func(at time.Time, marks []int64, pace, most int64) {
+			if err := v.learn(at, line.State{}, marks, []int64{0, 0, pace, most, 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said(at, []int64{1_000, 2_000, 60_000}, 600_000, 60_000)
+		said(at.Add(time.Second), nil, tt.pace, tt.cap)
+		if got := len(v.spans) > 0; got != tt.remembers {
+			t.Errorf("%s: the position is remembered: %t", name, got)
+		}
+	}
+}
+
 // TestRecoversFromSlowness: a store that takes no calls for ten seconds. Nearly all who are far away are answered from memory
 // soon after, as before.
 func TestRecoversFromSlowness(t *testing.T) {
