@@ -67,7 +67,7 @@ func (j *judge) hear(a *line.Told, windowMillis int64) (is estimate.Judgement, o
 			j.byID = make(map[line.ID]judged)
 		}
 		v.dueMillis = a.State.NowMillis + a.PeriodMillis
-		if v.heard++; rand.IntN(v.heard) == 0 { //nolint:gosec // a sample, no secret
+		if v.heard++; rand.IntN(v.heard) == 0 {
 			v.told = estimate.Told{AtMicros: 1000 * a.State.NowMillis, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis}
 		}
 		j.byID[a.Place.ID] = v
