@@ -135,10 +135,10 @@ pgo: build ## take anew the profile that the compiler optimises with
 	@scripts/pgo.sh
 
 .PHONY: loadtest
-loadtest: ## six crowds on both stores, judged (ONLY=burst STORE=redis SIZE=2 SERIAL=1; ONLY=event; STORY=file judges what k6 wrote elsewhere)
+loadtest: ## six crowds on both stores, judged (ONLY=burst STORE=redis SIZE=2; ONLY=event; STORY=file judges what k6 wrote elsewhere)
 	@scripts/install-debian.sh redis-server
 	@cd e2e && LOADTEST_ONLY="$(or $(ONLY),burst,surge,leavers,tunnel,impatient,fault)" LOADTEST_STORE="$(STORE)" LOADTEST_SIZE="$(SIZE)" \
-		LOADTEST_SERIAL="$(SERIAL)" LOADTEST_STORY="$(abspath $(STORY))" \
+		LOADTEST_STORY="$(abspath $(STORY))" \
 		$(GO) test -count=1 -v -timeout 60m -run '$(if $(STORY),TestStory,TestCrowds)' ./loadtest
 
 ##@ Ship it

@@ -43,9 +43,7 @@ func TestPermissions(t *testing.T) {
 	for _, rule := range rules {
 		user = append(user, rule)
 	}
-	if err := admin.client.Do(t.Context(), user...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, admin.client.Do(t.Context(), user...).Err())
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -56,9 +54,7 @@ func TestPermissions(t *testing.T) {
 	s := openPatient(t, u.String(), clock.Now)
 	defer s.close(t)
 	s.prefix = ""
-	if err := s.warm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.warm(t.Context()))
 	admin.client.ScriptFlush(t.Context()) // as a node that has just joined
 	sc := newSceneOn(t, s, clock)
 	sc.fails(s.Ping(t.Context()), nil)

@@ -75,7 +75,7 @@ func (s *Store) openPartitions() {
 	for i := range s.partitions {
 		s.partitions[i] = &batch[*decision]{
 			store: s, send: s.decide, most: maxDecisions, maxPending: maxUndecided, full: limit.ErrStoreUnavailable,
-			sizes: s.metrics.decisions, seconds: s.metrics.seconds.WithLabelValues(allowScript.name),
+			seconds: s.metrics.seconds.WithLabelValues(allowScript.name),
 		}
 	}
 }

@@ -141,9 +141,7 @@ func TestNodeWithoutTheScript(t *testing.T) {
 	s := openStoreAt(t, url, nil)
 	rule := limit.Rule{Algorithm: limit.SlidingLog, Limit: 500, WindowSeconds: 3600}
 	for range 3 {
-		if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.client.ScriptFlush(t.Context()).Err())
 		if n := crowd(t, 300, func(int) (limit.Verdict, error) { return s.Allow(t.Context(), question("s", 1, rule)) }); n > 300 {
 			t.Errorf("%d allowed", n)
 		}

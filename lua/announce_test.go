@@ -141,9 +141,7 @@ func TestVisitorKeyIsShared(t *testing.T) {
 	if string(second) != "first" {
 		t.Errorf("the second server uses %q", second)
 	}
-	if err := n.store.client.Del(t.Context(), n.store.visitorKeyKey()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.store.client.Del(t.Context(), n.store.visitorKeyKey()).Err())
 	n.announces(b, false)
 	third := ownKey("third")
 	c := n.server("one")

@@ -42,8 +42,8 @@ type batch[R interface{ waits() *caller }] struct {
 	// oldest gets the error full at once: it would time out.
 	maxPending int
 	full       error
-	// sizes and seconds get how many travelled, and how long it took.
-	sizes, seconds prometheus.Observer
+	// seconds gets how long a call took.
+	seconds prometheus.Observer
 
 	mu sync.Mutex
 	// pending wait for a call. Requests in later wait until none are pending.
@@ -84,7 +84,6 @@ func (b *batch[R]) do(ctx context.Context, r R) error {
 // drive sends calls until no request waits.
 func (b *batch[R]) drive() {
 	for requests := b.next(); requests != nil; requests = b.next() {
-		b.sizes.Observe(float64(len(requests)))
 		ctx, cancel := context.WithTimeout(context.Background(), b.store.timeouts.batch)
 		start := time.Now()
 		err := b.send(ctx, requests)

@@ -31,7 +31,7 @@ func TestTheNewestGoFirst(t *testing.T) {
 		hold := make(chan struct{})
 		b := &batch[*request]{
 			store: s, most: 2, maxPending: 100, full: line.ErrStoreUnavailable,
-			sizes: s.metrics.batch, seconds: s.metrics.seconds.WithLabelValues(pollScript.name),
+			seconds: s.metrics.seconds.WithLabelValues(pollScript.name),
 			send: func(_ context.Context, all []*request) error {
 				call := ""
 				for _, q := range all {

@@ -16,30 +16,23 @@ import (
 func (s *Store) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	from := max(fromMicros, after.ScoreMicros)
+	// Those with the score of after come again, for they are in the order of their ids. They are few: scores are random.
+	some, err := s.client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
+		Key: s.keys(zoneID)[lineKey], ByScore: true, Count: store.DrawnBatch,
+		Start: strconv.FormatInt(max(fromMicros, after.ScoreMicros), 10), Stop: "(" + strconv.FormatInt(uptoMicros, 10),
+	}).Result()
+	if err != nil {
+		return nil, s.failed(ctx, "drawn", err)
+	}
 	var all []line.Place
-	// Those with one score come again, for they are in the order of their ids: until one of
-	// a higher score comes, or nobody more.
-	for offset := int64(0); len(all) == 0; offset += store.DrawnBatch {
-		some, err := s.client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
-			Key: s.keys(zoneID)[lineKey], ByScore: true, Count: store.DrawnBatch, Offset: offset,
-			Start: strconv.FormatInt(from, 10), Stop: "(" + strconv.FormatInt(uptoMicros, 10),
-		}).Result()
-		if err != nil {
-			return nil, s.failed(ctx, "drawn", err)
+	for _, z := range some {
+		id, ok := z.Member.(string)
+		p := line.Place{ScoreMicros: int64(z.Score)}
+		if !ok || copy(p.ID[:], id) != len(p.ID) {
+			return nil, fmt.Errorf("lua: drawn: a member of %d bytes", len(id))
 		}
-		for _, z := range some {
-			id, ok := z.Member.(string)
-			p := line.Place{ScoreMicros: int64(z.Score)}
-			if !ok || copy(p.ID[:], id) != len(p.ID) {
-				return nil, fmt.Errorf("lua: drawn: a member of %d bytes", len(id))
-			}
-			if p.ScoreMicros > after.ScoreMicros || id > string(after.ID[:]) {
-				all = append(all, p)
-			}
-		}
-		if len(some) < store.DrawnBatch {
-			break
+		if p.ScoreMicros > after.ScoreMicros || id > string(after.ID[:]) {
+			all = append(all, p)
 		}
 	}
 	return all, nil

@@ -36,9 +36,7 @@ func TestEviction(t *testing.T) {
 		policy string
 		evicts bool
 	}{{"allkeys-lru", true}, {"volatile-ttl", true}, {noEviction, false}} {
-		if err := s.client.ConfigSet(t.Context(), "maxmemory-policy", tt.policy).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.client.ConfigSet(t.Context(), "maxmemory-policy", tt.policy).Err())
 		if err := s.inspect(t.Context()); errors.Is(err, ErrEviction) != tt.evicts || s.evicts.Load() != tt.evicts {
 			t.Errorf("%s: found later: %v", tt.policy, err)
 		}

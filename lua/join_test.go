@@ -35,9 +35,7 @@ func TestJoinsOfOneCall(t *testing.T) {
 	for i, tt := range tests {
 		asks[i] = &request{op: opJoin, place: line.Place{ID: visitor(tt.id)}}
 	}
-	if err := sc.store.sendBatch(t.Context(), sc.store.batch("Z"), asks); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sc.store.sendBatch(t.Context(), sc.store.batch("Z"), asks))
 	arrived := map[byte]int64{'b': sc.places['b'].ArrivedAtMicros, 'c': sc.places['c'].ArrivedAtMicros}
 	for i, tt := range tests {
 		a := asks[i].answer
@@ -83,9 +81,7 @@ func TestFirstInTheLineIsAnsweredFirst(t *testing.T) {
 	stats(t, s) // The edge has come to those who wait.
 	polls[0].place.ArrivedAtMicros -= 1_000_000
 	clock.Add(time.Duration(z.WindowSeconds)*time.Second + time.Millisecond)
-	if err := s.sendBatch(t.Context(), s.batch("Z"), polls); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.sendBatch(t.Context(), s.batch("Z"), polls))
 	var in string
 	for _, q := range polls {
 		if q.answer.Status == line.Admitted {

@@ -215,17 +215,13 @@ func TestMarksOfTheReleased(t *testing.T) {
 	}
 	// The marks are no longer at multiples of their distance.
 	for _, who := range all[200:230] {
-		if err := s.Leave(ctx, "Z", f.places[who]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Leave(ctx, "Z", f.places[who]))
 	}
 	f.clock.Add(4 * time.Second)
 	// The edge lies between two marks, then beyond the last one.
 	for _, edge := range []int{exactUpTo + 20*markEvery + 100, len(all) - 30} {
 		at := f.places[all[edge-1]].ArrivedAtMicros
-		if err := s.client.HSet(ctx, keys[0], "edge_micros", at).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.client.HSet(ctx, keys[0], "edge_micros", at).Err())
 		beyond := all[min(edge+100, len(all)-20):]
 		beyond = beyond[:min(len(beyond), markEvery)]
 		for range 3 {

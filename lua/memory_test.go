@@ -88,9 +88,7 @@ func TestACallOfAllKindsWithoutMemory(t *testing.T) {
 	}
 	joins, others := []*request{asks[0], asks[2]}, []*request{asks[1], asks[3]}
 	poll := asks[1]
-	if err := sc.store.sendBatch(t.Context(), sc.store.batch("Z"), asks); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sc.store.sendBatch(t.Context(), sc.store.batch("Z"), asks))
 	for _, a := range joins {
 		sc.fails(a.err, line.ErrStoreFull)
 	}

@@ -9,8 +9,6 @@ import (
 
 // metrics of the Redis store.
 type metrics struct {
-	batch     prometheus.Histogram
-	decisions prometheus.Histogram
 	seconds   *prometheus.HistogramVec
 	failures  *prometheus.CounterVec
 	reloaded  prometheus.Counter
@@ -33,19 +31,10 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 		all = append(all, c)
 		return c
 	}
-	sizes := func(name, help string, buckets int) prometheus.Histogram {
-		h := prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(1, 2, buckets),
-		})
-		all = append(all, h)
-		return h
-	}
 	gauge := func(name, help string, value func() float64) {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
 	m := &metrics{
-		batch:     sizes("queue_redis_batch_visitors", "Visitors that travelled in one script call.", 9),
-		decisions: sizes("queue_redis_pipeline_decisions", "Decisions on limits that travelled in one pipeline.", 8),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                        "queue_redis_call_seconds",
 			Help:                        "Time of one script call, or of a pipeline of them, as this server saw it.",
@@ -71,10 +60,6 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	for _, sc := range []*script{pollScript, touchScript, sweepScript, observeScript, recallScript, tellScript, spendScript, allowScript} {
 		m.seconds.WithLabelValues(sc.name)
 	}
-	gauge("queue_redis_connections", "Open connections.",
-		func() float64 { return float64(s.client.PoolStats().TotalConns) })
-	gauge("queue_redis_connections_idle", "Open connections that are idle.",
-		func() float64 { return float64(s.client.PoolStats().IdleConns) })
 	gauge("queue_secrets_differ",
 		"1 while servers that use the same Redis have other secrets than this one, which therefore does not serve; else 0.",
 		func() float64 { return is(s.SecretsDiffer() != nil) })

@@ -254,9 +254,7 @@ func TestWhoIsGoneIsToldSo(t *testing.T) {
 	t.Parallel()
 	n := newNoted(t, 60)
 	s := n.servers[0]
-	if err := n.servers[1].Leave(t.Context(), "Z", n.places[3]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.servers[1].Leave(t.Context(), "Z", n.places[3]))
 	n.knows(s)
 	a := n.poll(s, 3, true) // by a server that did not hear of it
 	n.poll(s, 4, true)
@@ -298,9 +296,7 @@ func TestNotesOfAnEarlierPlace(t *testing.T) {
 	t.Parallel()
 	n := newNoted(t, 60)
 	s, former := n.servers[0], n.places[3]
-	if err := n.servers[1].Leave(t.Context(), "Z", former); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.servers[1].Leave(t.Context(), "Z", former))
 	n.clock.Add(time.Second)
 	again, err := n.servers[1].Join(t.Context(), "Z", former.ID)
 	if err != nil || again.Place.ArrivedAtMicros == former.ArrivedAtMicros {
@@ -368,9 +364,7 @@ func TestNotesOfALostLine(t *testing.T) {
 	memory := line.Memory{
 		Epoch: st.Epoch, SeenAtMillis: st.NowMillis, EdgeMicros: st.EdgeMicros, LastArrivalMicros: st.LastArrivalMicros,
 	}
-	if err := s.RestoreZone(t.Context(), n.zone, memory); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.RestoreZone(t.Context(), n.zone, memory))
 	n.flushed(other) // into the line that was put back: nobody is there
 	if got := stats(t, s); got.State.Waiting != 0 || got.Totals.Polls != 0 {
 		t.Errorf("%+v", got)
@@ -390,9 +384,7 @@ func TestNotesOfALostLine(t *testing.T) {
 	n.knows(s)
 	n.poll(s, 0, false) // late
 	n.poll(s, 0, true)
-	if err := other.DeleteZone(t.Context(), "Z", ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.DeleteZone(t.Context(), "Z", ""))
 	n.clock.Add(time.Second)
 	put(t, other, n.zone)
 	n.flushed(s)
@@ -527,9 +519,7 @@ func TestTheEdgeReachesTheNoted(t *testing.T) {
 	before := stats(t, other).State
 	// The edge passes the first while it is late, as far as Redis knows.
 	at := n.places[0].ArrivedAtMicros
-	if err := other.client.HSet(t.Context(), other.keys("Z")[0], "edge_micros", at).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.client.HSet(t.Context(), other.keys("Z")[0], "edge_micros", at).Err())
 	if st := stats(t, other).State; st.Live != before.Live || st.Released <= before.Released {
 		t.Fatalf("%+v, then %+v", before, st)
 	}

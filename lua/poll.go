@@ -73,7 +73,7 @@ func (s *Store) batch(zoneID string) *zoneBatch {
 		b.batch = batch[*request]{
 			store: s, send: func(ctx context.Context, all []*request) error { return s.sendBatch(ctx, b, all) },
 			most: maxBatch, maxPending: maxPending, full: line.ErrStoreUnavailable,
-			sizes: s.metrics.batch, seconds: s.metrics.seconds.WithLabelValues(pollScript.name),
+			seconds: s.metrics.seconds.WithLabelValues(pollScript.name),
 		}
 		s.batches[zoneID] = b
 	}

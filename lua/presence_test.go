@@ -44,7 +44,7 @@ func newEvicted(t *testing.T) *evicted {
 	e.store, e.zone = openStore(t, e.clock.Now), zone.Defaults("Z")
 	e.zone.PerMinute, e.zone.IdleTimeoutSeconds, e.zone.MaxInside = 60, 20, 1000
 	_, err := e.store.PutZone(t.Context(), e.zone, nil, "somebody")
-	e.must(err)
+	must(e.T, err)
 	for range 60 {
 		e.join()
 	}
@@ -52,17 +52,10 @@ func newEvicted(t *testing.T) *evicted {
 	return e
 }
 
-func (e *evicted) must(err error) {
-	e.Helper()
-	if err != nil {
-		e.Fatal(err)
-	}
-}
-
 // heal is what a server does when the zone is unknown.
 func (e *evicted) heal() {
 	e.Helper()
-	e.must(e.store.RestoreZone(e.Context(), e.zone, line.Memory{
+	must(e.T, e.store.RestoreZone(e.Context(), e.zone, line.Memory{
 		Epoch: e.heard.Epoch, SeenAtMillis: e.heard.NowMillis, EdgeMicros: e.heard.EdgeMicros, LastArrivalMicros: e.heard.LastArrivalMicros,
 		Inside: []line.Step{{EndsMillis: e.heard.NowMillis + e.zone.Session().Milliseconds(), Count: e.heard.Inside}},
 	}))
@@ -72,9 +65,9 @@ func (e *evicted) learn(s line.State) {
 	e.Helper()
 	if s.LostAtMillis != e.heard.LostAtMillis {
 		e.losses++
-		e.must(e.store.Recall(e.Context(), "Z", e.departed))
+		must(e.T, e.store.Recall(e.Context(), "Z", e.departed))
 		_, err := e.store.Tell(e.Context(), "Z", line.Telling{Stays: e.done})
-		e.must(err)
+		must(e.T, err)
 	}
 	e.heard = s
 }
@@ -88,7 +81,7 @@ func (e *evicted) join() line.ID {
 		e.heal()
 		a, err = e.store.Join(e.Context(), "Z", id)
 	}
-	e.must(err)
+	must(e.T, err)
 	e.learn(a.State)
 	e.answered(id, a)
 	return id
@@ -114,7 +107,7 @@ func (e *evicted) answered(id line.ID, a line.Answer) {
 
 func (e *evicted) leaves(id line.ID) {
 	e.Helper()
-	e.must(e.store.Leave(e.Context(), "Z", e.tokens[id]))
+	must(e.T, e.store.Leave(e.Context(), "Z", e.tokens[id]))
 	e.departed = append(e.departed, line.Departure{Place: e.tokens[id]})
 	e.dead = append(e.dead, e.tokens[id])
 	delete(e.tokens, id)
@@ -126,7 +119,7 @@ func (e *evicted) isDone() {
 	first := e.departed[0]
 	e.done = []line.Stay{{Admission: line.Admission{ID: first.Place.ID, AtMillis: first.AdmittedAtMillis}}}
 	_, err := e.store.Tell(e.Context(), "Z", line.Telling{Stays: e.done})
-	e.must(err)
+	must(e.T, err)
 	e.dead = append(e.dead, first.Place)
 }
 
@@ -139,13 +132,13 @@ func (e *evicted) goOn(span time.Duration) {
 			e.heal()
 			st, err = e.store.Observe(e.Context(), "Z", 0)
 		}
-		e.must(err)
+		must(e.T, err)
 		e.learn(st.State)
 		now := e.clock.Now().UnixMilli()
 		for n := range e.next {
 			if p, waits := e.tokens[visitor(n+1)]; waits && p.DueMillis <= now {
 				a, err := e.store.Poll(e.Context(), "Z", p)
-				e.must(err)
+				must(e.T, err)
 				e.learn(a.State)
 				e.answered(p.ID, a)
 			}
@@ -188,8 +181,8 @@ func TestEachKeyLost(t *testing.T) {
 			e.goOn(time.Second)
 			if key == "marks" { // there are none in so short a line
 				keys, mark := e.store.keys("Z"), e.heard.LastArrivalMicros
-				e.must(e.store.client.ZAdd(t.Context(), keys[8], redis.Z{Score: float64(mark), Member: strconv.FormatInt(mark, 10)}).Err())
-				e.must(e.store.client.HSet(t.Context(), keys[0], "has_marks", 1).Err())
+				must(e.T, e.store.client.ZAdd(t.Context(), keys[8], redis.Z{Score: float64(mark), Member: strconv.FormatInt(mark, 10)}).Err())
+				must(e.T, e.store.client.HSet(t.Context(), keys[0], "has_marks", 1).Err())
 			}
 			before, begin, inside := e.losses, key, stats(t, e.store).State.Inside
 			if known := int64(len(e.admitted) - 1); inside < known {
@@ -229,7 +222,7 @@ func TestNoKeyIsMissed(t *testing.T) {
 		e.leaves(visitor(30))
 		e.goOn(time.Second)
 		e.clock.Add(between)
-		e.must(e.store.client.HSet(t.Context(), e.store.keys("Z")[0], "run_id", "another").Err()) // a fail-over
+		must(e.T, e.store.client.HSet(t.Context(), e.store.keys("Z")[0], "run_id", "another").Err()) // a fail-over
 		e.tokens, e.dead = nil, nil
 		e.goOn(5 * time.Second)
 		if e.losses != 2 {
@@ -249,7 +242,7 @@ func (e *evicted) lose(key string) int64 {
 		return 0
 	}
 	n, err := e.store.client.Unlink(context.Background(), all...).Result()
-	e.must(err)
+	must(e.T, err)
 	return n
 }
 

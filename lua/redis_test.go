@@ -90,6 +90,13 @@ func ownServer(t *testing.T) string {
 	return own.address(t)
 }
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // prefixes counts the stores that tests have opened.
 var prefixes atomic.Int64
 

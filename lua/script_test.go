@@ -335,9 +335,7 @@ func TestEveryScriptCanRunTwice(t *testing.T) {
 		for i, s := range both {
 			alive(t, s, tokens, newcomer, i == 0)
 			if second%10 == 9 {
-				if err := s.Leave(t.Context(), "Z", tokens[newcomer-1]); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.Leave(t.Context(), "Z", tokens[newcomer-1]))
 				sweepAll(t, s)
 			}
 		}

@@ -53,12 +53,11 @@ func stepsOf(steps []line.Step) string {
 // Tell implements store.Healer.
 func (s *Store) Tell(ctx context.Context, zoneID string, t line.Telling) (heard line.Heard, err error) {
 	heard.NextMillis = t.SinceMillis
-	chunks := slices.Collect(slices.Chunk(t.Stays, store.TellBatch))
-	for i := range max(1, len(chunks)) {
-		var stays []line.Stay
-		if len(chunks) > 0 {
-			stays = chunks[i]
-		}
+	batches := slices.Collect(slices.Chunk(t.Stays, store.TellBatch))
+	if len(batches) == 0 {
+		batches = [][]line.Stay{nil}
+	}
+	for _, stays := range batches {
 		if err := s.tellBatch(ctx, zoneID, t, stays, &heard); err != nil {
 			return line.Heard{}, err
 		}

@@ -37,9 +37,7 @@ func TestZonesReadsWhatChanged(t *testing.T) {
 	y.PerMinute++
 	put(t, other, y)
 	sees("another server changed one", x, y)
-	if err := other.DeleteZone(ctx, "X", ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.DeleteZone(ctx, "X", ""))
 	sees("another server deleted one", y)
 	put(t, other, x)
 	sees("it was made again", x, y)

@@ -96,7 +96,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 func TestOtherSecretsOnThePage(t *testing.T) {
 	r, _ := testRooms(t, nil)
 	var err error
-	if r.page, err = page.New(nil, nil, nil); err != nil {
+	if r.page, err = page.New(nil, nil, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r.origins, err = cors.New(nil); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
@@ -32,6 +33,7 @@ type rooms struct {
 	page     *page.HTTP
 	wait     *wait.HTTP
 	events   *schedule.HTTP
+	entry    *entry.HTTP
 	operator *operator.HTTP
 	limits   *policyset.HTTP
 	gate     *checkapi.HTTP // nil without the limits' listener
@@ -69,7 +71,7 @@ func (r rooms) public() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
 	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.requireSharedSecret)
-	e.POST("/traffic/entry", r.wait.Poll, r.ownSites, r.requireSharedSecret)
+	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/session", r.site.Session, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/session/end", r.site.EndSession, r.ownSites, r.requireSharedSecret)
@@ -80,9 +82,9 @@ func (r rooms) public() http.Handler {
 	e.Match(reading, "/traffic/zones/:zoneId", r.wait.State)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw", r.events.Draw)
 	e.Match(reading, "/traffic/zones/:zoneId/events/:event/draw/list", r.events.List)
-	e.Match(reading, "/.well-known/jwks.json", r.wait.Keys)
-	e.Match(reading, "/.well-known/openid-configuration", r.wait.Discovery)
-	e.GET("/.well-known/revoked", r.wait.Revoked)
+	e.Match(reading, "/.well-known/jwks.json", r.entry.Keys)
+	e.Match(reading, "/.well-known/openid-configuration", r.entry.Discovery)
+	e.GET("/.well-known/revoked", r.entry.Revoked)
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.ready)
 	e.Match(reading, "/openapi.yaml", openapi.Public.Serve)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
@@ -165,13 +166,14 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	notKept := notKept(opened, zones, limits.book)
 	metrics.ShowKept(notKept)
-	pages, err := page.New(waiting, visited, site.Inside(keys.tokens, time.Now))
+	polling := entry.New(visited, issuer, metrics).WithTickets(tickets).WithNetworks(waiting.Admitted)
+	pages, err := page.New(waiting, polling, visited, site.Inside(keys.tokens, time.Now))
 	if err != nil {
 		return err
 	}
 	consoles, err := console.New(console.Parts{
 		Zones: service, Watch: seen, Crowd: zones, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
-		NotKept: notKept, Draws: events, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
+		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
 		ProviderKeys: s.ChallengeSiteKey != "", Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
 	if err != nil {
@@ -185,8 +187,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	})
 	r := rooms{
 		page:          pages,
-		wait:          wait.NewHTTP(waiting, keys.passes),
+		wait:          wait.NewHTTP(waiting),
 		events:        schedule.NewHTTP(events),
+		entry:         entry.NewHTTP(polling, keys.passes, zones.Settings),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
 		gate:          checks,

@@ -3,8 +3,6 @@ package browser
 import (
 	"fmt"
 	"net/http"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -105,8 +103,7 @@ func (o *operatorAt) doublesTheLimit() {
 	}
 }
 
-// pausesAndUndoes pauses, compares all figures while nothing moves, and takes
-// the pause back with one click.
+// pausesAndUndoes pauses, and takes the pause back with one click.
 func (o *operatorAt) pausesAndUndoes(visitors *party) {
 	o.t.Helper()
 	o.ask("pause", chromedp.Click(css(`button[name=perMinute][value="0"]`)))
@@ -118,7 +115,6 @@ func (o *operatorAt) pausesAndUndoes(visitors *party) {
 	o.until(o.t, "nobody is admitted", `document.querySelector("[data-f=window]").textContent === "0" &&
 		document.querySelector("#state .word").textContent === "Paused"`)
 	o.check(o.t, "zone, paused, after a change")
-	o.agrees(visitors)
 
 	_, before := visitors.count(o.t)
 	o.do(o.t, "undo", chromedp.Click(css("[data-part=done] form button")))
@@ -130,63 +126,6 @@ func (o *operatorAt) pausesAndUndoes(visitors *party) {
 	if _, now := visitors.count(o.t); now <= before {
 		o.t.Errorf("after undoing, nobody came in: %d, then %d", before, now)
 	}
-}
-
-// figureOf is a series of one zone in Prometheus's text.
-func figureOf(text, name string) (float64, bool) {
-	found := regexp.MustCompile(`(?m)^` + name + `\{[^}]*zone="EVENT"[^}]*\} (\S+)$`).FindStringSubmatch(text)
-	if found == nil {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(found[1], 64)
-	return v, err == nil
-}
-
-// agrees wants the page, the API, Prometheus and the visitors to say the same.
-func (o *operatorAt) agrees(visitors *party) {
-	o.t.Helper()
-	type figures struct{ Page, API, Metrics float64 }
-	compare := func() map[string]figures {
-		stats := o.server.Admin(o.t, "GET", "/admin/zones/EVENT/stats", "")
-		metrics := room.Request(o.t, "GET", o.server.Operators+"/metrics", "").Body
-		all := map[string]figures{}
-		for key, names := range map[string][2]string{
-			"waiting": {"waiting", "queue_waiting"}, "released": {"released", "queue_released"},
-			"overdue": {"overdue", "queue_overdue"}, "minute": {"admittedInMinute", "queue_minute_admissions"},
-		} {
-			page, err := strconv.ParseFloat(strings.ReplaceAll(o.text(o.t, "[data-f="+key+"]"), ",", ""), 64)
-			if err != nil {
-				page = -1
-			}
-			api, _ := stats.Value(o.t, names[0]).(float64)
-			series, ok := figureOf(metrics, names[1])
-			if !ok {
-				series = -2
-			}
-			all[key] = figures{page, api, series}
-		}
-		return all
-	}
-	o.do(o.t, "more figures", chromedp.Evaluate[chromedp.Void](`document.querySelector(".more").open = true;`))
-	// Some figures still move for a moment after a pause: whoever was told to
-	// come does, and is told to wait.
-	var all map[string]figures
-	var joined, admitted int
-	same := func() bool {
-		all = compare()
-		joined, admitted = visitors.count(o.t)
-		for _, f := range all {
-			if f.Page != f.API || f.Page != f.Metrics {
-				return false
-			}
-		}
-		return all["waiting"].Page == float64(joined-admitted) && all["minute"].Page == float64(admitted)
-	}
-	if !room.Soon(o.t, room.Patience, same) {
-		o.t.Errorf("figures differ: %+v; %d visitors joined, %d were admitted", all, joined, admitted)
-		return
-	}
-	o.t.Logf("the same on all sides: %+v, %d joined, %d admitted", all, joined, admitted)
 }
 
 // refusesOtherSites has a page of another origin, in the same browser with the
@@ -243,33 +182,12 @@ func (o *operatorAt) looksAtThePages() {
 			o.until(o.t, "a chart", `document.querySelector(".plot canvas") !== null`)
 			o.do(o.t, "the table", chromedp.Evaluate[chromedp.Void](
 				`for (const el of document.querySelectorAll("details")) el.open = true;`))
-			o.fitsItsTiles()
 		}
 		if page == "zone, page" {
 			o.look(o.t, 390, "light")
 			o.until(o.t, "a preview", `document.querySelector("iframe").contentDocument?.querySelector("h1") != null`)
 		}
 		o.check(o.t, page)
-	}
-}
-
-// fitsItsTiles wants the longest that big figures say to stay on one line.
-func (o *operatorAt) fitsItsTiles() {
-	o.t.Helper()
-	for _, width := range []int64{390, 700, 1100, 1280, 1600} {
-		o.look(o.t, width, "light")
-		for _, longest := range []string{"a day or more", "59 min 59 s", "1,000,000"} {
-			if over := value[int](o.t, o.browser, fmt.Sprintf(`Math.max(...[...document.querySelectorAll(".figures.big .value")].map((el) => {
-				const was = el.textContent;
-				el.textContent = %q;
-				const line = parseFloat(getComputedStyle(el).lineHeight);
-				const over = Math.ceil(Math.max(el.scrollWidth - el.parentElement.clientWidth, el.offsetHeight - 1.5 * line));
-				el.textContent = was;
-				return over;
-			}))`, longest)); over > 0 {
-				o.t.Errorf("at %d wide, %q is %d pixels too large for its tile", width, longest, over)
-			}
-		}
 	}
 }
 

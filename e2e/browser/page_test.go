@@ -65,10 +65,6 @@ func openShopFrontWith(t *testing.T, zones string) *shopFront {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = fmt.Fprint(w, `<!doctype html><title>Shop</title><h1>The shop</h1>`)
 	})
-	mux.HandleFunc("/worker.js", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/javascript")
-		_, _ = fmt.Fprint(w, `addEventListener("fetch", (e) => e.respondWith(fetch(e.request)))`)
-	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if s.away.Load() && r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/wait/") {
 			w.Header().Set("Content-Type", "application/problem+json")

@@ -30,8 +30,8 @@ const later = `{ const now = Date.now; Date.now = () => now() + 3600_000; }`
 // TestThePageOnOddDevices: what phones, old browsers, wrong clocks and second tabs do to a visitor.
 func TestThePageOnOddDevices(t *testing.T) {
 	t.Parallel()
-	// One a second enters OLD, INSECURE and APP.
-	const quick = "  - {zoneId: OLD, perMinute: 60, windowSeconds: 1}\n  - {zoneId: INSECURE, perMinute: 60, windowSeconds: 1}\n  - {zoneId: APP, perMinute: 60, windowSeconds: 1}\n"
+	// One a second enters OLD and INSECURE.
+	const quick = "  - {zoneId: OLD, perMinute: 60, windowSeconds: 1}\n  - {zoneId: INSECURE, perMinute: 60, windowSeconds: 1}\n"
 	s := openShopFrontWith(t, pageZones+quick+fmt.Sprintf(
 		"  - {zoneId: SOON, mode: closed, events: [{name: noon, preQueueAt: %s, opensAt: %s, settings: {mode: queue}}]}\n",
 		time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339), time.Now().Add(time.Hour).UTC().Format(time.RFC3339)))
@@ -46,7 +46,6 @@ func TestThePageOnOddDevices(t *testing.T) {
 	g.leavesTheOtherTabItsPlace()
 	g.saysThatItIsBack()
 	g.countsDownWithoutAnswers()
-	g.goesThroughAServiceWorker()
 }
 
 // leavesWithoutScripts: without TLS a browser says of a form no more than the origin of its page, as older ones do.
@@ -188,15 +187,4 @@ func (g *guest) countsDownWithoutAnswers() {
 			g.t.Errorf("answered with %s, it says: %s", answers, wrong)
 		}
 	}
-}
-
-// goesThroughAServiceWorker: a shop that is an app has one between itself and whatever is opened there.
-func (g *guest) goesThroughAServiceWorker() {
-	g.do(g.t, "go to the shop", chromedp.Navigate(g.shop.url+"/shop"))
-	g.until(g.t, "the worker", `navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready).then(() => true)`)
-	g.shop.lineUp(g.t, "APP", 4)
-	g.visit("APP")
-	g.until(g.t, "the worker between", `navigator.serviceWorker.controller !== null`)
-	g.sees("You are in line")
-	g.until(g.t, "the shop", `document.title === "Shop" && location.search.includes("waiting_room_pass=")`)
 }

@@ -70,11 +70,7 @@ func TestVisitors(t *testing.T) {
 
 	// The line goes on: the pass is good for the browser that waited, and for no other.
 	f.room.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":600}`)
-	admission, err := client.Wait(t.Context(), client.Options{URL: f.room.Public, Zone: "SHOP"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	link := "/cart?item=7&waiting_room_pass=" + admission.Pass
+	link := "/cart?item=7&waiting_room_pass=" + passOf(t, f.room)
 	if back := led(t, waits.open(link)); back.String() != "/cart?item=7" || waits.session() == "" {
 		t.Errorf("back to %s", back)
 	}
@@ -156,20 +152,6 @@ func TestTheCap(t *testing.T) {
 	}
 }
 
-// TestES256: a room whose passes are signed otherwise.
-func TestES256(t *testing.T) {
-	t.Parallel()
-	f := startShopfront(t, "hold", zone.Defaults("SHOP"), map[string]string{"QUEUE_PASS_ALGORITHM": "ES256"})
-	admission, err := client.Wait(t.Context(), client.Options{URL: f.room.Public, Zone: "SHOP"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	app := newBrowser(t, f.edge, "203.0.113.1")
-	if got := app.ask(http.MethodGet, "/api", "X-Waiting-Room-Pass", admission.Pass); got.Status != 200 || got.Header.Get("X-Waiting-Room-Session") == "" {
-		t.Errorf("%+v", got)
-	}
-}
-
 // TestOnNode: the middleware before a server of Node.
 func TestOnNode(t *testing.T) {
 	t.Parallel()
@@ -192,11 +174,7 @@ func TestOnNode(t *testing.T) {
 		t.Errorf("inside: %+v", got)
 	}
 	r.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":600}`)
-	admission, err := client.Wait(t.Context(), client.Options{URL: r.Public, Zone: "SHOP"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if back := led(t, waits.open("/a?waiting_room_pass="+admission.Pass)); back.String() != "/a" || waits.session() == "" {
+	if back := led(t, waits.open("/a?waiting_room_pass="+passOf(t, r))); back.String() != "/a" || waits.session() == "" {
 		t.Errorf("back to %s", back)
 	}
 }
@@ -225,12 +203,8 @@ func TestACacheInFront(t *testing.T) {
 	front := room.StartNginxOf(t, cache, room.Others{"CACHE": t.TempDir(), "SHOP": f.edge}, "")
 	seen := map[string]bool{}
 	for i := range 5 {
-		admission, err := client.Wait(t.Context(), client.Options{URL: f.room.Public, Zone: "SHOP"})
-		if err != nil {
-			t.Fatal(err)
-		}
 		app, page := newBrowser(t, front, fmt.Sprintf("203.0.113.%d", i)), newBrowser(t, front, fmt.Sprintf("203.0.113.%d", 100+i))
-		got := app.ask(http.MethodGet, "/cached/api", "X-Waiting-Room-Pass", admission.Pass)
+		got := app.ask(http.MethodGet, "/cached/api", "X-Waiting-Room-Pass", passOf(t, f.room))
 		page.open("/cached/page")
 		for _, session := range []string{got.Header.Get("X-Waiting-Room-Session"), page.session()} {
 			if id := jti(session); got.Status != 200 || id == "" || seen[id] {
@@ -259,15 +233,11 @@ func TestCrowd(t *testing.T) {
 			got := b.open("/cached/" + fmt.Sprint(i%5))
 			if got.Status == http.StatusFound {
 				to := led(t, got)
-				admission, err := client.Wait(t.Context(), client.Options{URL: f.room.Public, Zone: "SHOP"})
-				if err != nil {
-					t.Error(err)
-					return
-				}
+				pass := passOf(t, f.room)
 				mu.Lock()
-				passes = append(passes, admission.Pass)
+				passes = append(passes, pass)
 				mu.Unlock()
-				got = b.open(to.Query().Get("to") + "?waiting_room_pass=" + admission.Pass)
+				got = b.open(to.Query().Get("to") + "?waiting_room_pass=" + pass)
 				got = b.open(led(t, got).String())
 			}
 			if got.Status != http.StatusOK || b.session() == "" {
@@ -313,6 +283,17 @@ func TestCrowd(t *testing.T) {
 	if cached > 5*visitors/10 {
 		t.Errorf("the cache asked the shop %d times", cached)
 	}
+}
+
+// passOf waits in the room as an app does, and returns the pass.
+func passOf(t *testing.T, r *room.Server) string {
+	t.Helper()
+	admission, err := client.Wait(t.Context(), client.Options{URL: r.Public, Zone: "SHOP"})
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	return admission.Pass
 }
 
 // jti is the admission of a session.

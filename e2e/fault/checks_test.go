@@ -69,18 +69,24 @@ func TestPollsBesideChecks(t *testing.T) {
 	checking.Go(func() {
 		for ; pause(ctx, checkEvery); checks++ {
 			from, who := fmt.Sprintf("198.18.%d.%d", checks/250, checks%250), fmt.Sprint("wrong-", checks)
-			d, err := joins(t.Context(), s, client, from, who, "")
+			d, err := joins(ctx, s, client, from, who, "")
+			if ctx.Err() != nil {
+				return
+			}
 			if err != nil || d.Challenge == nil {
 				t.Errorf("%+v, %v", d, err)
 				return
 			}
 			shown, err := json.Marshal(map[string]any{"challenge": d.Challenge.Work, "solution": map[string]int{"counter": 0}})
 			if err == nil {
-				d, err = joins(t.Context(), s, client, from, who, base64.StdEncoding.EncodeToString(shown))
+				d, err = joins(ctx, s, client, from, who, base64.StdEncoding.EncodeToString(shown))
 			}
-			if err != nil {
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err != nil:
 				t.Error(err)
-			} else if d.Challenge != nil && d.Challenge.Reason == challenge.ReasonWrong {
+			case d.Challenge != nil && d.Challenge.Reason == challenge.ReasonWrong:
 				checked++
 			}
 		}

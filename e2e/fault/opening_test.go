@@ -13,6 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/schedule"
+	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -115,11 +116,11 @@ func (o *opening) prove(t *testing.T, server int) int {
 	o.crowd.mu.Lock()
 	defer o.crowd.mu.Unlock()
 	for _, v := range o.crowd.visitors {
-		own, ok := schedule.OwnTicket(o.zoneID, saleName, v.token)
+		id, ok := token.VisitorID(v.token)
 		if !ok {
 			continue // it never got an answer, and counts as lost elsewhere
 		}
-		v.drawn = numbers[own]
+		v.drawn = numbers[event.TicketOf(o.zoneID, saleName, id)]
 		if gathered := d.Holds(v.arrived); gathered != (v.drawn != 0) {
 			wrong = append(wrong, fmt.Sprintf("%s arrived at %d, and has the number %d", v.name, v.arrived, v.drawn))
 		}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,17 +45,10 @@ func TestRulesNameWhatThereIs(t *testing.T) {
 		}
 		return have["queue_waiting"]
 	})
-	files, err := filepath.Glob(filepath.Join(rulesFolder, "*.rules.yml"))
-	if err != nil || len(files) != 3 {
-		t.Fatalf("files of rules: %v, %v", files, err)
-	}
+	files := room.Glob(t, filepath.Join(rulesFolder, "*.rules.yml"))
 	var recorded, asked []string
 	for _, file := range append(files, dashboardFile) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
+		for line := range strings.Lines(room.Read(t, file)) {
 			if strings.HasPrefix(strings.TrimSpace(line), "#") {
 				continue
 			}
@@ -124,8 +117,7 @@ func TestPrometheusSeesWhatVisitorsSaw(t *testing.T) {
 // prometheus is Debian's own, with this project's configuration and rules.
 type prometheus struct {
 	*process.Process
-	url  string
-	http *http.Client
+	url string
 }
 
 // startPrometheus starts one that looks at the servers, and is ready once it has looked.
@@ -133,23 +125,15 @@ func startPrometheus(t *testing.T, servers ...*room.Server) *prometheus {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"prometheus.yml", "recording.rules.yml", "alert.rules.yml"} {
-		text, err := os.ReadFile(filepath.Join(rulesFolder, name))
-		if err != nil {
-			t.Fatal(err)
-		}
 		targets := make([]string, len(servers))
 		for i, s := range servers {
 			targets[i] = `"` + strings.TrimPrefix(s.Operators, "http://") + `"`
 		}
-		is := strings.Replace(string(text), `"127.0.0.1:8081"`, strings.Join(targets, ", "), 1)
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(is), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		text := room.Read(t, filepath.Join(rulesFolder, name))
+		room.Write(t, filepath.Join(dir, name), strings.Replace(text, `"127.0.0.1:8081"`, strings.Join(targets, ", "), 1))
 	}
 	addr := room.FreeAddr(t)
-	p := &prometheus{url: "http://" + addr, http: &http.Client{
-		Timeout: requestTimeout, Transport: &http.Transport{DisableKeepAlives: true},
-	}}
+	p := &prometheus{url: "http://" + addr}
 	p.Process = room.Adopt(t, &process.Process{Name: "prometheus", Dir: dir, Args: []string{
 		"--config.file=" + filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path=" + filepath.Join(dir, "data"),
 		"--web.listen-address=" + addr, "--log.level=warn",
@@ -163,15 +147,6 @@ func startPrometheus(t *testing.T, servers ...*room.Server) *prometheus {
 
 // value is that of an expression with one result; -1 where there is none, or more.
 func (p *prometheus) value(ctx context.Context, expr string) float64 {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/query?query="+url.QueryEscape(expr), http.NoBody)
-	if err != nil {
-		return -1
-	}
-	res, err := p.http.Do(req)
-	if err != nil {
-		return -1
-	}
-	defer func() { _ = res.Body.Close() }()
 	var answer struct {
 		Data struct {
 			Result []struct {
@@ -179,9 +154,12 @@ func (p *prometheus) value(ctx context.Context, expr string) float64 {
 			} `json:"result"`
 		} `json:"data"`
 	}
-	var value float64
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || len(answer.Data.Result) != 1 ||
-		json.Unmarshal([]byte(strings.Trim(string(answer.Data.Result[0].Value[1]), `"`)), &value) != nil {
+	r, err := room.Ask(ctx, nil, http.MethodGet, p.url+"/api/v1/query?query="+url.QueryEscape(expr), "")
+	if err != nil || json.Unmarshal([]byte(r.Body), &answer) != nil || len(answer.Data.Result) != 1 {
+		return -1
+	}
+	value, err := strconv.ParseFloat(strings.Trim(string(answer.Data.Result[0].Value[1]), `"`), 64)
+	if err != nil {
 		return -1
 	}
 	return value

@@ -39,11 +39,10 @@ func startPHP(t *testing.T) phpShop {
 		"fpm.conf": "[global]\nerror_log = /dev/stderr\ndaemonize = no\n[www]\nlisten = " + s.socket +
 			"\nuser = root\npm = static\npm.max_children = 2\nphp_admin_value[upload_max_filesize] = 64M\nphp_admin_value[post_max_size] = 64M\n",
 	} {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		room.Write(t, filepath.Join(dir, name), text)
 	}
-	program, err := filepath.Glob("/usr/sbin/php-fpm*")
-	if must(t, err); len(program) == 0 {
+	program := room.Glob(t, "/usr/sbin/php-fpm*")
+	if len(program) == 0 {
 		t.Fatal("no php-fpm: apt-get install php-fpm")
 	}
 	args := []string{"-F", "-y", dir + "/fpm.conf"}
@@ -72,14 +71,9 @@ func (s phpShop) others(t *testing.T, gateway string) room.Others {
 	if gateway == "Caddy" {
 		return room.Others{"reverse_proxy 127.0.0.1:8000": "root * " + s.root + "\n\t\tphp_fastcgi unix/" + s.socket + "\n\t\tfile_server"}
 	}
-	read := func(name string) string {
-		text, err := os.ReadFile("../../deploy/site/" + name)
-		must(t, err)
-		return string(text)
-	}
-	example := read("nginx.conf")
+	example := room.Read(t, "../../deploy/site/nginx.conf")
 	from, to := strings.Index(example, "    # The shop. With"), strings.Index(example, "    # The question.")
-	php := strings.NewReplacer("/var/www/shop", s.root, "/run/php/php-fpm.sock", s.socket, "include fastcgi_params", "include /etc/nginx/fastcgi_params").Replace(read("nginx-php.conf"))
+	php := strings.NewReplacer("/var/www/shop", s.root, "/run/php/php-fpm.sock", s.socket, "include fastcgi_params", "include /etc/nginx/fastcgi_params").Replace(room.Read(t, "../../deploy/site/nginx-php.conf"))
 	return room.Others{example[from:to]: php}
 }
 
@@ -377,125 +371,5 @@ func TestFaults(t *testing.T) {
 				t.Errorf("the gate was asked %d times", n)
 			}
 		})
-	}
-}
-
-// ingressConf is what ingress-nginx makes of an Ingress with auth-url and auth-signin, without what has no say in it. It escapes
-// $request_uri for $escaped_request_uri with a module of its own.
-const ingressConf = `server {
-    listen 80;
-    location / {
-        auth_request /_external-auth;
-        auth_request_set $auth_cookie $upstream_http_set_cookie;
-        add_header Set-Cookie $auth_cookie always;
-        error_page 401 = @signin;
-        proxy_set_header Host $http_host;
-        proxy_pass http://SHOP;
-    }
-    location = /_external-auth {
-        internal;
-        proxy_pass_request_body off;
-        proxy_set_header Content-Length "";
-        proxy_set_header X-Forwarded-Proto "";
-        proxy_set_header Host queue-server-gate.default.svc.cluster.local;
-        proxy_set_header X-Original-URL $scheme://$http_host$request_uri;
-        proxy_set_header X-Original-Method $request_method;
-        proxy_set_header X-Sent-From "nginx-ingress-controller";
-        proxy_set_header X-Real-IP $remote_addr;
-        proxy_set_header X-Forwarded-For $remote_addr;
-        proxy_set_header X-Auth-Request-Redirect $request_uri;
-        proxy_buffering off;
-        proxy_buffer_size 16k;
-        proxy_buffers 4 16k;
-        proxy_http_version 1.1;
-        proxy_pass_request_headers on;
-        client_max_body_size 1m;
-        proxy_pass AUTHURL;
-    }
-    location @signin {
-        internal;
-        add_header Set-Cookie $auth_cookie;
-        return 302 SIGNIN;
-    }
-    location ~ ^/(wait|traffic)/ {
-        proxy_set_header Host $http_host;
-        proxy_set_header X-Forwarded-For $remote_addr;
-        proxy_pass http://ROOM;
-    }
-}
-`
-
-// TestIngressNginx runs the annotations of the example for ingress-nginx in Debian's nginx.
-func TestIngressNginx(t *testing.T) {
-	t.Parallel()
-	example, err := os.ReadFile("../../deploy/kubernetes/ingress-nginx.yaml")
-	must(t, err)
-	annotation := func(name string) string {
-		_, rest, _ := strings.Cut(string(example), "nginx.ingress.kubernetes.io/"+name+": ")
-		value, _, _ := strings.Cut(rest, "\n")
-		return value
-	}
-	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, "the shop: ", r.URL) }))
-	t.Cleanup(shop.Close)
-	f := &shopfront{redis: room.StartRedis(t)}
-	f.server = room.Start(t, map[string]string{
-		"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": f.redis.URL(), "QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off",
-	})
-	f.addr = room.StartNginxOf(t, ingressConf, room.Others{
-		"AUTHURL": strings.Replace(annotation("auth-url"), "queue-server-gate.default.svc.cluster.local:8083", at(f.server.Site), 1),
-		"SIGNIN":  strings.NewReplacer("https://$host", "", "$escaped_request_uri", "$request_uri").Replace(annotation("auth-signin")),
-		"SHOP":    shop.Listener.Addr().String(), "ROOM": at(f.server.Public),
-	}, "")
-	f.server.Put(t, zone.Defaults("SHOP"))
-
-	inside := newClient(t, f.addr)
-	if got := inside.open("/cart"); got.Body != "the shop: /cart" || got.Header.Get("Set-Cookie") == "" {
-		t.Errorf("a normal day: %+v", got)
-	}
-	f.server.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":0}`)
-	if got := inside.open("/cart"); got.Body != "the shop: /cart" {
-		t.Errorf("inside: %+v", got)
-	}
-	const link = "/cart/7" // with nothing to escape
-	waits := newClient(t, f.addr)
-	page := waits.led(waits.open(link), http.StatusFound)
-	for {
-		got := waits.open(page)
-		if got.Status == http.StatusOK {
-			break
-		}
-		page = waits.led(got, http.StatusSeeOther)
-	}
-	if got := waits.ask(http.MethodPost, "/api", ""); got.Status != http.StatusForbidden {
-		t.Errorf("an API without a session: %+v", got)
-	}
-	f.server.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":6000}`)
-	var withPass string
-	room.Await(t, "it is the visitor's turn", func() bool {
-		got := waits.open(page)
-		withPass = got.Header.Get("Location")
-		return got.Status == http.StatusSeeOther
-	})
-	if got := waits.open(withPass); !strings.HasPrefix(got.Body, "the shop: "+link+"?waiting_room_pass=") {
-		t.Errorf("with the pass %s: %+v", withPass, got)
-	}
-	f.server.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":0}`)
-	for _, to := range []string{link, withPass} {
-		if got := waits.open(to); !strings.HasPrefix(got.Body, "the shop: "+link) {
-			t.Errorf("%s, inside: %+v", to, got)
-		}
-	}
-	// Somebody else has the link: a place of its own, for the address without the pass.
-	copies := newClient(t, f.addr)
-	page = copies.led(copies.open(withPass), http.StatusFound)
-	for range 10 {
-		got := copies.open(page)
-		if got.Status == http.StatusOK {
-			break
-		}
-		page = copies.led(got, http.StatusSeeOther)
-	}
-	if strings.Contains(page, "waiting_room_pass") || !strings.Contains(page, "/wait/SHOP?") {
-		t.Errorf("a pass used twice: led to %s", page)
 	}
 }

@@ -1,11 +1,9 @@
 package gateway
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -55,13 +53,20 @@ type shopfront struct {
 	passes atomic.Int64 // of these, those that had a pass in the URL
 }
 
-// startShopfrontOf starts a gateway with the shop in its example, and the gate.
-func startShopfrontOf(t *testing.T, gateway string, shop room.Others) *shopfront {
+// newShopfront starts the gate, with a Redis.
+func newShopfront(t *testing.T) *shopfront {
 	t.Helper()
 	f := &shopfront{redis: room.StartRedis(t)}
 	f.server = room.Start(t, map[string]string{
 		"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": f.redis.URL(), "QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off",
 	})
+	return f
+}
+
+// startShopfrontOf starts a gateway with the shop in its example, and the gate.
+func startShopfrontOf(t *testing.T, gateway string, shop room.Others) *shopfront {
+	t.Helper()
+	f := newShopfront(t)
 	f.addr = gateways[gateway].starts(t, at(f.server.Site), at(f.server.Public), shop)
 	return f
 }
@@ -106,19 +111,8 @@ func caching(r room.Reply) string {
 // oddAgent opens a page as a browser whose User-Agent has a control character, and returns the status.
 func oddAgent(t *testing.T, addr, path string) int {
 	t.Helper()
-	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(clientTimeout))
-	_, _ = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: Mozilla/5.0 (\x01\x7f\xff)\r\nCookie: a=\x02\r\nSec-Fetch-Mode: navigate\r\nConnection: close\r\n\r\n", path, addr)
-	res, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	return res.StatusCode
+	_, answers := dial(t, addr, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: Mozilla/5.0 (\x01\x7f\xff)\r\nCookie: a=\x02\r\nSec-Fetch-Mode: navigate\r\nConnection: close\r\n\r\n", path, addr))
+	return readHeader(t, answers)
 }
 
 // TestSite is a shop behind each gateway that runs here.

@@ -36,11 +36,10 @@ var perMinute = map[string]int64{
 
 // What the variables of the environment ask for; make loadtest sets them.
 const (
-	askOnly   = "LOADTEST_ONLY"   // scenarios, separated by commas
-	askStore  = "LOADTEST_STORE"  // embedded or redis; both at once if empty
-	askSize   = "LOADTEST_SIZE"   // crowds, and limits with them, so many times larger
-	askSerial = "LOADTEST_SERIAL" // one store after the other, so that figures are not each other's
-	askStory  = "LOADTEST_STORY"  // the file of a story that was written elsewhere
+	askOnly  = "LOADTEST_ONLY"  // scenarios, separated by commas
+	askStore = "LOADTEST_STORE" // embedded or redis; both at once if empty
+	askSize  = "LOADTEST_SIZE"  // crowds, and limits with them, so many times larger
+	askStory = "LOADTEST_STORY" // the file of a story that was written elsewhere
 )
 
 // cutShare is how many requests of the scenario fault are cut.
@@ -84,11 +83,7 @@ func TestCrowds(t *testing.T) {
 		all = []scenario{{"event", "embedded", 0.1}, {"burst", "redis", 0.1}}
 	}
 	var found table
-	atOnce := len(stores)
-	if os.Getenv(askSerial) != "" {
-		atOnce = 1
-	}
-	for some := range slices.Chunk(all, atOnce) {
+	for some := range slices.Chunk(all, len(stores)) {
 		t.Run("crowd", func(t *testing.T) {
 			for _, s := range some {
 				t.Run(s.name+" on "+s.store, func(t *testing.T) {

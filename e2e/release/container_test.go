@@ -36,6 +36,10 @@ func TestImage(t *testing.T) {
 	if room.Read(t, archive) != room.Read(t, second) {
 		t.Error("two images of the same binaries differ")
 	}
+	// Of Docker's own build alone: an image in the OCI format has no health check. A server without its store is not replaced.
+	if !strings.Contains(room.Read(t, "../../deploy/docker/Dockerfile"), `CMD ["/usr/bin/queue-server", "healthcheck", "--alive"]`) {
+		t.Error("the Dockerfile asks for another health check")
+	}
 	t.Run("content", func(t *testing.T) { testContent(t, archive, binaries) })
 	t.Run("container", func(t *testing.T) { testContainer(t, archive) })
 }

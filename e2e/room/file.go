@@ -48,7 +48,7 @@ func Glob(t testing.TB, pattern string) []string {
 	return names
 }
 
-// Do runs a program in a folder, and returns what it prints, on both outputs. A program that fails fails the test.
+// Do runs a program in a folder, and returns what it prints, on both outputs. The test fails unless its status is 0.
 func Do(t testing.TB, folder, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

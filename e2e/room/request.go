@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/challenge"
@@ -77,22 +77,12 @@ func Ask(ctx context.Context, client *http.Client, method, url, body string, hea
 	return Reply{res.StatusCode, res.Header, string(text)}, err
 }
 
-// A crowd's answers are looked at now and then: of each status the first hundred, later every sixty-fourth. All of
-// them would take the time that the crowd is measured by.
-const (
-	lookFirst = 100
-	lookEvery = 64
-)
-
-// answers counts those of crowds, by their status.
-var answers [600]atomic.Uint64
+// lookEvery: one of so many good answers to a crowd is looked at. All of them would take the time that the crowd is
+// measured by.
+const lookEvery = 64
 
 func looks(crowd *http.Client, status int) bool {
-	if crowd == nil {
-		return true
-	}
-	n := answers[status%len(answers)].Add(1)
-	return n <= lookFirst || n%lookEvery == 0
+	return crowd == nil || status != http.StatusOK || rand.IntN(lookEvery) == 0
 }
 
 // Request is Ask for what must be answered.

@@ -144,9 +144,7 @@ func TestTheBrakeWorksWithADiskThatHangs(t *testing.T) {
 // stops even root.
 func inTheWay(t *testing.T, path string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(path, "something"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(path, "something"), 0o700))
 }
 
 // TestStartsWithADiskThatCannotBeWrittenTo: the store starts with the zones that are there. It
@@ -174,9 +172,7 @@ func TestStartsWithADiskThatCannotBeWrittenTo(t *testing.T) {
 	if n := log.count("is not kept"); n != 1 {
 		t.Errorf("said %d times that it is not kept", n)
 	}
-	if err := os.RemoveAll(block); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(block))
 	s.saveAll()
 	if err := s.NotKept(); err != nil || log.count("kept again") != 1 {
 		t.Errorf("NotKept = %v, the log: %s", err, log)
@@ -192,12 +188,8 @@ func TestADirectoryThatCannotBeMadeYet(t *testing.T) {
 		t.Fatal(err)
 	}
 	// As openDisk leaves it where the parent cannot be written to.
-	if err := errors.Join(d.close(), os.RemoveAll(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.put(zonesName, []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(d.close(), os.RemoveAll(dir)))
+	must(t, d.put(zonesName, []byte("{}")))
 	if _, err := openDisk(dir, d.logger); !errors.Is(err, ErrInUse) {
 		t.Errorf("a second one: error %v, want ErrInUse", err)
 	}
@@ -230,9 +222,7 @@ func TestNothingHalfWrittenIsRead(t *testing.T) {
 	put(t, s, z)
 	kill(t, s)
 	for _, name := range []string{zonesName, recordName, policiesName} {
-		if err := os.WriteFile(filepath.Join(dir, name+unfinished), []byte(`{"zones": [{"sett`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name+unfinished), []byte(`{"zones": [{"sett`), 0o600))
 	}
 	s = reopen(t, dir, nil)
 	if got := zones(t, s); !slices.EqualFunc(got, []zone.Settings{z}, zone.Settings.Equal) || s.NotKept() != nil {

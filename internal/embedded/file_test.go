@@ -82,6 +82,28 @@ func put(t *testing.T, s *Store, zones ...zone.Settings) {
 	}
 }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// join has the visitor with that number join the zone z.
+func join(t *testing.T, s *Store, number int) line.Answer {
+	t.Helper()
+	a, err := s.Join(t.Context(), "z", testID(number))
+	must(t, err)
+	return a
+}
+
+func poll(t *testing.T, s *Store, p line.Place) line.Answer {
+	t.Helper()
+	a, err := s.Poll(t.Context(), "z", p)
+	must(t, err)
+	return a
+}
+
 func zones(t *testing.T, s *Store) []zone.Settings {
 	t.Helper()
 	all, err := s.Zones(t.Context())
@@ -119,10 +141,7 @@ func TestPlacesSurvive(t *testing.T) {
 	put(t, s, z)
 	var waiting []line.Place
 	for i := range 12 {
-		a, err := s.Join(t.Context(), "z", testID(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := join(t, s, i)
 		if a.Status == line.Waiting {
 			waiting = append(waiting, a.Place)
 		}
@@ -131,23 +150,18 @@ func TestPlacesSurvive(t *testing.T) {
 		t.Fatalf("%d wait, want 10", len(waiting))
 	}
 	clock.Add(time.Millisecond)
-	if err := s.save(); err != nil { // as it does once a second
-		t.Fatal(err)
-	}
+	must(t, s.save()) // as it does once a second
 	kill(t, s)
 
 	s = reopen(t, dir, clock.Now)
 	for _, p := range slices.Backward(waiting) {
-		if a, err := s.Poll(t.Context(), "z", p); err != nil || a.Status != line.Waiting || !a.Restored {
-			t.Fatalf("%v: %+v, %v", p.ID, a, err)
+		if a := poll(t, s, p); a.Status != line.Waiting || !a.Restored {
+			t.Fatalf("%v: %+v", p.ID, a)
 		}
 	}
 	clock.Add(6*time.Second + time.Millisecond)
 	for i, p := range waiting {
-		a, err := s.Poll(t.Context(), "z", p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := poll(t, s, p)
 		// Five were near the front, and two of them enter after a window.
 		if enters := i < 2; enters != (a.Status == line.Admitted) {
 			t.Errorf("the %d. of the line: %+v", i+1, a)
@@ -229,9 +243,7 @@ func TestDirectoryIsOfOneServer(t *testing.T) {
 func TestDirectoryThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	if _, err := Open(Options{Dir: filepath.Join(file, "data")}); err == nil || !strings.Contains(err.Error(), "data directory") {
 		t.Errorf("error %v", err)
 	}

@@ -22,9 +22,7 @@ func aBook() limit.PolicySet {
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
 // keptFiles returns a data directory with files that a store has written.
@@ -38,9 +36,7 @@ func keptFiles(t *testing.T, now time.Time) string {
 			t.Fatal(err)
 		}
 	}
-	if err := s.PutPolicies(ctx, aBook(), 0, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.PutPolicies(ctx, aBook(), 0, ""))
 	s.saveAll() // as it does once a second
 	stop(t, s)
 	return dir

@@ -30,9 +30,7 @@ func TestInsideThroughARestart(t *testing.T) {
 		if _, err := s.Tell(t.Context(), "z", line.Telling{Stays: []line.Stay{{Admission: named(in[0]), LeftMillis: 50_000}}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Leave(t.Context(), "z", in[1].Place); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Leave(t.Context(), "z", in[1].Place))
 		r.end(s)
 		s = r.open()
 		inside := func(want, unused int64) {
@@ -43,8 +41,8 @@ func TestInsideThroughARestart(t *testing.T) {
 			}
 		}
 		inside(2, 0)
-		if a, err := s.Poll(t.Context(), "z", in[1].Place); err != nil || a.Status != line.Gone {
-			t.Errorf("one who is done: %+v, %v", a, err)
+		if a := poll(t, s, in[1].Place); a.Status != line.Gone {
+			t.Errorf("one who is done: %+v", a)
 		}
 		for range 30 {
 			clock.Add(time.Second)

@@ -43,13 +43,6 @@ func TestTheDeadStayDead(t *testing.T) {
 		z := zone.Defaults("z")
 		z.PerMinute = 10
 		put(t, s, z)
-		poll := func(p line.Place) line.Answer {
-			a, err := s.Poll(t.Context(), "z", p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return a
-		}
 		held := make(map[string]line.Place)
 		for i, who := range []string{"straight in", "swept", "used", "left", "honest"} {
 			if who == "used" {
@@ -57,43 +50,33 @@ func TestTheDeadStayDead(t *testing.T) {
 				if _, err := s.Sweep(t.Context(), "z", "", 0); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := s.Join(t.Context(), "z", testID(100)); err != nil {
-					t.Fatal(err)
-				}
+				join(t, s, 100)
 			}
-			a, err := s.Join(t.Context(), "z", testID(i))
-			if err != nil {
-				t.Fatal(err)
-			}
-			held[who] = a.Place
+			held[who] = join(t, s, i).Place
 		}
 		clock.Add(6*time.Second + time.Millisecond)
-		in := poll(held["used"])
+		in := poll(t, s, held["used"])
 		if in.Status != line.Admitted {
 			t.Fatalf("%+v, want admitted", in)
 		}
-		if err := s.Leave(t.Context(), "z", held["left"]); err != nil {
-			t.Fatal(err)
-		}
-		honest := poll(held["honest"])
-		if err := s.save(); err != nil { // as it does once a second
-			t.Fatal(err)
-		}
+		must(t, s.Leave(t.Context(), "z", held["left"]))
+		honest := poll(t, s, held["honest"])
+		must(t, s.save()) // as it does once a second
 		clock.Add(time.Second)
 		r.end(s)
 
 		clock.Add(30 * time.Second)
 		s = r.open()
 		for _, who := range []string{"straight in", "swept", "left"} {
-			if a := poll(held[who]); a.Status == line.Waiting || a.Status == line.Admitted {
+			if a := poll(t, s, held[who]); a.Status == line.Waiting || a.Status == line.Admitted {
 				t.Errorf("one who was %s came back: %+v", who, a)
 			}
 		}
-		if a := poll(held["used"]); a.Status != line.AdmittedBefore || a.AdmittedAtMillis != in.AdmittedAtMillis {
+		if a := poll(t, s, held["used"]); a.Status != line.AdmittedBefore || a.AdmittedAtMillis != in.AdmittedAtMillis {
 			t.Errorf("one who was admitted: %+v, want the same admission as %+v", a, in)
 		}
 		// After an orderly stop the window is known to be over: it may enter.
-		if a := poll(honest.Place); !a.Restored || a.Position > 1 || a.Place.ArrivedAtMicros != honest.Place.ArrivedAtMicros {
+		if a := poll(t, s, honest.Place); !a.Restored || a.Position > 1 || a.Place.ArrivedAtMicros != honest.Place.ArrivedAtMicros {
 			t.Errorf("the honest one: %+v, want the place of %+v", a, honest)
 		}
 	})
@@ -129,9 +112,7 @@ func TestPassesOutliveARestart(t *testing.T) {
 				step := min(test.after-at, 3*time.Minute)
 				at += step
 				clock.Add(step)
-				if _, err := s.Join(t.Context(), "z", testID(int(at))); err != nil {
-					t.Fatal(err)
-				}
+				join(t, s, int(at))
 				s.journal.rotate(s.keepFor())
 				stop(t, s)
 				s = reopen(t, dir, clock.Now)
@@ -187,9 +168,7 @@ func TestJournalIsReadWhole(t *testing.T) {
 	if _, err := j.file.WriteString("a 0000000000000008 17952233731"); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, j.close())
 	_, records, err := openJournal(aDisk(dir), departuresPrefix, clock.Now)
 	if got := entriesOf(records); err != nil || !slices.Equal(got, want) {
 		t.Errorf("read %+v, %v, want %+v", got, err, want)
@@ -243,8 +222,8 @@ func TestADiskThatHangsHoldsNobody(t *testing.T) {
 		kill(t, s)
 		s = reopen(t, dir, nil)
 		for i, p := range held {
-			if a, err := s.Poll(t.Context(), "z", p); err != nil || a.Status != line.AdmittedBefore {
-				t.Errorf("admission %d is not known after a restart: %+v, %v", i, a, err)
+			if a := poll(t, s, p); a.Status != line.AdmittedBefore {
+				t.Errorf("admission %d is not known after a restart: %+v", i, a)
 			}
 		}
 		if again, err := s.Spend(t.Context(), "key", "another", time.Hour); err != nil || again {
@@ -274,9 +253,7 @@ func TestJournalIsBounded(t *testing.T) {
 	if err != nil || len(all) < 2 || len(all) > 4 {
 		t.Errorf("%d records, %v, want those of the last minute at least", len(all), err)
 	}
-	if err := j.close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, j.close())
 	if err := os.Remove(parts(t, dir)[0]); err != nil {
 		t.Error(err)
 	}

@@ -23,36 +23,24 @@ func TestStartsInARow(t *testing.T) {
 		put(t, s, z)
 		var held []line.Place
 		for i := range 4 {
-			a, err := s.Join(t.Context(), "z", testID(i))
-			if err != nil {
-				t.Fatal(err)
-			}
-			held = append(held, a.Place)
+			held = append(held, join(t, s, i).Place)
 		}
-		if err := s.Leave(t.Context(), "z", held[2]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Leave(t.Context(), "z", held[2]))
 		for range 3 {
-			if err := s.save(); err != nil { // as it does once a second
-				t.Fatal(err)
-			}
+			must(t, s.save()) // as it does once a second
 			r.end(s)
 			clock.Add(10 * time.Minute)
 			s = r.open()
-			if _, err := s.Join(t.Context(), "z", testID(9)); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Leave(t.Context(), "z", line.Place{ID: testID(9), ArrivedAtMicros: clock.Now().UnixMicro()}); err != nil {
-				t.Fatal(err)
-			}
+			join(t, s, 9)
+			must(t, s.Leave(t.Context(), "z", line.Place{ID: testID(9), ArrivedAtMicros: clock.Now().UnixMicro()}))
 			s.journal.rotate(s.keepFor())
 			clock.Add(3 * time.Second)
 		}
-		if a, err := s.Poll(t.Context(), "z", held[2]); err != nil || a.Status != line.Gone {
-			t.Errorf("one who left: %+v, %v, want gone", a, err)
+		if a := poll(t, s, held[2]); a.Status != line.Gone {
+			t.Errorf("one who left: %+v, want gone", a)
 		}
-		if a, err := s.Poll(t.Context(), "z", held[3]); err != nil || a.Status != line.Waiting {
-			t.Errorf("one who waited: %+v, %v, want the place", a, err)
+		if a := poll(t, s, held[3]); a.Status != line.Waiting {
+			t.Errorf("one who waited: %+v, want the place", a)
 		}
 	})
 }
@@ -66,31 +54,21 @@ func TestTheClockGoesBackWithAKill(t *testing.T) {
 	z := zone.Defaults("z")
 	z.PerMinute = 1
 	put(t, s, z)
-	join := func(i int) line.Place {
-		a, err := s.Join(t.Context(), "z", testID(i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		clock.Add(time.Millisecond)
-		return a.Place
-	}
-	join(0)
-	before := join(1)
-	if err := s.save(); err != nil {
-		t.Fatal(err)
-	}
-	after := join(2)
+	join(t, s, 0)
+	clock.Add(time.Millisecond)
+	before := join(t, s, 1).Place
+	must(t, s.save())
+	clock.Add(time.Millisecond)
+	after := join(t, s, 2).Place
 	for _, p := range []line.Place{before, after} {
-		if err := s.Leave(t.Context(), "z", p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Leave(t.Context(), "z", p))
 	}
 	kill(t, s)
 	clock.Add(-time.Hour)
 	s = reopen(t, dir, clock.Now)
 	for _, p := range []line.Place{before, after} {
-		if a, err := s.Poll(t.Context(), "z", p); err != nil || a.Status != line.Gone {
-			t.Errorf("one who left: %+v, %v, want gone", a, err)
+		if a := poll(t, s, p); a.Status != line.Gone {
+			t.Errorf("one who left: %+v, want gone", a)
 		}
 	}
 }
@@ -103,9 +81,7 @@ func TestADamagedJournal(t *testing.T) {
 	const record = "a 0000000000000001 11 3 5 9 .\n"
 	text := append([]byte(record), make([]byte, 1<<20)...)
 	text = append(append(text, '\n'), record...)
-	if err := os.WriteFile(filepath.Join(dir, "departures-1.log"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "departures-1.log"), text, 0o600))
 	_, records, err := openJournal(aDisk(dir), departuresPrefix, clock.Now)
 	if all := entriesOf(records); err != nil || len(all) != 2 {
 		t.Errorf("read %d records, %v, want 2", len(all), err)
@@ -123,18 +99,12 @@ func TestStartsWithTheClockSetBack(t *testing.T) {
 		put(t, s, z)
 		var held []line.Place
 		for i := range 2 {
-			a, err := s.Join(t.Context(), "z", testID(i))
-			if err != nil {
-				t.Fatal(err)
-			}
-			held = append(held, a.Place)
+			held = append(held, join(t, s, i).Place)
 		}
 		clock.Add(-time.Hour)
 		for start := range 3 {
 			clock.Add(3 * time.Second)
-			if err := s.save(); err != nil { // as it does once a second
-				t.Fatal(err)
-			}
+			must(t, s.save()) // as it does once a second
 			r.end(s)
 			s = r.open()
 			for i, p := range held {

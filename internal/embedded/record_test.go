@@ -46,9 +46,7 @@ func TestRecordIsWrittenWhenItChanges(t *testing.T) {
 	s.writing.Unlock()
 	for i := range 3 {
 		clock.Add(time.Minute)
-		if _, err := s.Join(t.Context(), "z", testID(i)); err != nil {
-			t.Fatal(err)
-		}
+		join(t, s, i)
 		s.saveAll() // as it does once a second
 	}
 	s.writing.Lock()

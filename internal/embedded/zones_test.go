@@ -38,9 +38,7 @@ func TestRecordSurvives(t *testing.T) {
 			}
 		}
 		clock.Add(time.Second)
-		if err := s.DeleteZone(t.Context(), "a", "2"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.DeleteZone(t.Context(), "a", "2"))
 		r.end(s)
 		const want = "a true>false by 2, b false>true by 1, a false>true by 0"
 		for range 2 { // what was read is written again
@@ -67,12 +65,8 @@ func TestAnewAfterARestart(t *testing.T) {
 		z.PerMinute = 10
 		s := r.open()
 		put(t, s, z)
-		if _, err := s.Join(t.Context(), "z", testID(1)); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.DeleteZone(t.Context(), "z", ""); err != nil {
-			t.Fatal(err)
-		}
+		join(t, s, 1)
+		must(t, s.DeleteZone(t.Context(), "z", ""))
 		r.end(s)
 
 		clock.Add(time.Second)
@@ -98,9 +92,7 @@ func TestNobodyEntersADeletedZone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteZone(t.Context(), "z", ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DeleteZone(t.Context(), "z", ""))
 	s.mu.Lock()
 	s.queues["z"] = q // as a call has it that looked the zone up before
 	s.mu.Unlock()

@@ -22,6 +22,7 @@ import (
 
 	"github.com/openqueue/waitingroom/clients/js"
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
@@ -38,6 +39,7 @@ type Zones interface {
 // HTTP serves the page. Its methods may be called from any number of goroutines.
 type HTTP struct {
 	wait    *wait.Service
+	entry   *entry.Service
 	zones   Zones
 	inside  func(zoneID string, header http.Header) bool
 	locales *locales
@@ -68,9 +70,9 @@ func WorkScript(c echo.Context) error {
 	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", work)
 }
 
-// New returns the page, which joins and polls by w. inside reports whether a request shows that its visitor need not wait. An
+// New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
 // error means that the program's own texts or template are broken.
-func New(w *wait.Service, zones Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
+func New(w *wait.Service, e *entry.Service, zones Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
 	l, err := readLocales(localeFiles)
 	if err != nil {
 		return nil, err
@@ -79,7 +81,7 @@ func New(w *wait.Service, zones Zones, inside func(zoneID string, header http.He
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	return &HTTP{wait: w, zones: zones, inside: inside, locales: l, page: t}, nil
+	return &HTTP{wait: w, entry: e, zones: zones, inside: inside, locales: l, page: t}, nil
 }
 
 // Get answers GET /wait/:zoneId. It polls the place in the cookie, or joins if there is none.
@@ -119,7 +121,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	case seat.client == "":
 		set(c, keyCookie(randomHex(), 60))
 		if c.QueryParam(reloadedParameter) == "" {
-			return lead(c, with(c, reloadedParameter, 0))
+			return lead(c, with(c, reloadedParameter))
 		}
 		return h.show(c, h.without(c, settings, ""))
 	}
@@ -135,11 +137,7 @@ func (h *HTTP) Get(c echo.Context) error {
 	if v.Go != "" {
 		return lead(c, string(v.Go))
 	}
-	// A browser without scripts tells by its address what it has seen, so that no page shows less.
-	if seen, err := strconv.ParseInt(c.QueryParam(reloadedParameter), 10, 64); err == nil && v.Gone > 0 {
-		v.Gone = min(max(v.Gone, seen), 99)
-	}
-	v.Reloaded = with(c, reloadedParameter, v.Gone)
+	v.Reloaded = with(c, reloadedParameter)
 	return h.show(c, v)
 }
 
@@ -158,10 +156,10 @@ func (h *HTTP) without(c echo.Context, settings zone.Settings, enter string) *vi
 	accept := accepted(c.Request())
 	v := &view{
 		locale: h.locales.choose(accept), settings: settings, State: cookieless, status: http.StatusForbidden,
-		Go: template.URL(enter), Again: with(c, AgainParameter, 1), // target has checked it
+		Go: template.URL(enter), Again: with(c, AgainParameter), // target has checked it
 	}
 	if enter == "" {
-		v.status, v.RefreshSeconds, v.Reloaded, v.Data.PollAfter = http.StatusOK, cookielessSeconds, with(c, reloadedParameter, 0), 1
+		v.status, v.RefreshSeconds, v.Reloaded, v.Data.PollAfter = http.StatusOK, cookielessSeconds, with(c, reloadedParameter), 1
 	}
 	v.finish(accept)
 	return v
@@ -171,7 +169,7 @@ func (h *HTTP) without(c echo.Context, settings zone.Settings, enter string) *vi
 // visitor sees, as view.Range; "" for none.
 func (h *HTTP) view(c echo.Context, settings zone.Settings, a *answer.Answer, err error, shown string) *view {
 	accept := accepted(c.Request())
-	v := &view{locale: h.locales.choose(accept), settings: settings, Again: with(c, AgainParameter, 1)}
+	v := &view{locale: h.locales.choose(accept), settings: settings, Again: with(c, AgainParameter)}
 	switch {
 	case err != nil:
 		if v.refuse(err, accept); v.State == closed {
@@ -207,7 +205,7 @@ func (h *HTTP) Post(c echo.Context) error {
 	case err != nil:
 		settings.ZoneID = n.ZoneID
 	case token != "":
-		a, err = h.wait.Poll(ctx, n.ZoneID, token, c)
+		a, err = h.entry.Poll(ctx, n.ZoneID, token, c)
 	default:
 		a, err = h.join(ctx, c, settings, n)
 	}
@@ -268,7 +266,7 @@ func (h *HTTP) leave(c echo.Context) error {
 		return err
 	}
 	accept := accepted(c.Request())
-	v := &view{locale: h.locales.choose(accept), settings: settings, State: left, Again: with(c, AgainParameter, 1)}
+	v := &view{locale: h.locales.choose(accept), settings: settings, State: left, Again: with(c, AgainParameter)}
 	v.finish(accept)
 	return h.show(c, v)
 }
@@ -294,8 +292,8 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 // ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more.
 func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, s *seat) (answer.Answer, error) {
 	if s.token != "" {
-		a, err := h.wait.Poll(ctx, settings.ZoneID, s.token, c)
-		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, wait.ErrGone)) {
+		a, err := h.entry.Poll(ctx, settings.ZoneID, s.token, c)
+		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
 			return a, err
 		}
 		// The token is another installation's, or signed with an old secret; or its admission has expired.
@@ -376,10 +374,10 @@ func accepted(r *http.Request) string { return r.Header.Get("Accept-Language") }
 // script is the page's script: the client of clients/js, with its exports made plain functions, and page.js.
 var script = strings.ReplaceAll(js.Source, "export ", "") + pageJS
 
-// with returns the page's own address with a parameter.
-func with(c echo.Context, parameter string, value int64) string {
+// with returns the page's own address with a parameter, whose value is 1.
+func with(c echo.Context, parameter string) string {
 	q := own(c)
-	q.Set(parameter, strconv.FormatInt(value, 10))
+	q.Set(parameter, "1")
 	return "?" + q.Encode()
 }
 
@@ -416,7 +414,7 @@ const (
 	// TicketParameter hands over a ticket, which is then kept in a cookie of its own: see package ticket.
 	TicketParameter = "ticket"
 	// reloadedParameter is in the address at which a browser without scripts loads the page again. A browser that
-	// then comes without the cookie keeps no cookies. Its value is view.Gone of the page before.
+	// then comes without the cookie keeps no cookies.
 	reloadedParameter = "reloaded"
 	// CookielessParameter says that the gate gave the browser a cookie, which did not come back. The address in `to` has the
 	// pass, which was not used.
@@ -469,12 +467,12 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 
 // keeps reports whether the seat may still be of use: in the line, or for a pass that is not the refused one. It says so, too, if the
 // store cannot be asked.
-func (h *HTTP) keeps(ctx context.Context, zoneID string, s seat, refused string, from wait.Origin) bool {
-	a, err := h.wait.Poll(ctx, zoneID, s.token, from)
+func (h *HTTP) keeps(ctx context.Context, zoneID string, s seat, refused string, from entry.Origin) bool {
+	a, err := h.entry.Poll(ctx, zoneID, s.token, from)
 	if err == nil {
 		return !a.CanEnter() || Refused(a.Pass) != refused
 	}
-	return !errors.Is(err, wait.ErrGone) && !errors.Is(err, token.ErrInvalid)
+	return !errors.Is(err, entry.ErrGone) && !errors.Is(err, token.ErrInvalid)
 }
 
 // write sets the place's cookie in the place of those of keyCookie.

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"fmt"
 	"html"
 	"log/slog"
 	"net/http"
@@ -22,6 +21,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
@@ -47,10 +47,11 @@ type room struct {
 	// inside is the zone in which each browser is inside.
 	inside string
 	// told adds to an answer what a registry adds.
-	told func(*line.Told)
-	wait *wait.Service
-	echo *echo.Echo
-	keys *token.Keys
+	told  func(*line.Told)
+	wait  *wait.Service
+	entry *entry.Service
+	echo  *echo.Echo
+	keys  *token.Keys
 }
 
 func newRoom(t testing.TB, perMinute int64) *room {
@@ -68,7 +69,8 @@ func newRoom(t testing.TB, perMinute int64) *room {
 	issuer := answer.NewIssuer(tokens, passes).WithZones(r.settings)
 	r.wait = wait.New(r, nil, tokens, issuer, unmetered{}, func() time.Time { return r.now })
 	r.keys = tokens
-	h, err := page.New(r.wait, r, r.isInside)
+	r.entry = entry.New(r, issuer, unmetered{})
+	h, err := page.New(r.wait, r.entry, r, r.isInside)
 	must(t, err)
 	r.echo = echo.New()
 	r.echo.GET("/wait/:zoneId", h.Get)
@@ -560,7 +562,7 @@ func (withoutSettings) Zone(context.Context, string) (zone.Settings, error) {
 func TestALinkWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	h, err := page.New(r.wait, withoutSettings{}, r.isInside)
+	h, err := page.New(r.wait, r.entry, withoutSettings{}, r.isInside)
 	must(t, err)
 	r.echo = echo.New()
 	r.echo.GET("/wait/:zoneId", h.Get)
@@ -569,19 +571,6 @@ func TestALinkWhileTheStoreIsAway(t *testing.T) {
 		t.Errorf("%d to %q", w.Code, w.Header().Get("Location"))
 	}
 	shows(t, b.get("?to=/x"), http.StatusServiceUnavailable, "One moment, please", `"ticket":"alice"`)
-}
-
-// TestNoPlaceIsHandedOver: no address gives a visitor a place that somebody else can give up.
-func TestNoPlaceIsHandedOver(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, 10)
-	r.browser().get("")
-	planted, err := r.wait.Join(t.Context(), wait.Newcomer{ZoneID: zoneID})
-	must(t, err)
-	b := r.browser()
-	b.get("?token=" + planted.Token + "&to=/cart")
-	must(t, r.wait.Leave(t.Context(), zoneID, planted.Token))
-	shows(t, b.get("?to=/cart"), http.StatusOK, "You are in line", `<dd id="place">1</dd>`)
 }
 
 // TestATurnComesBack: a visitor who closes the browser on the way to the shop, and comes back, still has the turn.
@@ -617,7 +606,8 @@ type scripted struct {
 func (r *room) poll(query, body string) (status int, s scripted) {
 	r.t.Helper()
 	req := httptest.NewRequest(http.MethodPost, "/wait/"+zoneID+query, strings.NewReader(body))
-	req.Header = http.Header{"Accept-Language": {"en"}, "Content-Type": {"application/json"}}
+	// A proxy on the way may have added a charset.
+	req.Header = http.Header{"Accept-Language": {"en"}, "Content-Type": {"Application/JSON ;charset=UTF-8"}}
 	w := httptest.NewRecorder()
 	r.echo.ServeHTTP(w, req)
 	must(r.t, json.Unmarshal(w.Body.Bytes(), &s))
@@ -625,21 +615,6 @@ func (r *room) poll(query, body string) (status int, s scripted) {
 		r.t.Errorf("%s: %v", body, w.Header())
 	}
 	return w.Code, s
-}
-
-// TestScriptsJSON: a poll gives no place up, whatever a proxy makes of its content type.
-func TestScriptsJSON(t *testing.T) {
-	t.Parallel()
-	for _, kind := range []string{"application/json; charset=utf-8", "Application/JSON ;charset=UTF-8"} {
-		req := httptest.NewRequest(http.MethodPost, "/wait/"+zoneID, strings.NewReader(`{"clientId":"0123456789abcdef0123456789abcdef"}`))
-		req.Header.Set("Content-Type", kind)
-		w := httptest.NewRecorder()
-		newRoom(t, 10).echo.ServeHTTP(w, req)
-		var s scripted
-		if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || w.Code != http.StatusOK || s.HTML == "" {
-			t.Errorf("%s: %d %v", kind, w.Code, err)
-		}
-	}
 }
 
 // TestScript: a poll of the script gets the API's answer, with what the page shows then: what a page that is loaded then shows.
@@ -784,7 +759,7 @@ func TestLook(t *testing.T) {
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	h, err := page.New(r.wait, r, r.isInside)
+	h, err := page.New(r.wait, r.entry, r, r.isInside)
 	must(t, err)
 	w := httptest.NewRecorder()
 	s := zone.Defaults(zoneID)
@@ -848,9 +823,4 @@ func BenchmarkPoll(b *testing.B) {
 	for b.Loop() {
 		r.poll("", body)
 	}
-}
-
-func ExampleHTTP() {
-	fmt.Println(page.PassParameter)
-	// Output: waiting_room_pass
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -183,7 +184,7 @@ func (v *view) refuse(err error, accept string) {
 	switch {
 	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 		v.State, v.status = unknown, http.StatusNotFound
-	case errors.Is(err, wait.ErrGone):
+	case errors.Is(err, entry.ErrGone):
 		v.State, v.status = lost, http.StatusGone
 	case errors.As(err, &proof):
 		v.prove(proof)

@@ -1,7 +1,6 @@
 package page_test
 
 import (
-	"html"
 	"regexp"
 	"strconv"
 	"strings"
@@ -9,7 +8,7 @@ import (
 	"time"
 )
 
-// TestProgress: the bar grows as the wait passes, and shows no less on a page that a browser without scripts loads anew.
+// TestProgress: the bar grows as the wait passes.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
@@ -18,33 +17,23 @@ func TestProgress(t *testing.T) {
 	}
 	b := r.browser()
 	bar := regexp.MustCompile(`<progress [^>]*value="(\d+)"[^>]*>`)
-	shown := func(query string) int {
+	shown := func() int {
 		t.Helper()
-		w := b.get(query)
+		w := b.get("")
 		found := bar.FindStringSubmatch(w.Body.String())
 		if found == nil || strings.Contains(found[0], "hidden") {
 			t.Fatalf("no bar:\n%s", w.Body)
 		}
 		n, err := strconv.Atoi(found[1])
 		must(t, err)
-		if reload := html.EscapeString("reloaded=" + found[1]); !strings.Contains(w.Body.String(), reload) {
-			t.Errorf("the page that is loaded anew is not told %s", reload)
-		}
 		return n
 	}
-	if n := shown(""); n != 1 {
+	if n := shown(); n != 1 {
 		t.Errorf("%d %% of a wait that has begun", n)
 	}
 	r.now = r.now.Add(5 * time.Second)
-	if n := shown(""); n < 2 || n > 20 {
-		t.Errorf("%d %% of two minutes after 5 s", n)
-	}
-	if again := shown("?reloaded=90"); again != 90 {
-		t.Errorf("%d %% after 90", again)
-	}
-	for _, forged := range []string{"-1", "x", "1000"} {
-		if again := shown("?reloaded=" + forged); again < 1 || again > 99 {
-			t.Errorf("%d %% after %s", again, forged)
-		}
+	// Some of those ahead are late by now, at random, and so the wait may be far below two minutes.
+	if n := shown(); n < 2 || n > 50 {
+		t.Errorf("%d %% after 5 s of at most two minutes", n)
 	}
 }

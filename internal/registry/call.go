@@ -54,9 +54,6 @@ func (z *Zone) join(ctx context.Context, id line.ID) (line.Told, error) {
 	if a, ok := z.admittedHere(line.Place{ID: id}); ok {
 		return a, nil
 	}
-	if err := z.confirm(ctx); err != nil {
-		return line.Told{}, err
-	}
 	r := z.registry
 	var drawn event.Drawn
 	a, err := z.drawn(ctx, store.Join, func() (line.Answer, error) {
@@ -71,27 +68,6 @@ func (z *Zone) join(ctx context.Context, id line.ID) (line.Told, error) {
 	told := z.setEstimate(a, drawn.ScoreMicros)
 	z.answered(&told)
 	return told, nil
-}
-
-// confirm returns nil for a zone that the store was seen to hold. Of any other zone the caller knows only what the
-// configuration says, which may not name the invitation of an event that is under way. So confirm reads the zone from
-// the store. If its settings differ, the error wraps line.ErrStoreUnavailable, and the visitor has to ask again.
-func (z *Zone) confirm(ctx context.Context) error {
-	if z.seen.Load() {
-		return nil
-	}
-	was := *z.settings.Load()
-	is, err := z.registry.present(ctx, z)
-	if errors.Is(err, line.ErrZoneDeleted) {
-		z.registry.forget(z)
-	}
-	if err != nil {
-		return err
-	}
-	if z.registry.remember(is, false); !was.Equal(is) {
-		return fmt.Errorf("registry: the store has other settings of the zone than the configuration: %w", line.ErrStoreUnavailable)
-	}
-	return nil
 }
 
 // Poll is store.Visitors.Poll for this zone.

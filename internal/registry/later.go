@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -15,10 +16,11 @@ const (
 	// soonMillis is the longest period that a visitor whose turn is near is told. During an outage it grows by one
 	// longPart-th of the outage's length, up to lateMillis: so no such visitor is later than that when the store is back.
 	soonMillis, lateMillis, longPart = 3_000, 4_000, 20
-	// turnedSeconds is over how many seconds the refused are counted of whom it is not known when their turn is.
-	turnedSeconds = 10
-	// perTurned is by how many milliseconds each of them makes the longest period longer: with 1,500 of them in ten
-	// seconds it is 3 s, with 10,000 it is 20 s.
+	// turnedMillis is in how many milliseconds the count of the refused of whom it is not known when their turn is falls to
+	// the e-th part: with so many each second, it is ten times as many.
+	turnedMillis = 10_000
+	// perTurned is by how many milliseconds each of them makes the longest period longer: with 150 of them a second it is 3 s,
+	// with 1,000 a second it is 20 s.
 	perTurned = 2
 	// unheardMillis is the longest period in a zone of which this server never heard: it may have a short idle timeout.
 	unheardMillis = window.NearPeriodMillis
@@ -58,7 +60,7 @@ func (r *Registry) later(z *Zone, v visitor, err error) error {
 	return &LaterError{spread(min(r.turned.longest(now), unheardMillis), v, now), false, err}
 }
 
-// retryMillis returns in how many milliseconds a refused visitor of the zone is to come back (see doc.go), and whether
+// retryMillis returns in how many milliseconds a refused visitor of the zone is to come back (decision 0037), and whether
 // the store is behind.
 func (z *Zone) retryMillis(v visitor, now int64) (retry int64, behind bool) {
 	o := &z.outage
@@ -104,24 +106,17 @@ func spread(longest int64, v visitor, now int64) int64 {
 	return max(1_000, least+(longest-least)*(1+int64(x>>56))/256)
 }
 
-// turned counts the refused of whom it is not known when their turn is. The zero value is ready.
+// turned counts the refused of whom it is not known when their turn is: each counts for the less, the longer ago it was. The
+// zero value is ready.
 type turned struct {
-	seconds [turnedSeconds]int64
-	second  int64
-	sum     int64
+	count    float64
+	atMillis int64
 }
 
 // longest counts one more refusal, and returns the longest period, in milliseconds, that visitors are told now. It
-// grows with the number of refusals in the last turnedSeconds.
+// grows with the number of refusals lately.
 func (t *turned) longest(nowMillis int64) int64 {
-	at := nowMillis / 1000
-	t.second = max(t.second, at-turnedSeconds)
-	for t.second < at {
-		t.second++
-		gone := &t.seconds[t.second%turnedSeconds]
-		t.sum, *gone = t.sum-*gone, 0
-	}
-	t.sum++
-	t.seconds[at%turnedSeconds]++
-	return min(max(soonMillis, t.sum*perTurned), window.FarPeriodMillis)
+	t.count = 1 + t.count*math.Exp(float64(min(0, t.atMillis-nowMillis))/turnedMillis)
+	t.atMillis = max(t.atMillis, nowMillis)
+	return min(max(soonMillis, int64(t.count*perTurned)), window.FarPeriodMillis)
 }

@@ -112,7 +112,7 @@ func TestNewcomersComeBackTheLaterTheMoreThereAre(t *testing.T) {
 			if most != tt.longest {
 				t.Errorf("of 20,000 in six seconds, the last are told %d s at most, want %d", most, tt.longest)
 			}
-			r.pass(turnedSeconds * time.Second)
+			r.pass(time.Minute)
 			if after := backIn(t, tt.ask(r)); after > 3 {
 				t.Errorf("when they have gone, one is told to come back in %d s", after)
 			}

@@ -1,13 +1,11 @@
 package registry
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // TestDeparturesOutliveAnOutage: a store that is away for longer than a departure
@@ -70,43 +68,5 @@ func TestLeavingAgain(t *testing.T) {
 	}
 	if n := len(r.lookup("a").departures.order); n != 1 {
 		t.Errorf("one who left is remembered %d times", n)
-	}
-}
-
-// TestAJoinBeforeTheStoreWasSeen: a server that was started while the store is away knows of a zone what its configuration says,
-// and nothing of the invitation that is set. Nobody gets in by that when the store is back.
-func TestAJoinBeforeTheStoreWasSeen(t *testing.T) {
-	invited := settings("a", 1)
-	invited.Invitation = "members"
-	f := newFakeStore(invited)
-	f.away = true
-	r := New(Options{Store: f, Seeds: []zone.Settings{settings("a", 1), settings("b", 1)}})
-	r.RunOnce(t.Context())
-	join := func(zoneID string) error {
-		_, err := r.Join(t.Context(), zoneID, idOf('j'))
-		return err
-	}
-	if err := join("a"); !errors.Is(err, line.ErrStoreUnavailable) {
-		t.Errorf("while the store is away: %v", err)
-	}
-	f.do(func() { f.away = false })
-	f.counted()
-	if err := join("a"); !errors.Is(err, line.ErrStoreUnavailable) {
-		t.Errorf("whoever asked went by other settings: %v", err)
-	}
-	f.wantCalls(t, map[string]int{"Zone": 1})
-	if s := r.Settings("a"); s.Invitation != "members" {
-		t.Error("the zone was read, and is not known")
-	}
-	if err := join("a"); err != nil {
-		t.Errorf("the next one: %v", err)
-	}
-	if err := join("b"); err != nil {
-		t.Errorf("a zone that is as the configuration says: %v", err)
-	}
-	f.do(func() { f.deleted["b"] = true; delete(f.zones, "b") })
-	r = New(Options{Store: f, Seeds: []zone.Settings{settings("b", 1)}})
-	if err := join("b"); !errors.Is(err, line.ErrZoneDeleted) || r.Settings("b") != nil {
-		t.Errorf("a zone that was deleted meanwhile: %v", err)
 	}
 }

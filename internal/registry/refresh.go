@@ -78,7 +78,9 @@ func (r *Registry) readOnce(ctx context.Context) error {
 	for _, z := range missing {
 		r.lookInto(ctx, z)
 	}
-	r.redo(ctx)
+	for _, z := range *r.zones.Load() {
+		r.redo(ctx, z)
+	}
 	return nil
 }
 

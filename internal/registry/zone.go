@@ -97,9 +97,6 @@ func (z *Zone) Generation() uint32 { return z.generation.Load() }
 
 // set takes in the settings that the store has now. The caller holds the registry's mu.
 func (z *Zone) set(s zone.Settings) {
-	if z.undoes(s) {
-		return
-	}
 	if !z.stored.Load().Equal(s) {
 		z.stored.Store(&s)
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/token"
-	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -32,14 +32,14 @@ func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown
 		first, err = s.spend(ctx, spentPass, g, "key:"+key, now) // which no token is
 	}
 	if err == nil && !first {
-		err = wait.ErrGone
+		err = entry.ErrGone
 	}
 	return token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: settings.Session()}, outcome, err
 }
 
 // unless returns the outcome of a request that gets no session.
 func unless(err error) (outcome string) {
-	if errors.Is(err, token.ErrInvalid) || errors.Is(err, wait.ErrGone) || errors.Is(err, guard.ErrRefused) {
+	if errors.Is(err, token.ErrInvalid) || errors.Is(err, entry.ErrGone) || errors.Is(err, guard.ErrRefused) {
 		return outPassRefused
 	}
 	return outUnknown
@@ -52,7 +52,7 @@ func (s *Service) renewFor(settings zone.Settings, text string, now time.Time) (
 	case err != nil:
 		return is, "", err
 	case !is.Good(now), s.Crowd.Over(settings.ZoneID, is.Admission):
-		return is, "", wait.ErrGone
+		return is, "", entry.ErrGone
 	}
 	is, anew := renewed(settings, is, now)
 	if outcome = outSession; anew {

@@ -27,7 +27,7 @@ func (r *room) server(roomURL string) http.Handler {
 	e.IPExtractor = address.Finder(proxies)
 	e.POST("/traffic/session", h.Session)
 	e.POST("/traffic/session/end", h.EndSession)
-	e.GET("/traffic/zones/:zoneId", wait.NewHTTP(r.wait, nil).State)
+	e.GET("/traffic/zones/:zoneId", wait.NewHTTP(r.wait).State)
 	e.POST("/site/:zoneId/done", h.Done)
 	e.POST("/site/:zoneId/here", h.Here)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {

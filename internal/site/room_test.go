@@ -172,7 +172,6 @@ func (r *room) exchange(context.Context, [16]byte) error {
 type meter struct{ *room }
 
 func (meter) Join(string, string)      {}
-func (meter) Poll(string, string)      {}
 func (meter) Challenge(string, string) {}
 
 func (*room) Refuse(string, string)       {}

@@ -11,9 +11,8 @@
 // Each batch is one call that examines at most 5,000 places. Every server runs
 // every tick: the lease in the store saves the work of all but one, and the
 // batch itself checks, in the same script, that nobody is removed who polled
-// within the idle timeout. So two sweepers at once waste time, no more. A zone with an
-// idle timeout of two minutes or more is swept at each second or third tick: a sweep looks at all
-// who wait, of whom Redis has some million a second (BenchmarkSweep in package lua).
+// within the idle timeout. So two sweepers at once waste time, no more. A sweep
+// looks at all who wait, of whom Redis has some million a second (BenchmarkSweep in package lua).
 //
 // # When a zone may be swept
 //

@@ -34,8 +34,6 @@ type watch struct {
 	// since is when the present watch without gaps, jumps and losses began. reason is why the one before ended.
 	since  time.Time
 	reason string
-	// swept is when this server last began to sweep it.
-	swept time.Time
 	// overloaded is when the present overload was first seen, zero while there is none.
 	overloaded time.Time
 }
@@ -51,12 +49,6 @@ func (w *watch) hold(now time.Time, overloaded bool, longest time.Duration) time
 		w.overloaded = now
 	}
 	return longest - now.Sub(w.overloaded)
-}
-
-// sweptLately reports whether the last sweep of the zone began within the span before now. Runs of the schedule may be a
-// second off, so a second is added.
-func (w *watch) sweptLately(now time.Time, span time.Duration) bool {
-	return !w.swept.IsZero() && now.Sub(w.swept) < span+time.Second
 }
 
 // look takes in what the store's clock says and when it lost something, and returns why the zone must not

@@ -167,8 +167,8 @@ func (s *Sweeper) sweepAll(ctx context.Context, r *run) {
 		if w == nil {
 			w = &watch{}
 		}
-		if s.mayBeSwept(ctx, r, z, w) && !w.sweptLately(s.now(), s.between(z)-s.every) {
-			s.sweepZone(ctx, r, z, w)
+		if s.mayBeSwept(ctx, r, z, w) {
+			s.sweepZone(ctx, r, z.ZoneID)
 		}
 	}
 }
@@ -202,8 +202,8 @@ func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *wa
 }
 
 // sweepZone sweeps one zone, batch by batch.
-func (s *Sweeper) sweepZone(ctx context.Context, r *run, z zone.Settings, w *watch) {
-	zoneID, removed, start := z.ZoneID, int64(0), s.now()
+func (s *Sweeper) sweepZone(ctx context.Context, r *run, zoneID string) {
+	removed := int64(0)
 	for cursor := uint64(0); ctx.Err() == nil; {
 		begun := s.now()
 		batch, err := s.lines.Sweep(ctx, zoneID, s.owner, cursor)
@@ -220,34 +220,12 @@ func (s *Sweeper) sweepZone(ctx context.Context, r *run, z zone.Settings, w *wat
 		s.metrics.examined.Add(float64(batch.Examined))
 		s.metrics.removed.Add(float64(batch.Removed))
 		if cursor = batch.Next; cursor == 0 {
-			w.swept = start
-			s.rest(ctx, r, z)
 			break
 		}
 	}
 	if removed > 0 {
 		s.log.DebugContext(ctx, "swept", "zone", zoneID, "removed", removed)
 	}
-}
-
-// rest keeps the other servers from sweeping a zone that has been swept, until that is due again.
-func (s *Sweeper) rest(ctx context.Context, r *run, z zone.Settings) {
-	span := s.between(z) - s.every
-	if span < s.every {
-		return // the lease of the sweep is as good
-	}
-	if err := s.lines.HoldSweeps(ctx, z.ZoneID, s.owner, span); err != nil {
-		s.failed(ctx, r, z.ZoneID, err)
-	}
-}
-
-// mostSkipped is how many runs of the schedule in a row may leave a zone out that has a long idle timeout.
-const mostSkipped = 2
-
-// between returns how far apart a zone's sweeps are: half an idle timeout, within bounds, since each sweep looks at all
-// who wait.
-func (s *Sweeper) between(z zone.Settings) time.Duration {
-	return max(s.every, min(z.IdleTimeout()/2, (1+mostSkipped)*s.every))
 }
 
 // failed records that a zone, or all with "", could not be swept. A zone that

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -170,28 +169,6 @@ func TestRunOnceGoesThroughAllBatchesOfAllZones(t *testing.T) {
 	} {
 		if got := testutil.ToFloat64(c.c); got != c.want {
 			t.Errorf("%s = %v, want %v", name, got, c.want)
-		}
-	}
-}
-
-// TestSweepsAreAsSeldomAsTheIdleTimeoutAllows: who has gone is removed within 1.5 of them.
-func TestSweepsAreAsSeldomAsTheIdleTimeoutAllows(t *testing.T) {
-	for idle, want := range map[int64]string{60: "1111111", 90: "1111111", 120: "1010101", 180: "1001001", 3600: "1001001"} {
-		h := newHarness(t, "a")
-		h.store.zones[0].IdleTimeoutSeconds = idle
-		h.runOnce(t.Context())
-		h.clock = h.clock.Add(time.Duration(idle) * time.Second)
-		var got string
-		for range want {
-			h.runOnce(t.Context())
-			got += strconv.Itoa(len(h.store.taken()))
-			h.clock = h.clock.Add(DefaultEvery + 3*time.Millisecond)
-		}
-		if got != want {
-			t.Errorf("idle timeout %d s: swept at %s of the runs, want %s", idle, got, want)
-		}
-		if idle >= 180 && !slices.Contains(h.store.held, 2*DefaultEvery) {
-			t.Errorf("idle timeout %d s: the other servers were kept from sweeping for %v, want for 60 s", idle, h.store.held)
 		}
 	}
 }

@@ -97,15 +97,3 @@ func TestVisitorIDsDiffer(t *testing.T) {
 		seen[id] = name
 	}
 }
-
-func TestNewID(t *testing.T) {
-	t.Parallel()
-	seen := make(map[line.ID]bool)
-	for range 10_000 {
-		id := token.NewID()
-		if seen[id] {
-			t.Fatalf("%x came twice", id)
-		}
-		seen[id] = true
-	}
-}

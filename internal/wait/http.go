@@ -6,20 +6,16 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/pass"
 )
 
 // stateCaching lets caches hold a zone's state for StateMaxAge.
 const stateCaching = "public, max-age=1"
 
 // HTTP is the room's side of the public listener.
-type HTTP struct {
-	service *Service
-	passes  *pass.Signer
-}
+type HTTP struct{ service *Service }
 
-// NewHTTP returns the handlers of the room. passes has the keys that passes verify with.
-func NewHTTP(s *Service, passes *pass.Signer) *HTTP { return &HTTP{service: s, passes: passes} }
+// NewHTTP returns the handlers of the room.
+func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
 
 // Join is POST /traffic/wait.
 func (h *HTTP) Join(c echo.Context) error {
@@ -47,22 +43,6 @@ func (n Newcomer) From(address string, h http.Header) Newcomer {
 	n.Address = address
 	n.Forwarded = len(h[echo.HeaderXForwardedFor]) > 0 || len(h["Forwarded"]) > 0 || len(h[echo.HeaderXRealIP]) > 0
 	return n
-}
-
-// Poll is POST /traffic/entry.
-func (h *HTTP) Poll(c echo.Context) error {
-	var zoneID, tok string
-	if err := answer.Receive(c,
-		answer.Field{Name: "zoneId", Value: &zoneID},
-		answer.Field{Name: "token", Value: &tok},
-	); err != nil {
-		return err
-	}
-	a, err := h.service.Poll(c.Request().Context(), zoneID, tok, c)
-	if err != nil {
-		return err
-	}
-	return answer.Send(c, &a)
 }
 
 // Leave is POST /traffic/leave.

@@ -25,18 +25,14 @@ import (
 )
 
 // routes is the room behind echo.
-func routes(r *room, log *slog.Logger, meter problem.Meter) http.Handler {
-	h := wait.NewHTTP(r.service, r.passes)
+func routes(r *room, log *slog.Logger) http.Handler {
+	h := wait.NewHTTP(r.service)
 	e := echo.New()
 	e.IPExtractor = echo.ExtractIPDirect()
-	e.HTTPErrorHandler = problem.Handler(log, meter)
+	e.HTTPErrorHandler = problem.Handler(log, r.meter)
 	e.POST("/traffic/wait", h.Join)
-	e.POST("/traffic/entry", h.Poll)
 	e.POST("/traffic/leave", h.Leave)
 	e.GET("/traffic/zones/:zoneId", h.State)
-	e.GET("/.well-known/jwks.json", h.Keys)
-	e.GET("/.well-known/openid-configuration", h.Discovery)
-	e.GET("/.well-known/revoked", h.Revoked)
 	return e
 }
 
@@ -300,11 +296,44 @@ func TestLeave(t *testing.T) {
 	}
 }
 
+func TestLeaveRefuses(t *testing.T) {
+	r := newRoom(t)
+	r.join("admitted")
+	tok := read(t, r.join("waiting")).Token
+	r.store.asked()
+	before := r.stats(t)
+	body := func(zoneID, tok string) string { return fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok) }
+	tests := map[string]struct {
+		body   string
+		status int
+		code   string
+	}{
+		"no body":        {``, 400, "invalid_request"},
+		"no token":       {`{"zoneId":"TEST_ZONE"}`, 400, "invalid_request"},
+		"token too long": {body(zoneID, strings.Repeat("A", 257)), 400, "invalid_request"},
+		"token garbage":  {body(zoneID, "AAAA"), 401, "token_invalid"},
+		"another zone's": {body("OTHER", tok), 401, "token_invalid"},
+		"body too large": {body(zoneID, strings.Repeat("A", 8193)), 413, "body_too_large"},
+	}
+	for name, tt := range tests {
+		w := r.send("POST", "/traffic/leave", tt.body)
+		if w.Code != tt.status || read(t, w).Code != tt.code {
+			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
+		}
+	}
+	if got := r.store.asked(); len(got) > 0 {
+		t.Errorf("the store was asked %q", got)
+	}
+	if after := r.stats(t); !reflect.DeepEqual(after, before) {
+		t.Errorf("the zone changed from %+v to %+v", before, after)
+	}
+}
+
 // TestBodyThatStalls: nothing of it came until the listener's time was over.
 func TestBodyThatStalls(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	for _, path := range []string{"/traffic/wait", "/traffic/entry", "/traffic/leave"} {
+	for _, path := range []string{"/traffic/wait", "/traffic/leave"} {
 		w := httptest.NewRecorder()
 		r.http.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, iotest.ErrReader(os.ErrDeadlineExceeded)))
 		if w.Code != 408 || read(t, w).Code != "request_timeout" || w.Header().Get("Retry-After") == "" {
@@ -323,8 +352,7 @@ func TestWhenTheStoreFails(t *testing.T) {
 	}{
 		"zone unknown": {line.ErrZoneUnknown, 404, "zone_unknown", false},
 		"zone deleted": {line.ErrZoneDeleted, 404, "zone_unknown", false},
-		"unavailable":  {fmt.Errorf("store: %w: i/o timeout", line.ErrStoreUnavailable), 503, "store_unavailable", false},
-		"too slow":     {context.DeadlineExceeded, 503, "store_unavailable", false},
+		"unavailable":  {fmt.Errorf("store: %w", line.ErrStoreUnavailable), 503, "store_unavailable", false},
 		"anything":     {errors.New("the secret is hunter2"), 500, "internal_error", true},
 	}
 	for name, tt := range tests {
@@ -335,7 +363,7 @@ func TestWhenTheStoreFails(t *testing.T) {
 			r.meter.told()
 			r.store.fail(tt.err)
 			for call, w := range map[string]*httptest.ResponseRecorder{
-				"join": r.join("c"), "poll": r.poll(tok), "leave": r.leave(tok), "state": r.send("GET", "/traffic/zones/TEST_ZONE", ""),
+				"join": r.join("c"), "leave": r.leave(tok), "state": r.send("GET", "/traffic/zones/TEST_ZONE", ""),
 			} {
 				if w.Code != tt.want || read(t, w).Code != tt.code {
 					t.Errorf("%s: got %d %s", call, w.Code, w.Body)
@@ -344,10 +372,10 @@ func TestWhenTheStoreFails(t *testing.T) {
 					t.Errorf("%s: tells the client %s", call, w.Body)
 				}
 			}
-			if logs := strings.Count(r.logs.String(), "\n"); (logs == 4) != tt.logged || logs%4 != 0 || strings.Contains(r.logs.String(), tok) {
+			if logs := strings.Count(r.logs.String(), "\n"); (logs == 3) != tt.logged || logs%3 != 0 {
 				t.Errorf("logged %q", r.logs)
 			}
-			want := append([]string{"join TEST_ZONE error", "poll TEST_ZONE error"}, slices.Repeat([]string{"refuse TEST_ZONE " + tt.code}, 4)...)
+			want := append([]string{"join TEST_ZONE error"}, slices.Repeat([]string{"refuse TEST_ZONE " + tt.code}, 3)...)
 			got := r.meter.told()
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Errorf("metered %q, want %q", got, want)
@@ -356,19 +384,12 @@ func TestWhenTheStoreFails(t *testing.T) {
 	}
 }
 
-// TestStatusThatIsNone: an answer that a join or a poll cannot have is an error of the server.
-func TestStatusThatIsNone(t *testing.T) {
+func TestJoinWithAStatusThatIsNone(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	_, tok := r.takes(t)
-	for status, ask := range map[line.Status]func() *httptest.ResponseRecorder{
-		line.Gone: func() *httptest.ResponseRecorder { return r.join("c") }, line.Undrawn + 1: func() *httptest.ResponseRecorder { return r.poll(tok) },
-	} {
-		r.logs.Reset()
-		r.store.status = status
-		if w := ask(); w.Code != 500 || strings.Count(r.logs.String(), "\n") != 1 {
-			t.Errorf("status %d: got %d %s, logged %s", status, w.Code, w.Body, r.logs)
-		}
+	r.store.status = line.Gone
+	if w := r.join("c"); w.Code != 500 || strings.Count(r.logs.String(), "\n") != 1 {
+		t.Errorf("got %d %s, logged %s", w.Code, w.Body, r.logs)
 	}
 }
 

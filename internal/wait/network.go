@@ -40,6 +40,13 @@ func (s *Service) again(ctx context.Context, n Newcomer, who guard.Newcomer, ref
 	return a, nil
 }
 
+// Admitted counts a visitor whom a poll from that address let in.
+func (s *Service) Admitted(zoneID, address string) {
+	if s.shares != nil && s.guard != nil {
+		s.shares.Admit(zoneID, s.guard.Source(guard.Newcomer{ZoneID: zoneID, Address: address}))
+	}
+}
+
 // counts are what the answer to a join counts for. A join took a new place if the visitor arrived in the call, and not before.
 func counts(a *line.Told, err error) (c network.Counts) {
 	if err == nil && a.Status == line.Admitted {

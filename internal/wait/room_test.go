@@ -46,8 +46,6 @@ type room struct {
 	newcomer guard.Newcomer
 	refuses  error
 	named    bool
-	// joined counts the places that takes has taken.
-	joined byte
 }
 
 // newRoom has one zone that admits one in 6 s.
@@ -65,7 +63,7 @@ func newRoom(tb testing.TB) *room {
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, newSecret)
 	must(tb, err)
 	r.service = wait.New(r.store, r, r.tokens, answer.NewIssuer(r.tokens, r.passes).WithZones(r.settings), r.meter, r.clock.Now)
-	r.http = openapitest.Public.Handler(tb, routes(r, log, r.meter))
+	r.http = openapitest.Public.Handler(tb, routes(r, log))
 	return r
 }
 
@@ -149,24 +147,24 @@ func (c *clock) forward(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// store writes down what the room asks, and fails, or answers a status or an answer of its own, if told to.
+// store writes down what the room asks, and fails, waits or answers a status
+// of its own if told to.
 type store struct {
 	*embedded.Store
-	mu      sync.Mutex
-	calls   []string
-	err     error
-	failing string // the one call that finds the store away
-	status  line.Status
-	says    *line.Told
+	mu     sync.Mutex
+	calls  []string
+	err    error
+	status line.Status
+	gate   chan struct{}
 }
 
 func (s *store) called(name string) error {
 	s.mu.Lock()
 	s.calls = append(s.calls, name)
-	err := s.err
+	err, gate := s.err, s.gate
 	s.mu.Unlock()
-	if name == s.failing {
-		return line.ErrStoreUnavailable
+	if gate != nil {
+		<-gate
 	}
 	return err
 }
@@ -200,12 +198,6 @@ func (s *store) Join(ctx context.Context, zoneID string, id line.ID) (line.Told,
 func (s *store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
 	if err := s.called("poll"); err != nil {
 		return line.Told{}, err
-	}
-	switch {
-	case s.status != line.Waiting:
-		return line.Told{Answer: line.Answer{Status: s.status, Place: p}}, nil
-	case s.says != nil:
-		return *s.says, nil
 	}
 	a, err := s.Store.Poll(ctx, zoneID, p)
 	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
@@ -250,7 +242,6 @@ func (m *meter) note(what ...any) {
 }
 
 func (m *meter) Join(zoneID, outcome string)               { m.note("join", zoneID, outcome) }
-func (m *meter) Poll(zoneID, outcome string)               { m.note("poll", zoneID, outcome) }
 func (m *meter) Challenge(zoneID, outcome string)          { m.note("challenge", zoneID, outcome) }
 func (m *meter) Refuse(zoneID, code string)                { m.note("refuse", zoneID, code) }
 func (m *meter) Admit(zoneID string, waited time.Duration) { m.note("admit", zoneID, waited) }

@@ -45,12 +45,11 @@ type Guard interface {
 	Named(n guard.Newcomer) bool
 }
 
-// Meter counts the outcomes of joins and polls. Package problem counts requests that are refused before. A zoneID is well-formed,
+// Meter counts the outcomes of joins. Package problem counts requests that are refused before. A zoneID is well-formed,
 // but may be invented: the meter must not make a time series of each.
 type Meter interface {
-	// Join counts one join by its outcome, one of answer.Outcomes, and Poll one poll.
+	// Join counts one join by its outcome, one of answer.Outcomes.
 	Join(zoneID, outcome string)
-	Poll(zoneID, outcome string)
 	// Admit records how long an admitted visitor had waited.
 	Admit(zoneID string, waited time.Duration)
 }
@@ -66,7 +65,7 @@ type Lines interface {
 	Latest(ctx context.Context, zoneID string) (line.Stats, error)
 }
 
-// Service takes, polls and gives up places. It is safe for concurrent use.
+// Service takes and gives up places. It is safe for concurrent use.
 type Service struct {
 	store  Lines
 	guard  Guard
@@ -90,8 +89,8 @@ func New(store Lines, guard Guard, tokens *token.Keys, issuer answer.Issuer, met
 	return &Service{store: store, guard: guard, tokens: tokens, issuer: issuer, meter: meter, now: now}
 }
 
-// WithTickets has the room take invited visitors alone where a zone's settings say so, and note which tickets were used. It is to be
-// called before the first join. Without it, nobody can join such a zone.
+// WithTickets has the room take invited visitors alone where a zone's settings say so. It is to be called before the
+// first join. Without it, nobody can join such a zone.
 func (s *Service) WithTickets(d *ticket.Desk) *Service {
 	s.desk = d
 	return s

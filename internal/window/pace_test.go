@@ -81,28 +81,13 @@ func TestFarPeriod(t *testing.T) {
 	}
 }
 
-func TestOpens(t *testing.T) {
+// TestOpensEvenly: slots after all that are taken open evenly.
+func TestOpensEvenly(t *testing.T) {
 	t.Parallel()
-	const now = 100_000
 	log := []int64{95_000, 95_000, 97_000}
-	tests := map[string]struct {
-		j        int64
-		phantoms Phantoms
-		want     int64
-	}{
-		"the oldest leaves a millisecond after the window": {0, Phantoms{}, 101_001},
-		"with the one of its time":                         {1, Phantoms{}, 101_001},
-		"then the next":                                    {2, Phantoms{}, 103_001},
-		"then the window's worth, evenly":                  {3, Phantoms{}, 106_001},
-		"one every three seconds":                          {5, Phantoms{}, 112_001},
-		"the lost ones leave first":                        {1, Phantoms{AtMillis: 94_500, WindowMillis: 6_000, Limit: 2, PerMinute: 20}, 100_501},
-		"and then the others":                              {2, Phantoms{AtMillis: 94_500, WindowMillis: 6_000, Limit: 2, PerMinute: 20}, 101_001},
-	}
-	for name, tt := range tests {
-		lost := tt.phantoms.Since(now - 6_000)
-		got := Opens(tt.j, now, 6_000, 2, tt.phantoms, lost, int64(len(log)), func(i int64) int64 { return log[i] })
-		if got != tt.want {
-			t.Errorf("%s: %d, want %d", name, got, tt.want)
+	for j, want := range map[int64]int64{3: 106_001, 5: 112_001} {
+		if got := Opens(j, 100_000, 6_000, 2, Phantoms{}, 0, 3, func(i int64) int64 { return log[i] }); got != want {
+			t.Errorf("slot %d: %d, want %d", j, got, want)
 		}
 	}
 }

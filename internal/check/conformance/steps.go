@@ -19,7 +19,7 @@ func Stepped(t *testing.T, servers []store.Store, advance func(by, set time.Dura
 	if _, err := servers[0].PutZone(t.Context(), z, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	const visitors, step = 400, 200 * time.Millisecond
+	const visitors, step = 400, 500 * time.Millisecond
 	var places []line.Place
 	var entered []time.Duration // when, in true time
 	var now time.Duration

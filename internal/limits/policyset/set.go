@@ -162,11 +162,6 @@ func (s *Set) adopt(current limit.PolicySet) {
 		return
 	}
 	s.policies = current
-	for _, p := range s.options.Seeds {
-		if lacks(current, p.Name) {
-			s.options.Logger.Error("a policy of the configuration is not made: there are as many policies as there may be", "policy", p.Name, "most", limit.MaxPolicies)
-		}
-	}
 	s.options.Use(s.usable(current.Clone()))
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,26 +65,6 @@ func rule(n int64) []limit.Rule {
 
 func policy(name string, n int64) limit.Policy {
 	return limit.Policy{Name: name, Rules: rule(n)}.WithDefaults()
-}
-
-// TestASeedThatFindsNoRoomIsSaid: a seed that is not made is logged, since it may be one of the guard's.
-func TestASeedThatFindsNoRoomIsSaid(t *testing.T) {
-	t.Parallel()
-	var seeds []limit.Policy
-	for n := range limit.MaxPolicies {
-		seeds = append(seeds, policy(fmt.Sprintf("p%03d", n), 1))
-	}
-	var log strings.Builder
-	s := New(SetOptions{
-		Store: newShelf(t), Seeds: append(seeds, policy("joins-zone", 1)), Use: func(limit.PolicySet) {},
-		Logger: slog.New(slog.NewTextHandler(&log, nil)),
-	})
-	for range 3 {
-		s.runOnce(t.Context())
-	}
-	if said := log.String(); strings.Count(said, "level=ERROR") != 1 || !strings.Contains(said, "policy=joins-zone") {
-		t.Errorf("said:\n%s", said)
-	}
 }
 
 // server is a Set, and the policies that its limiter got last.

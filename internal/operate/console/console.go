@@ -42,8 +42,6 @@ type Parts struct {
 	Watch Watch
 	// Crowd counts sessions.
 	Crowd operator.Crowd
-	// Draws are those of events.
-	Draws Draws
 	// Policies are those of limits, Decisions what became of who asked.
 	Policies  *policyset.Set
 	Decisions policyset.Seen

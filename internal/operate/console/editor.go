@@ -139,7 +139,7 @@ func (c *Console) undo(w http.ResponseWriter, r *http.Request, s session, curren
 }
 
 // apply makes the change from was to now on top of current and shows the page
-// with what was done; or shows who was faster.
+// with what was done; or says that somebody else was faster.
 func (c *Console) apply(w http.ResponseWriter, r *http.Request, s session, current, was, now zone.Settings) error {
 	next, others := settable.Merge(current, was, now)
 	if len(others) > 0 {

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,14 +9,8 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/change"
-	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// Draws knows what everybody may know of a draw: the schedule does.
-type Draws interface {
-	Draw(ctx context.Context, zoneID, event string) (schedule.Draw, error)
-}
 
 // eventPath is where the pages of a zone's event are.
 func eventPath(zoneID, name string) string {
@@ -225,8 +218,8 @@ type eventView struct {
 	shown
 	occasion
 	Frame frame
-	// Drawn is what is known of its draw; nil if nothing is.
-	Drawn *schedule.Draw
+	// Commitment is that of its draw, "" before there is one.
+	Commitment string
 }
 
 // Opens reports whether an operator may have it open now.
@@ -238,11 +231,10 @@ func (v eventView) Opens() bool {
 func (c *Console) eventPage(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	v := eventView{occasion: occasionOf(current, e, c.clock(current.ZoneID)), Frame: c.eventFrame(current, e)}
 	v.shown, _ = c.shown(r, current)
-	switch d, err := c.Draws.Draw(r.Context(), current.ZoneID, e.Name); {
-	case err == nil:
-		v.Drawn = &d
-	case !errors.Is(err, schedule.ErrNoDraw): // the page shows how to stop the event all the same
-		c.Logger.WarnContext(r.Context(), "draw not read", "zone", current.ZoneID, "event", e.Name, "error", err)
+	for _, d := range current.EventState.Draws {
+		if d.Event == e.Name {
+			v.Commitment = d.Commitment
+		}
 	}
 	return c.render(w, http.StatusOK, "event", s, e.Name+" at "+current.ZoneID, v)
 }

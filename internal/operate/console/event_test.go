@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -78,7 +77,7 @@ func TestEventPage(t *testing.T) {
 	p := r.enter("Anna")
 	r.goTo(0)
 	shows(t, p.get("zones/Z/schedule/noon"), "noon ○ Announced Nobody gathers yet.", "People gather in 30 min Sat 21 Nov 2026, 12:29:00 UTC : people gather, and nobody is admitted; a draw gives them their places, with perMinute=6000.",
-		"Hold the gathering …", "It opens ○ Later Sat 21 Nov 2026, 12:59:00 UTC in 1 h", "Nothing is known of it yet.")
+		"Hold the gathering …", "It opens ○ Later Sat 21 Nov 2026, 12:59:00 UTC in 1 h", "Commitment, published before people gather c0ffee")
 	shows(t, p.get("zones/Z?tab=events"), "○ Announced noon : People gather in 30 min , Sat 21 Nov 2026, 12:29:00 UTC", "Event State Next noon ○ Announced People gather:")
 
 	r.goTo(30 * time.Minute)
@@ -341,17 +340,4 @@ func TestStepsAreNotUndone(t *testing.T) {
 	if s := r.zone("Z"); s.PerMinute != 600 || s.EventState.Now.Phase != event.PhaseGathering {
 		t.Errorf("undone: %v", s)
 	}
-}
-
-// TestDrawIsShown: the commitment first, then the seed, and where the list is.
-func TestDrawIsShown(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	r.list("Z", noon())
-	p := r.enter("Anna")
-	d := &schedule.Draw{ZoneID: "Z", Draw: event.Draw{Event: "noon", Commitment: "c0ffee"}}
-	r.draws.draw = d
-	shows(t, p.get("zones/Z/schedule/noon"), "Commitment, published before people gather c0ffee Seed published at the opening", "the list is there some seconds after")
-	d.Seed, d.Tickets = "5eed", 40_000
-	shows(t, p.get("zones/Z/schedule/noon"), "5eed", "40,000; the list is at /traffic/zones/Z/events/noon/draw/list")
 }

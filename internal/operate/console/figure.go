@@ -98,30 +98,16 @@ var figureKeys = []string{
 	"inside", "second", "p50", "p95", "polls", "restored", "refused",
 }
 
-// What is said instead of a wait while nobody is admitted, and beside it while an opening is held.
-const (
-	onHold   = "on hold"
-	heldNote = "the opening has no time yet"
-)
-
 // counted writes what the store counts.
 func counted(t map[string]string, s zone.Settings, now watch.Sample) {
 	inWindow, inMinute, hold := limits(s)
-	gathers, opens := s.Unopened(false)
-	held := gathers != "" && opens == 0
 	t["waiting"], t["released"], t["overdue"] = count(now.Waiting), count(now.Released), count(now.Overdue)
 	t["window"], t["minute"] = count(now.InWindow), count(now.InMinute)
+	t["estimate"], t["estimate.note"] = newcomerWaits(s, now, hold)
 	if now.MaxInside > 0 {
 		t["inside"], t["inside.note"] = count(now.Inside), "of "+count(now.MaxInside)+" at a time"
 	}
 	if !hold {
-		t["use"], t["estimate"], t["estimate.note"] = unknown, "none", "everybody is admitted at once"
-		switch {
-		case held:
-			t["estimate"], t["estimate.note"] = onHold, heldNote
-		case gathers != "":
-			t["estimate"], t["estimate.note"] = span(now.EstimateMillis), "then everybody is admitted at once"
-		}
 		t["window.note"] += ", no limit while open"
 		t["minute.note"] += ", no limit while open"
 		return
@@ -130,17 +116,27 @@ func counted(t map[string]string, s zone.Settings, now watch.Sample) {
 	t["minute.note"] = fmt.Sprintf("of %s in any 60 s", count(inMinute))
 	t["second"] = count(now.MostInSecond)
 	t["second.note"] = fmt.Sprintf("mean %.1f; at most %s in a line", float64(s.PerMinute)/60, count(window.RatesOf(s).PerSecond))
-	t["use"] = percent(now.Use)
-	t["estimate"] = span(now.EstimateMillis)
-	if now.EstimateHighMillis > 0 {
-		t["estimate.note"] = span(now.EstimateLowMillis) + " to " + span(now.EstimateHighMillis) + ", for one who joins now"
+	if s.PerMinute > 0 {
+		t["use"] = percent(now.Use)
 	}
+}
+
+// newcomerWaits is how long one waits who joins now, and what stands beside it. hold: the limit holds.
+func newcomerWaits(s zone.Settings, now watch.Sample, hold bool) (wait, note string) {
+	gathers, opens := s.Unopened(false)
 	switch {
+	case gathers != "" && opens == 0:
+		return "on hold", "the opening has no time yet"
+	case !hold && gathers != "":
+		return span(now.EstimateMillis), "then everybody is admitted at once"
+	case !hold:
+		return "none", "everybody is admitted at once"
 	case s.PerMinute == 0:
-		t["use"], t["estimate"], t["estimate.note"] = unknown, onHold, "nobody is admitted at a limit of 0"
-	case held:
-		t["estimate"], t["estimate.note"] = onHold, heldNote
+		return "on hold", "nobody is admitted at a limit of 0"
+	case now.EstimateHighMillis > 0:
+		return span(now.EstimateMillis), span(now.EstimateLowMillis) + " to " + span(now.EstimateHighMillis) + ", for one who joins now"
 	}
+	return span(now.EstimateMillis), "for one who joins now"
 }
 
 // rated writes what was measured over the last minute.

@@ -22,7 +22,7 @@ import (
 func loadPages() map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"zonePath": zonePath,
-		"count":    count, "count64": func(n int) string { return count(int64(n)) }, "figure": newFigure, "lower": strings.ToLower,
+		"count":    count, "figure": newFigure,
 		"machine": func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") },
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
 	all := map[string]*template.Template{}

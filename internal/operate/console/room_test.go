@@ -24,7 +24,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -49,7 +48,6 @@ type room struct {
 	// book is the policies of limits, decided what is seen of them.
 	book    *policyset.Set
 	decided *decided
-	draws   *draws
 
 	mu sync.Mutex
 	at time.Time
@@ -71,13 +69,13 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, store.Close()) })
 	r.store, r.desk = store, operator.New(lines{store}, r.seen, log)
-	r.seen.now, r.draws = r.now, &draws{}
+	r.seen.now = r.now
 	r.decided = &decided{all: map[string]limiter.Stats{}}
 	r.book = policyset.New(policyset.SetOptions{Store: store, Use: func(limit.PolicySet) {}})
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
 	must(tb, err)
 	c, err := console.New(console.Parts{
-		Access: access, Zones: r.desk, Watch: r.seen, Crowd: r.seen, Draws: r.draws, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Access: access, Zones: r.desk, Watch: r.seen, Crowd: r.seen, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
 		Spends: r.store, Secure: operator.Hosts{Names: []string{"queue.example"}}.Secure,
 		Preview: func(w http.ResponseWriter, r *http.Request, s zone.Settings) error {
 			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message[zone.DefaultText]+"|"+r.Header.Get("Accept-Language"))
@@ -219,16 +217,6 @@ type sight struct {
 }
 
 func (s *sight) Clock(string) (time.Time, bool) { return s.now().Add(s.ahead), true }
-
-// draws is what is published of the draw, as the test says.
-type draws struct{ draw *schedule.Draw }
-
-func (d *draws) Draw(context.Context, string, string) (schedule.Draw, error) {
-	if d.draw == nil {
-		return schedule.Draw{}, schedule.ErrNoDraw
-	}
-	return *d.draw, nil
-}
 
 func newSight() *sight {
 	return &sight{samples: map[string][]watch.Sample{}, next: make(chan struct{})}

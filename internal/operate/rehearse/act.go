@@ -8,6 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
@@ -116,7 +117,7 @@ func Acts() []Act {
 		}},
 		{"challenge", "403 for the join: work is to be done first; no answer to the join with the solution", []step{challenged, second.but(lost), second, entering}},
 		{"stranger", "401 for the token, twice", []step{second, stranger, second, stranger, entering}},
-		{"expired", "410: the place is gone", []step{second, refused(wait.ErrGone, 0), second, entering}},
+		{"expired", "410: the place is gone", []step{second, refused(entry.ErrGone, 0), second, entering}},
 		{"sold-out", "410 for a poll: nobody need wait any more", []step{second, refused(answer.ErrSoldOut, 0)}},
 		{"sold-out-before", "410 for the join: nobody need wait any more", []step{refused(answer.ErrSoldOut, 0)}},
 		{"closed", "423 for the join", []step{refused(wait.ErrClosed, 0)}},

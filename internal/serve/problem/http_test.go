@@ -18,6 +18,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
@@ -57,7 +58,7 @@ var cases = []struct {
 	{"zone changed", line.ErrZoneChanged, 409, "conflict", 1, 3, ""},
 	{"an event is fixed", &operator.FixedError{Sentence: "it is fixed"}, 409, "event_fixed", 0, 0, ""},
 	{"not as it was seen", operator.ErrPrecondition, 412, "precondition_failed", 0, 0, ""},
-	{"gone", wait.ErrGone, 410, "token_expired", 0, 0, ""},
+	{"gone", entry.ErrGone, 410, "token_expired", 0, 0, ""},
 	{"too slow", serve.ErrTooSlow, 408, "request_timeout", 1, 3, ""},
 	{"too large", serve.ErrTooLarge, 413, "body_too_large", 0, 0, ""},
 	{"echo 413", echo.ErrStatusRequestEntityTooLarge, 413, "body_too_large", 0, 0, ""},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -94,7 +95,7 @@ var table = []kind{
 		readers:      visitors,
 	},
 	{
-		errs:   []error{wait.ErrGone},
+		errs:   []error{entry.ErrGone},
 		status: http.StatusGone, code: "token_expired",
 		title:  "The place is no more",
 		detail: "It was given up or not polled for too long, or its admission has expired. Join the line again.",

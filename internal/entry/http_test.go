@@ -1,13 +1,17 @@
-package wait_test
+package entry_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,55 +21,45 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/ticket"
+	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// takes takes a place past the room, and returns it and its token. They are the same in every run, as the processes of a fuzz test
-// need.
-func (r *room) takes(tb testing.TB) (line.Place, string) {
-	tb.Helper()
-	r.joined++
-	a, err := r.store.Store.Join(tb.Context(), zoneID, line.ID{r.joined})
-	must(tb, err)
-	return a.Place, r.tokens.Sign(zoneID, a.Place)
-}
+// capped is a zone in which an operator has revoked two passes.
+var capped = map[string]*zone.Settings{"CAPPED": {ZoneID: "CAPPED", InsideState: zone.InsideState{RevokedUpToMillis: 7, Revoked: []string{"a", "b"}}}}
 
-// verified is what a token carries.
-func (r *room) verified(tb testing.TB, tok string) line.Place {
-	tb.Helper()
-	p, err := r.tokens.Verify(zoneID, tok)
-	must(tb, err)
-	return p
-}
-
-func (r *room) sendPoll(body io.Reader) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	r.http.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/traffic/entry", body))
-	return w
-}
-
-func (r *room) poll(tok string) *httptest.ResponseRecorder {
-	return r.sendPoll(strings.NewReader(fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)))
+// routes is the room behind echo.
+func routes(s *entry.Service, passes *pass.Signer, log *slog.Logger, meter problem.Meter) http.Handler {
+	h := entry.NewHTTP(s, passes, func(id string) *zone.Settings { return capped[id] })
+	e := echo.New()
+	e.HTTPErrorHandler = problem.Handler(log, meter)
+	e.POST("/traffic/entry", h.Poll)
+	e.GET("/.well-known/jwks.json", h.Keys)
+	e.GET("/.well-known/openid-configuration", h.Discovery)
+	e.GET("/.well-known/revoked", h.Revoked)
+	return e
 }
 
 func TestPollWhileWaiting(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	r.takes(t)
-	place, tok := r.takes(t)
+	r.join(t)
+	place, tok := r.join(t)
 
 	w := r.poll(tok)
 	d := read(t, w)
 	if w.Code != http.StatusOK || d.CanEnter || d.Waiting == nil || d.Admission != nil {
 		t.Fatalf("got %d %s", w.Code, w.Body)
 	}
-	if got := r.verified(t, d.Token); d.ZoneID != zoneID || d.Token == tok || got.ID != place.ID || got.ArrivedAtMicros != place.ArrivedAtMicros ||
+	if got := r.holds(t, d.Token); d.ZoneID != zoneID || d.Token == tok || got.ID != place.ID || got.ArrivedAtMicros != place.ArrivedAtMicros ||
 		got.DueMillis != (r.clock.Now().UnixMilli()+d.Waiting.PollingPeriod)/1000*1000 {
 		t.Errorf("zone %q, token of %+v; want one of %+v that says when the next poll is due", d.ZoneID, got, place)
 	}
@@ -90,8 +84,8 @@ func TestPollWhileWaiting(t *testing.T) {
 func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	r.takes(t)
-	place, tok := r.takes(t)
+	r.join(t)
+	place, tok := r.join(t)
 	r.clock.forward(6001 * time.Millisecond)
 
 	first := r.poll(tok)
@@ -103,7 +97,7 @@ func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 		t.Errorf("Retry-After %q with an admission", got)
 	}
 	// The token that comes with an admission vouches for nothing that a loss could restore.
-	if got := r.verified(t, d.Token); got.ID != place.ID || got.DueMillis != 0 || d.Admission.AdmittedAt != r.clock.Now().UnixMilli() ||
+	if got := r.holds(t, d.Token); got.ID != place.ID || got.DueMillis != 0 || d.Admission.AdmittedAt != r.clock.Now().UnixMilli() ||
 		d.Admission.ExpiresAt != d.Admission.AdmittedAt+300_000 {
 		t.Errorf("got %s", first.Body)
 	}
@@ -136,32 +130,27 @@ func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 func TestPollUsesTheTicket(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	d := r.inviting(t)
-	first, before := r.takes(t) // let in, past the room
-	second, waits := r.takes(t)
+	s := *r.settings(zoneID)
+	s.Invitation = "spring"
+	_, err := r.store.PutZone(t.Context(), s, nil, "")
+	must(t, err)
+	first, before := r.join(t) // let in, past the room
+	second, waits := r.join(t)
 	for _, tok := range []string{before, waits} {
 		r.poll(tok)
 	}
-	if !used(t, d, first.ID) || used(t, d, second.ID) {
+	if !r.used(t, first.ID) || r.used(t, second.ID) {
 		t.Error("used by who waits, or not by who was let in")
 	}
 	r.clock.forward(6001 * time.Millisecond)
-	r.store.failing = "spend"
+	r.spends.away = true
 	if w := r.poll(waits); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("let in, though the use is not noted: %d %s", w.Code, w.Body)
 	}
-	r.store.failing = ""
-	if got := read(t, r.poll(waits)); !got.CanEnter || !used(t, d, second.ID) {
-		t.Errorf("%+v", got)
+	r.spends.away = false
+	if d := read(t, r.poll(waits)); !d.CanEnter || !r.used(t, second.ID) {
+		t.Errorf("%+v", d)
 	}
-}
-
-// used reports whether the visitor has used a ticket of the spring sale.
-func used(t *testing.T, d *ticket.Desk, id line.ID) bool {
-	t.Helper()
-	used, err := d.Used(t.Context(), zoneID, "spring", id)
-	must(t, err)
-	return used
 }
 
 // TestPollUsesTheTicketBeforeTheStep: who joined by a ticket in the last seconds before an event sets the invitation, or
@@ -169,22 +158,21 @@ func used(t *testing.T, d *ticket.Desk, id line.ID) bool {
 func TestPollUsesTheTicketBeforeTheStep(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	d, ok := r.inviting(t), false
-	r.set(t, func(s *zone.Settings) {
-		s.Invitation = ""
-		s.Events = []event.Event{{
-			Name: "sale", OpensAt: r.clock.Now().Add(8 * time.Second).Format(time.RFC3339Nano), Settings: event.Values{"invitation": "spring"},
-		}}
-		*s, _, ok = s.Due(r.clock.Now(), nil)
-	})
-	early, in := r.takes(t)
-	late, waits := r.takes(t)
-	if r.poll(in); !ok || used(t, d, early.ID) {
+	s := *r.settings(zoneID)
+	s.Events = []event.Event{{
+		Name: "sale", OpensAt: r.clock.Now().Add(8 * time.Second).Format(time.RFC3339Nano), Settings: event.Values{"invitation": "spring"},
+	}}
+	s, _, ok := s.Due(r.clock.Now(), nil)
+	_, err := r.store.PutZone(t.Context(), s, nil, "")
+	must(t, err)
+	early, in := r.join(t)
+	late, waits := r.join(t)
+	if r.poll(in); !ok || r.used(t, early.ID) {
 		t.Error("no event, or used before a ticket was needed")
 	}
 	r.clock.forward(6001 * time.Millisecond)
-	if got := read(t, r.poll(waits)); !got.CanEnter || !used(t, d, late.ID) {
-		t.Errorf("%+v", got)
+	if d := read(t, r.poll(waits)); !d.CanEnter || !r.used(t, late.ID) {
+		t.Errorf("%+v", d)
 	}
 }
 
@@ -192,11 +180,14 @@ func TestPollUsesTheTicketBeforeTheStep(t *testing.T) {
 func TestPollWhenSoldOut(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	_, in := r.takes(t)
-	_, present := r.takes(t)
-	place, swept := r.takes(t)
-	must(t, r.store.Store.Leave(t.Context(), zoneID, place))
-	r.set(t, func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No seats are left."} })
+	_, in := r.join(t)
+	_, present := r.join(t)
+	place, swept := r.join(t)
+	must(t, r.store.Leave(t.Context(), zoneID, place))
+	s := *r.settings(zoneID)
+	s.SoldOut = zone.Texts{"default": "No seats are left."}
+	_, err := r.store.PutZone(t.Context(), s, nil, "")
+	must(t, err)
 	r.clock.forward(7 * time.Second) // whose turn it would be
 	for _, tok := range []string{present, swept, present} {
 		if w := r.poll(tok); w.Code != http.StatusGone || read(t, w).Code != "sold_out" || !strings.Contains(w.Body.String(), "No seats are left.") {
@@ -209,7 +200,9 @@ func TestPollWhenSoldOut(t *testing.T) {
 	if d := read(t, r.poll(in)); !d.CanEnter {
 		t.Errorf("one who was let in got %+v", d)
 	}
-	r.set(t, func(s *zone.Settings) { s.SoldOut = nil })
+	s.SoldOut = nil
+	_, err = r.store.PutZone(t.Context(), s, nil, "")
+	must(t, err)
 	if d := read(t, r.poll(present)); !d.CanEnter {
 		t.Errorf("afterwards: %+v", d)
 	}
@@ -222,8 +215,8 @@ func TestPassesAfterTheClockWasWrong(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	r.clock.forward(time.Hour)
-	r.takes(t)
-	_, early := r.takes(t)
+	r.join(t)
+	_, early := r.join(t)
 	r.clock.forward(6001 * time.Millisecond)
 	before := read(t, r.poll(early))
 	r.clock.forward(-time.Hour)
@@ -234,7 +227,7 @@ func TestPassesAfterTheClockWasWrong(t *testing.T) {
 	}
 	for at := time.Duration(0); at < 11*time.Hour; at += 100 * time.Minute {
 		r.clock.forward(100 * time.Minute)
-		_, tok := r.takes(t) // straight in
+		_, tok := r.join(t) // straight in
 		first := r.poll(tok)
 		d, c := read(t, first), claimsOf(t, read(t, first).Admission.Pass)
 		if begins := r.clock.Now().Sub(c.IssuedAt.Time); begins < 10*time.Second || begins > 11100*time.Millisecond {
@@ -267,10 +260,9 @@ func claimsOf(t *testing.T, pass string) jwt.RegisteredClaims {
 	return c
 }
 
-// TestPollAndLeaveRefuse: what is no genuine token of a zone never reaches the store.
-func TestPollAndLeaveRefuse(t *testing.T) {
+func TestPollRefuses(t *testing.T) {
 	r := newRoom(t)
-	place, tok := r.takes(t)
+	place, tok := r.join(t)
 	foreign, err := token.NewKeys(bytes.Repeat([]byte{'x'}, 32))
 	must(t, err)
 	body := func(zoneID, tok string) string { return fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok) }
@@ -302,18 +294,17 @@ func TestPollAndLeaveRefuse(t *testing.T) {
 		},
 	}
 	for name, tt := range tests {
-		for _, path := range []string{"/traffic/entry", "/traffic/leave"} {
-			w := r.send(http.MethodPost, path, tt.body)
-			if d := read(t, w); w.Code != tt.status || d.Code != tt.code || !strings.HasPrefix(d.Detail, tt.detail) {
-				t.Errorf("%s, %s: got %d %s", path, name, w.Code, w.Body)
-			}
-			if got, want := r.meter.told(), []string{"refuse " + tt.zone + " " + tt.code}; !slices.Equal(got, want) {
-				t.Errorf("%s, %s: metered %q, want %q", path, name, got, want)
-			}
+		r.meter.seen = nil
+		w := r.send(strings.NewReader(tt.body))
+		if d := read(t, w); w.Code != tt.status || d.Code != tt.code || !strings.HasPrefix(d.Detail, tt.detail) {
+			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
+		}
+		if want := []string{"refuse " + tt.zone + " " + tt.code}; !slices.Equal(r.meter.seen, want) {
+			t.Errorf("%s: metered %q, want %q", name, r.meter.seen, want)
 		}
 	}
-	if asked := r.store.asked(); len(asked) > 0 {
-		t.Errorf("the store was asked %q", asked)
+	if r.store.polls != 0 {
+		t.Errorf("the store was asked %d times", r.store.polls)
 	}
 	after, err := r.store.Observe(t.Context(), zoneID, 0)
 	must(t, err)
@@ -329,15 +320,15 @@ func TestPollAndLeaveRefuse(t *testing.T) {
 func TestPollReadsBodiesUpToTheBound(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	_, tok := r.takes(t)
+	_, tok := r.join(t)
 	body := fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)
 	body += strings.Repeat(" ", 8192-len(body))
 	for name, announced := range map[string]bool{"announced": true, "chunked": false} {
 		send := func(body string) int {
 			if announced {
-				return r.sendPoll(strings.NewReader(body)).Code
+				return r.send(strings.NewReader(body)).Code
 			}
-			return r.sendPoll(io.MultiReader(strings.NewReader(body))).Code
+			return r.send(io.MultiReader(strings.NewReader(body))).Code
 		}
 		if got := send(body); got != http.StatusOK {
 			t.Errorf("%s, 8192 bytes: got %d", name, got)
@@ -352,8 +343,11 @@ func TestPollBodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	broken := io.MultiReader(strings.NewReader(`{"zoneId":`), iotest.ErrReader(io.ErrUnexpectedEOF))
-	if w := r.sendPoll(broken); w.Code != 400 || read(t, w).Detail != "body could not be read to its end" {
+	if w := r.send(broken); w.Code != 400 || read(t, w).Detail != "body could not be read to its end" {
 		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if w := r.send(iotest.ErrReader(os.ErrDeadlineExceeded)); w.Code != 408 || w.Header().Get("Retry-After") == "" {
+		t.Errorf("a body that stalls: got %d %s", w.Code, w.Body)
 	}
 	limited := httptest.NewRequest(http.MethodPost, "/traffic/entry", io.MultiReader(strings.NewReader(`{"zoneId":"Z"}`)))
 	w := httptest.NewRecorder()
@@ -363,19 +357,62 @@ func TestPollBodyThatBreaksOff(t *testing.T) {
 	}
 }
 
+func TestPollWhenTheStoreFails(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		err    error
+		status line.Status
+		want   int
+		code   string
+		logged bool
+	}{
+		"zone unknown": {err: line.ErrZoneUnknown, want: 404, code: "zone_unknown"},
+		"zone deleted": {err: fmt.Errorf("store: %w", line.ErrZoneDeleted), want: 404, code: "zone_unknown"},
+		"unavailable":  {err: fmt.Errorf("store: %w: i/o timeout", line.ErrStoreUnavailable), want: 503, code: "store_unavailable"},
+		"too slow":     {err: context.DeadlineExceeded, want: 503, code: "store_unavailable"},
+		"anything":     {err: errors.New("the secret is hunter2"), want: 500, code: "internal_error", logged: true},
+		"no status":    {status: line.Undrawn + 1, want: 500, code: "internal_error", logged: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t)
+			_, tok := r.join(t)
+			r.store.err, r.store.status = tt.err, tt.status
+			w := r.poll(tok)
+			if w.Code != tt.want || read(t, w).Code != tt.code {
+				t.Errorf("got %d %s", w.Code, w.Body)
+			}
+			if strings.Contains(w.Body.String(), "hunter2") {
+				t.Errorf("tells the client %s", w.Body)
+			}
+			if logs := strings.Count(r.logs.String(), "\n"); (logs == 1) != tt.logged || logs > 1 {
+				t.Errorf("logged %q", r.logs)
+			}
+			if strings.Contains(r.logs.String(), tok) {
+				t.Errorf("the log has the token: %s", r.logs)
+			}
+			want := []string{"poll TEST_ZONE error", "refuse TEST_ZONE " + tt.code}
+			if !slices.Equal(r.meter.seen, want) {
+				t.Errorf("metered %q, want %q", r.meter.seen, want)
+			}
+		})
+	}
+}
+
 // TestPollBeforeItsTime is what a door answers, which the room passes on.
 func TestPollBeforeItsTime(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	p, tok := r.takes(t)
-	r.store.says = &line.Told{Early: true, EstimateMillis: 42_000, Answer: line.Answer{
+	p, tok := r.join(t)
+	r.store.early = &line.Told{Early: true, EstimateMillis: 42_000, Answer: line.Answer{
 		Place: p, Position: 7, PeriodMillis: 6_100, State: line.State{Waiting: 9},
 	}}
 	w := r.poll(tok)
 	if d := read(t, w); w.Code != 200 || d.Token != tok || *d.Waiting != (waiting{7, 9, 42_000, 6_100, p.ArrivedAtMicros}) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	r.store.fail(&guard.RefusedError{RetryMillis: 6_100})
+	r.store.err = &guard.RefusedError{RetryMillis: 6_100}
 	w = r.poll(tok)
 	if w.Code != 429 || read(t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") != "7" {
 		t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
@@ -413,10 +450,7 @@ func TestKeys(t *testing.T) {
 func TestRevoked(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	r.set(t, func(s *zone.Settings) {
-		s.MaxInside, s.InsideState = 5, zone.InsideState{RevokedUpToMillis: 7, Revoked: []string{"a", "b"}}
-	})
-	for path, status := range map[string]int{"?zone=TEST_ZONE": 200, "?zone=NONE": 404, "": 404} {
+	for path, status := range map[string]int{"?zone=CAPPED": 200, "?zone=NONE": 404, "": 404} {
 		w := httptest.NewRecorder()
 		r.http.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/.well-known/revoked"+path, nil))
 		if w.Code != status {
@@ -441,7 +475,7 @@ func TestRevoked(t *testing.T) {
 // hears of it only when the token is genuine.
 func FuzzPoll(f *testing.F) {
 	r := newRoom(f)
-	_, tok := r.takes(f)
+	_, tok := r.join(f)
 	for _, body := range []string{
 		`{"zoneId":"TEST_ZONE","token":"` + tok + `"}`, `{"zoneId":"TEST_ZONE","token":"` + tok[1:] + `"}`,
 		`{"zoneId":"OTHER","token":"` + tok + `"}`, `{"zoneId":"","token":""}`, `{`, `[]`, "\xff", ``,
@@ -450,12 +484,11 @@ func FuzzPoll(f *testing.F) {
 	}
 	allowed := map[int]string{400: "invalid_request", 401: "token_invalid", 413: "body_too_large"}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r.store.asked()
-		r.meter.seen = nil
-		w := r.sendPoll(bytes.NewReader(body))
-		d, asked := read(t, w), len(r.store.asked())
+		r.store.polls, r.meter.seen = 0, nil
+		w := r.send(bytes.NewReader(body))
+		d := read(t, w)
 		if w.Code == http.StatusOK {
-			if d.Token != tok || asked != 1 {
+			if d.Token != tok || r.store.polls != 1 {
 				t.Fatalf("%q was answered %s", body, w.Body)
 			}
 			return
@@ -463,7 +496,7 @@ func FuzzPoll(f *testing.F) {
 		if code, ok := allowed[w.Code]; !ok || d.Code != code {
 			t.Fatalf("%q was answered %d %s", body, w.Code, w.Body)
 		}
-		if asked != 0 {
+		if r.store.polls != 0 {
 			t.Fatalf("%q reached the store", body)
 		}
 	})

@@ -1,4 +1,4 @@
-package wait_test
+package entry_test
 
 import (
 	"context"
@@ -12,20 +12,20 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/wait"
 )
 
 // BenchmarkPoll measures a poll, all but the store. cmd/queue-bench compares it with a bare handler.
 func BenchmarkPoll(b *testing.B) {
 	r := newRoom(b)
-	place, tok := r.takes(b)
+	place, tok := r.join(b)
 	body := fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)
 	waiting := line.Told{EstimateMillis: 61000, Answer: line.Answer{
 		Status: line.Waiting, Place: place, Position: 1234, PeriodMillis: 9400, State: line.State{Waiting: 5000},
 	}}
-	r.service = wait.New(always{answer: waiting}, nil, r.tokens, answer.NewIssuer(r.tokens, r.passes), deaf{}, nil)
-	h := routes(r, slog.New(slog.DiscardHandler), deaf{})
+	service := entry.New(always{answer: waiting}, answer.NewIssuer(r.tokens, r.passes), deaf{})
+	h := routes(service, nil, slog.New(slog.DiscardHandler), deaf{})
 	in := strings.NewReader(body)
 	req := httptest.NewRequest(http.MethodPost, "/traffic/entry", in)
 	req.Header.Set("Content-Type", "application/json")
@@ -57,10 +57,7 @@ func (d *discard) Write(b []byte) (int, error) {
 }
 
 // always is a store with one answer to all polls.
-type always struct {
-	wait.Lines
-	answer line.Told
-}
+type always struct{ answer line.Told }
 
 func (a always) Poll(context.Context, string, line.Place) (line.Told, error) {
 	return a.answer, nil
@@ -69,7 +66,6 @@ func (a always) Poll(context.Context, string, line.Place) (line.Told, error) {
 // deaf is a meter that does nothing.
 type deaf struct{}
 
-func (deaf) Join(string, string)         {}
 func (deaf) Poll(string, string)         {}
 func (deaf) Admit(string, time.Duration) {}
 func (deaf) Refuse(string, string)       {}
