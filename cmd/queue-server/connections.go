@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/net/netutil"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
@@ -89,21 +88,22 @@ type counted struct {
 
 // newCounted counts the connections of a listener under its name, and registers the figures with reg.
 func newCounted(reg prometheus.Registerer, l net.Listener, name string, perAddress int, exempt []netip.Prefix) *counted {
-	figures := promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"listener": name}, reg))
+	labels := prometheus.Labels{"listener": name}
 	c := &counted{
 		Listener: l, perAddress: perAddress, exempt: exempt, from: make(map[string]int),
-		refused: figures.NewCounter(prometheus.CounterOpts{
-			Name: "queue_connections_refused_total", Help: "Connections closed at once, since their address had as many as it may.",
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "queue_connections_refused_total", Help: "Connections closed at once, since their address had as many as it may.", ConstLabels: labels,
 		}),
 	}
-	gauge := func(name, help string, value func() float64) {
-		figures.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	gauge := func(name, help string, value func() float64) prometheus.GaugeFunc {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
 	}
-	gauge("queue_connections_open", "Connections that clients have open.", func() float64 { return float64(c.n.Load()) })
-	gauge("queue_accept_queue_length", "Connections that wait in the kernel until this server accepts them.",
-		func() float64 { n, _ := acceptQueue(l); return float64(n) })
-	gauge("queue_accept_queue_limit", "How many connections may wait in the kernel; the next ones are lost.",
-		func() float64 { _, most := acceptQueue(l); return float64(most) })
+	reg.MustRegister(c.refused,
+		gauge("queue_connections_open", "Connections that clients have open.", func() float64 { return float64(c.n.Load()) }),
+		gauge("queue_accept_queue_length", "Connections that wait in the kernel until this server accepts them.",
+			func() float64 { n, _ := acceptQueue(l); return float64(n) }),
+		gauge("queue_accept_queue_limit", "How many connections may wait in the kernel; the next ones are lost.",
+			func() float64 { _, most := acceptQueue(l); return float64(most) }))
 	return c
 }
 

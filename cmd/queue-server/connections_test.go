@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/net/netutil"
 )
@@ -36,7 +37,7 @@ func TestTheStoreHasItsFiles(t *testing.T) {
 func TestTimeLimitsOfConnections(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
-	all := newCounted(nil, l, "public", 10, nil)
+	all := newCounted(prometheus.NewRegistry(), l, "public", 10, nil)
 	t.Cleanup(func() { _ = all.Close() })
 	peer, err := new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
 	must(t, err)
@@ -90,7 +91,7 @@ func TestAnAddressHasAShareOfTheConnections(t *testing.T) {
 		"IPv4 in IPv6's way": {func(int) string { return "::ffff:203.0.113.1" }, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newCounted(nil, nil, "public", 2, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
+			l := newCounted(prometheus.NewRegistry(), nil, "public", 2, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
 			var keys []string
 			for i := range 5 {
 				if key := l.key(&net.TCPAddr{IP: net.ParseIP(tt.addr(i)), Port: 5}); l.count(key) {
@@ -119,7 +120,7 @@ func TestAnAddressHasAShareOfTheConnections(t *testing.T) {
 func TestAFullListenerMakesOthersWait(t *testing.T) {
 	l, err := listen(t.Context(), "public", "127.0.0.1:0")
 	must(t, err)
-	counted := newCounted(nil, l.Listener, "public", math.MaxInt, nil)
+	counted := newCounted(prometheus.NewRegistry(), l.Listener, "public", math.MaxInt, nil)
 	l.Listener = netutil.LimitListener(counted, 1)
 	began, goOn := make(chan struct{}, 2), make(chan struct{})
 	l.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

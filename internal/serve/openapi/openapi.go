@@ -1,11 +1,6 @@
 package openapi
 
-import (
-	_ "embed" // the documents
-	"net/http"
-
-	"github.com/labstack/echo/v4"
-)
+import _ "embed" // the documents
 
 // Document describes one listener, in YAML. It must not be changed.
 type Document []byte
@@ -21,9 +16,3 @@ var (
 	//go:embed site/openapi.yaml
 	Site Document
 )
-
-// Serve answers GET and HEAD /openapi.yaml. Clients may keep the document for five minutes.
-func (d Document) Serve(c echo.Context) error {
-	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
-	return c.Blob(http.StatusOK, "application/yaml", d) // the media type of RFC 9512
-}
