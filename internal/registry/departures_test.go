@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -197,6 +199,34 @@ func TestADepartureWhileTheStoreIsTold(t *testing.T) {
 	}
 	if m := r.lookup("a").lost(); m.Epoch != 9 || m.SeenAtMillis != 2_000 || m.LastArrivalMicros != 1_000_000 {
 		t.Errorf("remembered %+v", m)
+	}
+}
+
+// TestAStoreThatLosesAllWhileItIsTold is told from the beginning after that.
+func TestAStoreThatLosesAllWhileItIsTold(t *testing.T) {
+	f := newFakeStore(settings("a", 60))
+	r, _ := newTest(t, f, Options{})
+	f.hears(t, r, 1_000, 0)
+	z := r.lookup("a")
+	r.depart("a", line.Departure{Place: line.Place{ID: idOf('x'), ArrivedAtMicros: 3}, AdmittedAtMillis: 900})
+	z.told.Store(0)
+	z.lostAt.Store(1)
+	anew := make(chan error)
+	f.before = func(call, _ string) {
+		if call != "Recall" {
+			return
+		}
+		f.before = nil
+		go func() { anew <- r.recallAnew(t.Context(), z) }()
+		for z.told.Load() != untold {
+			runtime.Gosched()
+		}
+	}
+	if err := errors.Join(r.recall(t.Context(), z), <-anew); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.told(); len(got) != 2 || !z.toldAll() {
+		t.Errorf("told %+v, want the departure twice", got)
 	}
 }
 

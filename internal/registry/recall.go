@@ -82,6 +82,7 @@ func (r *Registry) recall(ctx context.Context, z *Zone) error {
 func (r *Registry) recallAnew(ctx context.Context, z *Zone) error {
 	z.told.Store(untold)
 	z.tellMu.Lock()
+	z.told.Store(untold) // again, for a telling that went on meanwhile may have ended
 	z.later, z.next = 0, 0
 	z.tellMu.Unlock()
 	return r.recall(ctx, z)
