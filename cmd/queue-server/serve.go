@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -69,6 +70,9 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 // listeners.
 func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
+	for variable, meant := range misspelt(os.Environ()) {
+		log.Warn("a variable is ignored: no setting has that name", "variable", variable, "maybe", meant)
+	}
 	keys, err := loadKeys(s, log, stderr)
 	if err != nil {
 		return err

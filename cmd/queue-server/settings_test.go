@@ -272,3 +272,17 @@ func TestFilesOfThisProjectAreGood(t *testing.T) {
 		}
 	}
 }
+
+// TestMisspeltVariables: they are named, with the one that may be meant, and nothing else is.
+func TestMisspeltVariables(t *testing.T) {
+	t.Parallel()
+	got := misspelt([]string{
+		"QUEUE_SERVRES=2", "QUEUE_TRUSTED_PROXYS=10.0.0.0/8", "QUEUE_CONFG=x", "QUEUE_SERVERS=2", "QUEUE_CONFIG=x", "QUEUE_SECRET=x",
+		"QUEUE_ADMIN_URL=http://127.0.0.1:8081", "QUEUE_OPERATOR=ann", "SERVRES=2",
+		"QUEUE_PORT=tcp://10.0.0.1:80", "QUEUE_PORT_80_TCP_ADDR=10.0.0.1", "QUEUE_SERVICE_HOST=10.0.0.1", "QUEUE_SERVICE_PORT=80",
+	})
+	want := map[string]string{"QUEUE_SERVRES": "QUEUE_SERVERS", "QUEUE_TRUSTED_PROXYS": "QUEUE_TRUSTED_PROXIES", "QUEUE_CONFG": "QUEUE_CONFIG"}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

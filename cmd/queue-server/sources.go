@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
+	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
 
 // The tags of a setting, and under the same names the annotations of its flag.
@@ -47,6 +49,24 @@ func settingNames() []string {
 		}
 	}
 	return names
+}
+
+// misspelt returns the variables of an environment, each as NAME=value, that are no setting but have nearly the name of one, with
+// the variable that may be meant. It leaves out others with the prefix: Kubernetes makes QUEUE_PORT for a service named queue.
+func misspelt(environment []string) map[string]string {
+	known := append(settingNames(), configFlag)
+	meant := make(map[string]string)
+	for _, entry := range environment {
+		variable, _, _ := strings.Cut(entry, "=")
+		name := flagOf(variable)
+		if !strings.HasPrefix(variable, prefix) || slices.Contains(known, name) || slices.Contains(cli.Variables, variable) {
+			continue
+		}
+		if nearest := strictyaml.Nearest(name, known); nearest != "" {
+			meant[variable] = prefix + strings.ReplaceAll(strings.ToUpper(nearest), "-", "_")
+		}
+	}
+	return meant
 }
 
 // addFlags gives a command a flag for each field of the struct that settings points to.

@@ -26,6 +26,9 @@ const (
 	userVariable      = "USER"
 )
 
+// Variables are those that no server has as a setting.
+var Variables = []string{urlVariable, operatorVariable}
+
 // defaultAdminURL is where the operators' listener is by default.
 const defaultAdminURL = "http://127.0.0.1:8081"
 

@@ -213,16 +213,22 @@ func behind(n *yaml.Node) *yaml.Node {
 }
 
 // Suggest completes the sentence about a name that is not known: which other may be
-// meant, else which there are. One may be meant that differs in at most two letters, or a third of them.
+// meant, else which there are.
 func Suggest(name string, known []string) string {
-	nearest, least := "", max(2, len(name)/3)+1
+	if nearest := Nearest(name, known); nearest != "" {
+		return fmt.Sprintf("did you mean %q?", nearest)
+	}
+	return "known are " + strings.Join(known, ", ")
+}
+
+// Nearest is the known name that may be meant by another, which differs in at most two
+// letters, or a third of them; "" for none.
+func Nearest(name string, known []string) (nearest string) {
+	least := max(2, len(name)/3) + 1
 	for _, k := range known {
 		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil); d < least {
 			nearest, least = k, d
 		}
 	}
-	if nearest == "" {
-		return "known are " + strings.Join(known, ", ")
-	}
-	return fmt.Sprintf("did you mean %q?", nearest)
+	return nearest
 }
