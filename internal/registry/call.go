@@ -147,7 +147,10 @@ func (r *Registry) Latest(ctx context.Context, zoneID string) (line.Stats, error
 		return l.stats, nil
 	}
 	err = r.share(r.limits.bound(ctx), &z.shared, "latest", func(ctx context.Context) error {
-		_, err := r.Stats(ctx, zoneID)
+		o, err := z.observe(ctx, 0)
+		if err == nil {
+			z.estimated(o.Stats)
+		}
 		return err
 	})
 	if err != nil {
