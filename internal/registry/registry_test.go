@@ -75,6 +75,26 @@ func TestAZoneIsKnownOnceItWasMade(t *testing.T) {
 	}
 }
 
+// TestAZoneThatWasJustMadeIsFoundByAll who ask at the same time, however often the store may be asked.
+func TestAZoneThatWasJustMadeIsFoundByAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore(settings("a", 1))
+		r, _ := newTest(t, f, Options{})
+		f.do(func() { f.zones["b"] = settings("b", 7) }) // by another server
+		answers := make(chan struct{})
+		f.before = func(string, string) { <-answers }
+		for range 2 * seeksPerSecond {
+			go func() {
+				if _, err := r.Zone(t.Context(), "b"); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		synctest.Wait()
+		close(answers)
+	})
+}
+
 func TestUnknownZoneCostsLittleWhileTheListIsFresh(t *testing.T) {
 	f := newFakeStore(settings("a", 1))
 	r, clock := newTest(t, f, Options{})
