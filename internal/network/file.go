@@ -24,7 +24,7 @@ type as struct {
 type File struct {
 	name    string
 	reader  atomic.Pointer[maxminddb.Reader]
-	written time.Time // when the file was written that was read last; refresh alone uses it
+	written time.Time // when the file in use was written; refresh alone uses it
 }
 
 // OpenFile reads a file.
@@ -33,14 +33,14 @@ func OpenFile(name string) (*File, error) {
 	return f, f.read()
 }
 
-// read reads the file if it was written since. It is read as a whole: to map it into memory would end the process if somebody
+// read reads the file if it was written since it was read last. One that cannot be read is read again the next time: it may be half
+// written, and completed within the same tick of the file system's clock. It is read as a whole: to map it into memory would end the process if somebody
 // shortens the file.
 func (f *File) read() error {
 	about, err := os.Stat(f.name)
 	if err != nil || about.ModTime().Equal(f.written) {
 		return err
 	}
-	f.written = about.ModTime()
 	text, err := os.ReadFile(f.name)
 	if err != nil {
 		return err
@@ -62,6 +62,7 @@ func (f *File) read() error {
 		return fmt.Errorf("%s has no autonomous_system_number: it must be a database of AS numbers", f.name)
 	}
 	f.reader.Store(reader)
+	f.written = about.ModTime()
 	return nil
 }
 

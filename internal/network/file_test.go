@@ -71,8 +71,8 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// TestFileIsReadAnew: a file that changes is read within a minute; one that cannot be read is said once, and the one before stays, as it
-// does when the file is gone.
+// TestFileIsReadAnew: a file that changes is read within a minute. One that is half written is said, leaves the one before in use,
+// and is read once it is complete, also if its time is the same. The one before stays when the file is gone, too.
 func TestFileIsReadAnew(t *testing.T) {
 	t.Parallel()
 	name := writeDatabase(t, map[string]record{"203.0.113.0/24": provider(64500, "Before")})
@@ -82,7 +82,6 @@ func TestFileIsReadAnew(t *testing.T) {
 	}
 	written := time.UnixMilli(1_795_223_373_000)
 	write := func(text []byte) {
-		written = written.Add(time.Hour)
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +100,7 @@ func TestFileIsReadAnew(t *testing.T) {
 		defer s.Stop()
 		write(after[:len(after)/2])
 		<-time.After(2*time.Minute + time.Second)
-		if s.join("203.0.113.1"); s.of("AS64500").Joins != 1 || strings.Count(log.String(), "cannot be read anew") != 1 {
+		if s.join("203.0.113.1"); s.of("AS64500").Joins != 1 || strings.Count(log.String(), "cannot be read anew") != 2 {
 			t.Errorf("a file that is cut off: %+v, %s", s.of("AS64500"), &log)
 		}
 		write(after)
@@ -113,7 +112,7 @@ func TestFileIsReadAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		if s.join("203.0.113.1"); s.of("AS64511").Joins != 2 || strings.Count(log.String(), "cannot be read anew") != 1 {
+		if s.join("203.0.113.1"); s.of("AS64511").Joins != 2 || strings.Count(log.String(), "cannot be read anew") != 2 {
 			t.Errorf("without the file: %+v, %s", s.of("AS64511"), &log)
 		}
 	})

@@ -184,9 +184,10 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) erro
 	return nil
 }
 
-// nextOf is where to go after the log in: a page of this console, or the first. What begins with its root is of this host.
+// nextOf is where to go after the log in: a page of this console, or the first. http.Redirect makes /\host of
+// /console/../\host, which a browser takes for another host.
 func nextOf(text string) string {
-	if !strings.HasPrefix(text, root) || strings.HasPrefix(text, root+"log") {
+	if !strings.HasPrefix(text, root) || strings.HasPrefix(text, root+"log") || strings.Contains(text, "/..") || strings.Contains(text, `\`) {
 		return root
 	}
 	return text

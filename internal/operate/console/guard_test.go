@@ -167,7 +167,7 @@ func TestLogInLeadsNowhereElse(t *testing.T) {
 	r := newRoom(t)
 	for _, next := range []string{
 		"https://evil.example/console/", "//evil.example/console/", `/\evil.example`, "/admin/zones", "console/", "javascript:alert(1)",
-		"/console/login", "/console/logout", "http:/console/", "", "\x00",
+		"/console/login", "/console/logout", "http:/console/", "", "\x00", "/console/../admin", `/console/../\evil.example`, `/console/\evil.example`,
 	} {
 		p := &person{room: r, cookies: map[string]string{}}
 		w := p.post("login", url.Values{"who": {"Anna"}, "token": {token}, "next": {next}})
