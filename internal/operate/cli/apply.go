@@ -147,6 +147,9 @@ func (c *connection) apply(fileKeys []string, key, what string,
 		if err != nil {
 			return Usage("the %s cannot be read: %w", key, err)
 		}
+		if file == "-" {
+			file = "standard input"
+		}
 		f, err := configfile.Parse(file, text, fileKeys)
 		if err != nil {
 			return UsageError{err}

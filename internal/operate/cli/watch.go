@@ -42,10 +42,14 @@ func (s *session) watch(ctx context.Context, zones []string, ticks <-chan time.T
 		case err != nil:
 			text = fmt.Sprintf("%s no figures: %s\nTrying again.", time.Now().Format(time.TimeOnly), harmless(err.Error(), ""))
 		}
-		if s.Screen && !s.json {
-			text = clearScreen + text
+		switch {
+		case s.json && err != nil: // Stdout has JSON alone
+			_, _ = fmt.Fprintln(s.Stderr, text)
+		case s.Screen && !s.json:
+			s.say("%s%s", clearScreen, text)
+		case text != "":
+			s.say("%s", text)
 		}
-		s.say("%s", text)
 		select {
 		case <-ctx.Done():
 			return nil

@@ -67,6 +67,42 @@ TICKETS  queue       1,234,567  0/60    0/600    0 %  0 s       1,235    -      
 	}
 }
 
+// TestWatchJSON: the standard output has JSON alone, while the server is away, too.
+func TestWatchJSON(t *testing.T) {
+	t.Parallel()
+	away := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if away = !away; away {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"zoneId":"TICKETS"}`)
+			return
+		}
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, said strings.Builder
+	c := &connection{Terminal: &Terminal{Getenv: withToken, Stdout: &out, Stderr: &said, Screen: true}, adminURL: server.URL, json: true}
+	s, err := c.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticks := make(chan time.Time)
+	go func() {
+		defer cancel()
+		for range 3 {
+			ticks <- time.Time{}
+		}
+	}()
+	if err := s.watch(ctx, []string{"TICKETS"}, ticks); err != nil {
+		t.Error(err)
+	}
+	const line = `{"zoneId":"TICKETS"}` + "\n"
+	if !strings.HasPrefix(out.String(), line+line) || strings.Contains(out.String(), "figures") || !strings.Contains(said.String(), "Trying again") {
+		t.Errorf("printed %q, said %q", &out, &said)
+	}
+}
+
 // TestWatchEnds: when the operator has seen enough, and at once where no server answers.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()

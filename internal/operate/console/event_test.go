@@ -208,7 +208,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 	shows(t, p.get(act+"do=cancel"), "is over, or was cancelled; list another time for it")
 }
 
-// TestActOnAnotherTime: who was faster wins, and is named.
+// TestActOnAnotherTime: what somebody else did first stays, and the page says so.
 func TestActOnAnotherTime(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)

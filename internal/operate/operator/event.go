@@ -28,8 +28,8 @@ func (e *FixedError) Detail() string { return e.Sentence }
 // Unwrap returns ErrFixed.
 func (e *FixedError) Unwrap() error { return ErrFixed }
 
-// adopt has settings go on with what the servers keep of the zone: its events and its revocations. It refuses a list that would change an event that is fixed, with a
-// *FixedError, and events that are past or in the way of that one.
+// adopt has settings go on with what the servers keep of the zone: its events and its revocations. It refuses a list that would
+// change an event that is fixed, with a *FixedError, and events that are past or in the way of that one.
 func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
 	var listed []event.Event
 	now.EventState, now.InsideState = event.State{}, zone.InsideState{}

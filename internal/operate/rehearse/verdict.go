@@ -60,6 +60,9 @@ func (r *Rehearsal) Verdict() (v Verdict) {
 // Kept reports whether no rule was broken.
 func (v Verdict) Kept() bool { return len(v.Findings) == 0 }
 
+// mostShown is how many findings of a rule are printed: a client that polls without a pause makes one a poll.
+const mostShown = 5
+
 // Print tells it: each rule, and what broke it.
 func (v Verdict) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -75,7 +78,11 @@ func (v Verdict) Print(w io.Writer) error {
 			word = "BROKEN"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", rule.Rule, word, rule.Asks)
-		for _, f := range broken {
+		for i, f := range broken {
+			if i == mostShown {
+				fmt.Fprintf(t, "\t\t  and %d more\n", len(broken)-i)
+				break
+			}
 			fmt.Fprintf(t, "\t\t  %s\n", strings.TrimPrefix(f.Act+": "+f.Text, ": "))
 		}
 	}
