@@ -39,11 +39,16 @@ func (s *Store) Drawn(ctx context.Context, zoneID string, after line.Place, from
 }
 
 // KeepDraw implements store.Drawer. A list is one value: a million tickets are 16 MB, which a network of 1 Gbit/s carries in
-// 130 ms. Of several servers the first to write wins.
+// 130 ms. Of several servers the first to write wins. Each server asks every few seconds, so a list that is there is not sent.
 func (s *Store) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	if written, err = s.client.SetNX(ctx, s.drawKey(zoneID, nonce), list, store.DrawLife).Result(); err != nil {
+	key := s.drawKey(zoneID, nonce)
+	there, err := s.client.Exists(ctx, key).Result()
+	if err == nil && there == 0 {
+		written, err = s.client.SetNX(ctx, key, list, store.DrawLife).Result()
+	}
+	if err != nil {
 		return false, s.failed(ctx, "keep_draw", err)
 	}
 	return written, nil

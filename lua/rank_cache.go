@@ -16,7 +16,7 @@ const (
 	// spanAge is for how long the position between two marks may be told to anybody: longer than noteAfter, since a server
 	// looks up all positions anew each time that it sends its notes. It is less than minTouchPeriodMillis, so no visitor
 	// who polls in time has heard a newer position before. If Redis is slow, the position may be told for half of the
-	// visitor's period, and up to stateAge: see answer.
+	// visitor's period: see fresh.
 	spanAge = 3 * time.Second
 	// minTouchPeriodMillis is the shortest period that is told without asking Redis. It is longer than noteLife, and
 	// than spanAge.
@@ -57,6 +57,8 @@ type rankCache struct {
 	// expect is how many live released visitors will come, and room how many may enter now.
 	expect, room int64
 	rates        window.Rates
+	// speed is how many places the line moves on in a minute, those of visitors who had gone included.
+	speed float64
 	// wait is false for an open zone, in which nobody waits.
 	wait bool
 	// doubted has the visitors for whom Redis has to be asked, and since when.
@@ -71,10 +73,11 @@ type rankCache struct {
 }
 
 // span is the part of the line between two marks. Visitors who arrived after the one, and not after the other, are told
-// the position.
+// the position. speed is that of the line when the position was looked up.
 type span struct {
 	after, upto, position int64
 	at                    time.Time
+	speed                 float64
 }
 
 // answer works out the answer to a visitor far from the front; false if Redis has to be asked.
@@ -115,9 +118,14 @@ func (v *rankCache) answer(now time.Time, p line.Place) (line.Answer, bool) {
 	estimate := min(window.MaxEstimateMillis, hold+v.rates.Estimate(v.expect, far, v.room, v.state.EdgeLive, v.state.EdgePassed))
 	period := v.rates.FarPeriod(far, estimate, nowMillis-p.ArrivedAtMicros/1000, window.Jitter(p.ID[len(p.ID)-1], nowMillis))
 	a, ok := v.said(p, nowMillis, s.position, estimate, period)
-	// A period grows by half of what has been waited, so the visitor heard the last position at least so long ago.
-	heard := time.Duration(period/2+nowMillis-p.DueMillis) * time.Millisecond
-	return a, ok && now.Sub(s.at) <= max(spanAge, heard)
+	return a, ok && v.fresh(s, now.Sub(s.at), time.Duration(period/2+nowMillis-p.DueMillis)*time.Millisecond)
+}
+
+// fresh reports whether no newer position than that of the span, which is of that age, was told to a visitor. At a constant
+// speed the last period was at least half of the next one, since periods grow by half of what has been waited: so the
+// visitor heard the last position at least heard ago. While the line slows, the last period was shorter.
+func (v *rankCache) fresh(s span, age, heard time.Duration) bool {
+	return age <= spanAge || age <= heard && s.speed <= 1.5*v.speed
 }
 
 // millis is what the zone's clock says. The caller holds mu.
@@ -205,13 +213,17 @@ func (v *rankCache) learn(sent time.Time, state line.State, rounded, pace []int6
 	defer v.mu.Unlock()
 	expect, room, now, wait := rates.next(), rates.next(), window.Rates{Pace: rates.next(), PeriodCapMillis: rates.next()}, rates.next() != 0
 	if !sent.Before(v.at) { // no later call was answered before this one
-		if now.Pace < v.rates.Pace/2 || now.PeriodCapMillis > v.rates.PeriodCapMillis {
+		speed := float64(now.Pace)
+		if state.EdgePassed > 0 {
+			speed *= float64(state.EdgePassed) / float64(max(1, state.EdgeLive))
+		}
+		if speed < v.speed/2 || now.PeriodCapMillis > v.rates.PeriodCapMillis {
 			v.spans = nil // periods were shorter before, so visitors may have heard newer positions than these
 		}
-		v.state, v.at, v.expect, v.room, v.rates, v.wait = state, sent, expect, room, now, wait
+		v.state, v.at, v.expect, v.room, v.rates, v.speed, v.wait = state, sent, expect, room, now, speed, wait
 	}
 	for marks.more() {
-		v.remember(span{after: marks.next(), upto: marks.next(), position: marks.next(), at: sent})
+		v.remember(span{after: marks.next(), upto: marks.next(), position: marks.next(), at: sent, speed: v.speed})
 	}
 	if sent.Sub(v.pruned) > spanLife {
 		v.pruned = sent

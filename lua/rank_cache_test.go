@@ -167,6 +167,42 @@ func TestPositionsAreForgottenWhenTheLineSlows(t *testing.T) {
 	}
 }
 
+// TestPositionsWhileTheLineSlows: a position is good for half of the visitor's period, but for spanAge alone while the line
+// slows by little at a time, or since fewer have left: the period before was shorter.
+func TestPositionsWhileTheLineSlows(t *testing.T) {
+	t.Parallel()
+	const far = 400_000
+	begun := time.UnixMilli(1_800_000_000_000)
+	type look struct{ pace, passed, live int64 }
+	for name, tt := range map[string]struct {
+		looks    []look
+		answered bool
+	}{
+		"as fast":           {[]look{{60_000, 300, 200}, {60_000, 300, 200}, {60_000, 300, 200}}, true},
+		"a little slower":   {[]look{{60_000, 0, 0}, {60_000, 0, 0}, {50_000, 0, 0}}, true},
+		"slower in steps":   {[]look{{60_000, 0, 0}, {40_000, 0, 0}, {25_000, 0, 0}}, false},
+		"fewer have left":   {[]look{{60_000, 300, 100}, {60_000, 300, 150}, {60_000, 300, 200}}, false},
+		"nobody had stayed": {[]look{{60_000, 300, 0}, {60_000, 300, 200}, {60_000, 300, 200}}, false},
+	} {
+		var v rankCache
+		at := func(i int) time.Time { return begun.Add(time.Duration(4*i) * time.Second) }
+		for i, l := range tt.looks {
+			state := line.State{NowMillis: at(i).UnixMilli(), WindowLimit: 100, EdgePassed: l.passed, EdgeLive: l.live, Waiting: 2 * far}
+			var marks []int64
+			if i == 0 {
+				marks = []int64{0, begun.UnixMicro(), far}
+			}
+			if err := v.learn(at(i), state, marks, []int64{0, 0, l.pace, 20_000, 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := line.Place{ArrivedAtMicros: begun.Add(-time.Hour).UnixMicro(), DueMillis: at(2).UnixMilli()}
+		if _, ok := v.answer(at(2), p); ok != tt.answered {
+			t.Errorf("%s: answered from memory: %t", name, ok)
+		}
+	}
+}
+
 // TestRecoversFromSlowness: a store that takes no calls for ten seconds. Nearly all who are far away are answered from memory
 // soon after, as before.
 func TestRecoversFromSlowness(t *testing.T) {

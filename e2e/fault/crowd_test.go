@@ -102,6 +102,7 @@ func (c *crowd) visit(ctx context.Context, v *visitor) (over bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v.timed(began, now, err == nil)
+	v.hears(began, now, err == nil)
 	done := call{at: now, took: now.Sub(began)}
 	if err != nil {
 		over = v.refused(&done, err)
@@ -213,16 +214,19 @@ func (c *crowd) round(ctx context.Context) {
 
 // last is the last poll of a visitor.
 func (c *crowd) last(ctx context.Context, v *visitor) {
+	began := time.Now()
 	t, err := c.service.poll(ctx, v.zoneID, v.token)
 	for {
 		no := (*refusal)(nil)
 		if !errors.As(err, &no) || no.code != codeUnavailable && no.code != codeBroken || !pause(ctx, no.after) {
 			break
 		}
+		began = time.Now()
 		t, err = c.service.poll(ctx, v.zoneID, v.token)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	v.hears(began, time.Now(), err == nil)
 	switch {
 	case v.admitted != 0 && err != nil:
 		v.forgotten = err.Error()

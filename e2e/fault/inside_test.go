@@ -34,6 +34,7 @@ type shop struct {
 	unused           int
 	returned         []int64              // when slots came back, in milliseconds
 	refused          []string             // what somebody who was let in got instead of a page
+	unanswered       []string             // those who got no answer, or one that says that the room or its store is too slow
 	told             map[*visitor][]guess // what those who wait were told
 	leaves           map[*visitor]time.Time
 	off              []float64 // by how much the estimates were off
@@ -104,7 +105,13 @@ func (s *shop) visitShop(name string, t room.Told) {
 	note := func(path string, r room.Reply, err error) {
 		s.counts.Lock()
 		defer s.counts.Unlock()
-		s.refused = append(s.refused, fmt.Sprintf("%s: %s after %v: %d %s %v", name, path, time.Since(s.began), r.Status, r.Body, err))
+		said := fmt.Sprintf("%s: %s after %v: %d %s %v", name, path, time.Since(s.began), r.Status, r.Body, err)
+		expired := header[2] != "X-Waiting-Room-Session" && time.Now().UnixMilli() >= t.Admission.ExpiresAt
+		if err != nil || r.Status >= http.StatusInternalServerError || expired {
+			s.unanswered = append(s.unanswered, said)
+		} else {
+			s.refused = append(s.refused, said)
+		}
 	}
 	again := false
 	ask := func(path string) bool {
@@ -239,7 +246,11 @@ func (s *shop) finish(t *testing.T, z zone.Settings, use []float64, well bool) {
 	if len(v.lost) > 0 || v.inversions > 0 || v.Rose > 0 && well || len(v.odd) > 0 {
 		t.Errorf("%d lost (%s), %d inversions, %d rose, %d odd answers (%s)", len(v.lost), some(v.lost), v.inversions, v.Rose, len(v.odd), some(v.odd))
 	}
-	if len(s.refused) > 0 && (well || len(s.refused) > s.most) && onTime() {
-		t.Errorf("%d who were let in got no page: %s", len(s.refused), some(s.refused))
+	bad := s.refused
+	if onTime() {
+		bad = append(bad, s.unanswered...)
+	}
+	if len(bad) > 0 && (well || len(bad) > s.most) {
+		t.Errorf("%d who were let in got no page: %s", len(bad), some(bad))
 	}
 }

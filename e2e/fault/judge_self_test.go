@@ -95,3 +95,18 @@ func TestVisitorNotesAMove(t *testing.T) {
 		t.Errorf("over %t, lost %q after another arrival", over, v.lost)
 	}
 }
+
+// TestVisitorNotesSilence: from the beginning of a request that was answered to the next answer, whatever failed meanwhile.
+func TestVisitorNotesSilence(t *testing.T) {
+	t.Parallel()
+	at := func(seconds int) time.Time { return time.Unix(int64(1_000+seconds), 0) }
+	v := &visitor{}
+	v.hears(at(0), at(2), false)
+	v.hears(at(3), at(4), true)
+	v.hears(at(6), at(7), false)
+	v.hears(at(9), at(13), true)
+	v.hears(at(14), at(15), true)
+	if v.unheard != 10*time.Second {
+		t.Errorf("unheard for %v, want 10 s", v.unheard)
+	}
+}

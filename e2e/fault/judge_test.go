@@ -38,7 +38,8 @@ func allowance(rates window.Rates) float64 {
 // verdict is what the crowd saw of one zone. Over counts the admissions beyond a limit.
 type verdict struct {
 	measure.Verdict
-	// lost are the places that were lost, and how; of visitors who were late, those on a machine that was on time.
+	// lost are the places that were lost, and how. On a machine that is not on time, a place is not counted whose visitor the
+	// room did not hear of for an idle timeout (G4).
 	lost []string
 	// inversions counts those who were overtaken by more than allowed, or
 	// stood behind a later arrival at the end.
@@ -79,7 +80,7 @@ func (c *crowd) judge(settings zone.Settings) verdict {
 		if v.forgotten != "" {
 			out.forgotten = append(out.forgotten, v)
 		}
-		if v.lost != "" && (!v.late || onTime()) { // a visitor whom the machine made late has not polled when told to
+		if v.lost != "" && (v.unheard <= settings.IdleTimeout() || onTime()) {
 			out.lost = append(out.lost, v.name+": "+v.lost)
 		}
 	}

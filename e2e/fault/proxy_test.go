@@ -10,6 +10,8 @@ import (
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/Shopify/toxiproxy/v2/toxics"
 	"github.com/rs/zerolog"
+
+	"github.com/openqueue/waitingroom/e2e/room"
 )
 
 // proxy stands between a server and Redis. At first it passes everything on.
@@ -21,7 +23,8 @@ type proxy struct {
 // startProxy starts a proxy before the address; the test ends it.
 func startProxy(t testing.TB, target string) *proxy {
 	t.Helper()
-	p := &proxy{t, toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "redis", "127.0.0.1:0", target)}
+	listen := room.FreeAddr(t) // cut listens there again: no connection may get that port meanwhile
+	p := &proxy{t, toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "redis", listen, target)}
 	p.begin()
 	t.Cleanup(p.Stop)
 	return p

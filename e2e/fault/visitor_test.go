@@ -42,6 +42,10 @@ type visitor struct {
 	pass     uint64 // of the pass, to know it again
 	// due is when it was told to come back, answered when it was last told.
 	due, answered time.Time
+	// heard is when it began the latest request that was answered. unheard is the longest time from such a beginning until the
+	// next answer came: for no longer than that did the room not hear of it.
+	heard   time.Time
+	unheard time.Duration
 	// broke counts the requests, one after the other, that had no answer to use.
 	broke int
 	// late: it did not come back when told to.
@@ -69,6 +73,16 @@ func (v *visitor) joins() bool { return v.token == "" || v.repeats }
 func (v *visitor) timed(began, ended time.Time, answered bool) {
 	if v.token != "" && (began.Sub(v.due) > punctuality || answered && ended.Sub(v.due) > grace) {
 		v.late = true
+	}
+}
+
+// hears notes a request that was answered, or was not.
+func (v *visitor) hears(began, ended time.Time, answered bool) {
+	if !v.heard.IsZero() {
+		v.unheard = max(v.unheard, ended.Sub(v.heard))
+	}
+	if answered {
+		v.heard = began
 	}
 }
 

@@ -48,7 +48,10 @@ func TestALossOntoAClockThatIsBehind(t *testing.T) {
 	}
 	f.told() // all at once, so that none of their places comes back
 
-	r.tellOnce(t.Context()) // the loss is news by its time, too
+	f.do(func() { f.away = true })
+	r.tellOnce(t.Context())
+	f.do(func() { f.away = false })
+	r.tellOnce(t.Context()) // the loss is news by its time, too, and a store that did not hear it is told again
 	if got := f.told(); len(got) != 2 {
 		t.Errorf("told %+v, want those of before 1,005,000", got)
 	}
@@ -57,9 +60,15 @@ func TestALossOntoAClockThatIsBehind(t *testing.T) {
 	if got := f.told(); len(got) != 0 {
 		t.Errorf("told %+v, and there is nothing new", got)
 	}
+	own := line.Departure{Place: line.Place{ID: idOf('o'), ArrivedAtMicros: 7}, AdmittedAtMillis: 1_009_000}
+	r.depart("a", own)
+	r.tellOnce(t.Context())
+	if got := f.told(); len(got) != 3 || got[1].Place.ID != own.Place.ID {
+		t.Errorf("told %+v, want the admission that was made without the store", got)
+	}
 	again("as soon as it is there", 1_010_000)
 	r.tellOnce(t.Context())
-	if got := f.told(); len(got) != 3 || got[1].AdmittedAtMillis != in.AdmittedAtMillis {
+	if got := f.told(); len(got) != 4 || got[1].AdmittedAtMillis != in.AdmittedAtMillis {
 		t.Errorf("told %+v, want the admission whose time has come", got)
 	}
 	r.tellOnce(t.Context())

@@ -54,6 +54,10 @@ func (z *Zone) join(ctx context.Context, id line.ID) (line.Told, error) {
 	if a, ok := z.admittedHere(line.Place{ID: id}); ok {
 		return a, nil
 	}
+	if !z.seen.Load() {
+		// The caller went by what the configuration says, which may not name the invitation that an operator set.
+		return line.Told{}, fmt.Errorf("registry: the zone was not read from the store yet: %w", line.ErrStoreUnavailable)
+	}
 	r := z.registry
 	var drawn event.Drawn
 	a, err := z.drawn(ctx, store.Join, func() (line.Answer, error) {
@@ -147,7 +151,10 @@ func (r *Registry) Latest(ctx context.Context, zoneID string) (line.Stats, error
 		return l.stats, nil
 	}
 	err = r.share(r.limits.bound(ctx), &z.shared, "latest", func(ctx context.Context) error {
-		_, err := r.Stats(ctx, zoneID)
+		o, err := z.observe(ctx, 0)
+		if err == nil {
+			z.estimated(o.Stats)
+		}
 		return err
 	})
 	if err != nil {

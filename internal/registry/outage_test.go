@@ -1,11 +1,13 @@
 package registry
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // TestDeparturesOutliveAnOutage: a store that is away for longer than a departure
@@ -68,5 +70,27 @@ func TestLeavingAgain(t *testing.T) {
 	}
 	if n := len(r.lookup("a").departures.order); n != 1 {
 		t.Errorf("one who left is remembered %d times", n)
+	}
+}
+
+// TestAJoinBeforeTheStoreWasSeen: a server that was started while the store is away knows of a zone what its configuration says,
+// and nothing of the invitation that is set. Nobody gets in by that when the store is back.
+func TestAJoinBeforeTheStoreWasSeen(t *testing.T) {
+	invited := settings("a", 1)
+	invited.Invitation = "members"
+	f := newFakeStore(invited)
+	f.away = true
+	r := New(Options{Store: f, Seeds: []zone.Settings{settings("a", 1)}})
+	t.Cleanup(r.Stop)
+	r.RunOnce(t.Context())
+	f.do(func() { f.away = false })
+	for _, want := range []error{line.ErrStoreUnavailable, nil} {
+		if _, err := r.Join(t.Context(), "a", idOf('j')); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+		r.RunOnce(t.Context())
+	}
+	if s := r.Settings("a"); s.Invitation != "members" {
+		t.Error("the zone was read, and is not known")
 	}
 }

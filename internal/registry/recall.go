@@ -21,10 +21,11 @@ type recall struct {
 	// telling: the background is telling the store who departed.
 	telling atomic.Bool
 	// tellMu guards how far the store was told after the loss toldLost: next is the departure that comes next, and later when the
-	// last admission was that the zone's clock had not reached. When it has, all is told again.
-	tellMu          sync.Mutex
-	toldLost, later int64
-	next            uint64
+	// last admission was that the zone's clock had not reached, when toldOutside admissions had been made without the store.
+	// When the clock has reached it, or more were made, all is told again.
+	tellMu            sync.Mutex
+	toldLost, later   int64
+	next, toldOutside uint64
 }
 
 // tellAtOnce is how many departures the store is told in one call: some 100 ms of Redis, in parts.
@@ -48,27 +49,27 @@ func (r *Registry) recall(ctx context.Context, z *Zone) error {
 	if z.toldLost != lost {
 		z.toldLost, z.later, z.next = lost, 0, 0
 	}
-	if z.next == 0 && now < z.later {
+	before := z.outside.Load()
+	if z.next == 0 && now < z.later && before == z.toldOutside {
 		return nil
 	}
 	if z.next == 0 {
 		z.later = 0
 	}
-	before := z.outside.Load()
 	for {
 		list, next, later := z.departures.from(z.next, now)
-		z.later = max(z.later, later)
 		if len(list) == 0 {
+			z.later = max(z.later, later)
 			break
 		}
 		if _, err := measured(r, store.Recall, func() (none, error) { return none{}, r.store.Recall(ctx, z.id, list) }); err != nil {
 			return fmt.Errorf("registry: recall: %w", err)
 		}
-		z.next = next
+		z.next, z.later = next, max(z.later, later)
 		r.log.Info("the store was told who had departed", "zone", z.id, "departures", len(list))
 	}
 	if z.later > 0 {
-		z.next = 0
+		z.next, z.toldOutside = 0, before
 		return nil
 	}
 	z.told.Store(lost)

@@ -125,8 +125,8 @@ type Registry struct {
 	listedAt, triedAt time.Time
 	listErr           error
 
-	reading background.Shared
-	seeks   *rate.Limiter
+	reading, seeking background.Shared
+	seeks            *rate.Limiter
 
 	background background.Group
 }
@@ -208,14 +208,17 @@ func (r *Registry) Find(ctx context.Context, zoneID string) (*Zone, error) {
 }
 
 // find returns a zone that is remembered or that the store has. It asks the store only if the zone is not remembered:
-// for the list, if that is no longer fresh, and then for the zone, within seeksPerSecond.
+// for the list, if that is no longer fresh, and then for the zone, within seeksPerSecond. All who ask for a zone at the
+// same time share one reading, so that a zone which was just made is found for all of them.
 func (r *Registry) find(ctx context.Context, zoneID string) (*Zone, error) {
 	if z := r.lookup(zoneID); z != nil {
 		return z, nil
 	}
 	err := r.freshen(ctx)
-	if err == nil && r.lookup(zoneID) == nil && r.seeks.AllowN(r.now(), 1) {
-		err = r.seek(ctx, zoneID)
+	for range 2 { // the first may share a reading that began before the zone was made
+		if err == nil && r.lookup(zoneID) == nil {
+			err = r.seek(ctx, zoneID)
+		}
 	}
 	if z := r.lookup(zoneID); z != nil {
 		return z, nil
@@ -226,16 +229,22 @@ func (r *Registry) find(ctx context.Context, zoneID string) (*Zone, error) {
 	return nil, fmt.Errorf("registry: %w: %q", line.ErrZoneUnknown, zoneID)
 }
 
-// seek takes in a zone that is not remembered, if the store has it. The error is one of a store that does not answer.
+// seek takes in a zone that is not remembered, if the store has it, and if it may be asked now. The error is one of a store
+// that does not answer.
 func (r *Registry) seek(ctx context.Context, zoneID string) error {
-	s, err := r.readZone(ctx, zoneID)
-	switch {
-	case err == nil:
-		r.remember(s, false)
-	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
-		return nil
-	}
-	return err
+	return r.share(ctx, &r.seeking, zoneID, func(ctx context.Context) error {
+		if r.lookup(zoneID) != nil || !r.seeks.AllowN(r.now(), 1) {
+			return nil
+		}
+		s, err := r.readZone(ctx, zoneID)
+		switch {
+		case err == nil:
+			r.remember(s, false)
+		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+			return nil
+		}
+		return err
+	})
 }
 
 // Zones returns the settings of all zones that this server knows, ordered by id. It asks the store only if no list was

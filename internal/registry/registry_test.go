@@ -57,22 +57,36 @@ func TestLined(t *testing.T) {
 	}
 }
 
-// TestAZoneIsKnownOnceItWasMade: on every server, whatever was asked for before.
+// TestAZoneIsKnownOnceItWasMade: on every server, whatever was asked for before, and by as many as come at once.
 func TestAZoneIsKnownOnceItWasMade(t *testing.T) {
-	f := newFakeStore(settings("a", 1))
-	r, _ := newTest(t, f, Options{})
-	if _, err := r.Zone(t.Context(), "b"); !errors.Is(err, line.ErrZoneUnknown) {
-		t.Fatal(err)
-	}
-	f.do(func() { f.zones["b"] = settings("b", 7) }) // by another server
-	f.counted()
-	if s, err := r.Zone(t.Context(), "b"); err != nil || s.PerMinute != 7 {
-		t.Errorf("Zone = %+v, %v", s, err)
-	}
-	f.do(func() { f.deleted["d"] = true })
-	if _, err := r.Zone(t.Context(), "d"); !errors.Is(err, line.ErrZoneUnknown) {
-		t.Errorf("deleted: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore(settings("a", 1))
+		r, _ := newTest(t, f, Options{})
+		f.before = func(call, _ string) {
+			if call == "Zone" {
+				<-time.After(time.Millisecond)
+			}
+		}
+		if _, err := r.Zone(t.Context(), "b"); !errors.Is(err, line.ErrZoneUnknown) {
+			t.Fatal(err)
+		}
+		var asking sync.WaitGroup
+		asking.Go(func() { _, _ = r.Zone(t.Context(), "b") })
+		synctest.Wait()
+		f.do(func() { f.zones["b"] = settings("b", 7) }) // by another server, while the store is asked
+		for range 9 * seeksPerSecond {
+			asking.Go(func() {
+				if s, err := r.Zone(t.Context(), "b"); err != nil || s.PerMinute != 7 {
+					t.Errorf("Zone = %+v, %v", s, err)
+				}
+			})
+		}
+		asking.Wait()
+		f.do(func() { f.deleted["d"] = true })
+		if _, err := r.Zone(t.Context(), "d"); !errors.Is(err, line.ErrZoneUnknown) {
+			t.Errorf("deleted: %v", err)
+		}
+	})
 }
 
 func TestUnknownZoneCostsLittleWhileTheListIsFresh(t *testing.T) {
@@ -245,7 +259,7 @@ func TestDeletedZoneIsForgotten(t *testing.T) {
 	if _, err := r.Poll(t.Context(), "a", line.Place{}); !errors.Is(err, line.ErrZoneUnknown) {
 		t.Errorf("second Poll = %v, want ErrZoneUnknown", err)
 	}
-	f.wantCalls(t, map[string]int{"Zone": 1}) // another server may have made it anew
+	f.wantCalls(t, map[string]int{"Zone": 2}) // another server may have made it anew
 	if got := w.list(); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("the meter knows %v", got)
 	}

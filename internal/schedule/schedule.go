@@ -64,8 +64,8 @@ type Schedule struct {
 	// lists are the lists of draws that this server remembers, by nonce. So a store that loses one gets the same back. The
 	// line could not give it back: visitors who were admitted are not in it any more.
 	lists map[string]*list
-	// warned bounds how often the log says that something fails.
-	warned rate.Sometimes
+	// warned bounds, by what is done and the zone, how often the log says that it fails.
+	warned map[string]*rate.Sometimes
 	// busy has what is being done in the background, by what it is and the zone.
 	busy sync.Map
 
@@ -77,7 +77,7 @@ func New(o Options) *Schedule {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Schedule{Options: o, lists: make(map[string]*list), warned: rate.Sometimes{Interval: warnEvery}}
+	return &Schedule{Options: o, lists: make(map[string]*list), warned: make(map[string]*rate.Sometimes)}
 }
 
 // task is what is done in a zone again and again.
@@ -139,11 +139,19 @@ func (s *Schedule) each(ctx context.Context, do func(t task, z zone.Settings)) {
 
 // log says that something fails, once in a while.
 func (s *Schedule) log(ctx context.Context, zoneID, what string, err error) {
-	if err != nil && ctx.Err() == nil {
-		s.warned.Do(func() {
-			s.Logger.Warn("what is due of an event cannot be done yet, and is tried again until it can", "zone", zoneID, "what", what, "error", err)
-		})
+	if err == nil || ctx.Err() != nil {
+		return
 	}
+	s.mu.Lock()
+	warned := s.warned[what+zoneID]
+	if warned == nil {
+		warned = &rate.Sometimes{Interval: warnEvery}
+		s.warned[what+zoneID] = warned
+	}
+	s.mu.Unlock()
+	warned.Do(func() {
+		s.Logger.Warn("what is due of an event cannot be done yet, and is tried again until it can", "zone", zoneID, "what", what, "error", err)
+	})
 }
 
 // look makes the step that is due in a zone, if there is one. It asks the store for the time only if a step is due, or is

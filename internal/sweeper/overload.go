@@ -3,6 +3,8 @@ package sweeper
 import (
 	"sync"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 const (
@@ -14,9 +16,12 @@ const (
 	// mostOverloaded: a server may have been overloaded for one mostOverloaded-th of an idle timeout. In the rest of
 	// it, visitors who try get through.
 	mostOverloaded = 4
-	// mostHeld: however long an overload lasts, it keeps a zone from being swept for so many idle timeouts. Who could not
-	// get through in that time has gone, and if nobody is swept the line stalls.
+	// mostHeld: however long an overload lasts, it keeps a zone from being swept for so many idle timeouts, and for
+	// leastHeld where that is longer. Who could not get through in that time has gone.
 	mostHeld = 2
+	// leastHeld is mostHeld times the default idle timeout: a server with too much to do may need longer than a short
+	// idle timeout until it answers all.
+	leastHeld = mostHeld * zone.DefaultIdleTimeoutSeconds * time.Second
 	// longestMemory is the longest idle timeout: what is older does not matter.
 	longestMemory = time.Hour
 )

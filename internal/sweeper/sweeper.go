@@ -187,7 +187,8 @@ func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *wa
 			"zone", z.ZoneID, "jump", jump, "idleTimeout", z.IdleTimeout())
 	}
 	idle, now := z.IdleTimeout(), s.now()
-	if held := w.hold(now, s.overloads.within(now, z.ZoneID, idle) > idle/mostOverloaded, mostHeld*idle); skip == "" && held > 0 {
+	overloaded, longest := s.overloads.within(now, z.ZoneID, idle) > idle/mostOverloaded, max(leastHeld, mostHeld*idle)
+	if held := w.hold(now, overloaded, longest); skip == "" && held > 0 {
 		skip = skipOverload
 		// Other servers do not know that visitors could not get through to this one.
 		if err := s.lines.HoldSweeps(ctx, z.ZoneID, s.owner, min(held, idle+s.every)); err != nil {

@@ -520,3 +520,31 @@ func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 		t.Errorf("%d overloads are remembered, want 1", n)
 	}
 }
+
+// TestAShortIdleTimeoutOutlastsAnOverload: the store answers the sweeper, but for 48 s after it lost all it leaves most polls
+// of a zone with an idle timeout of 15 s unanswered. Nobody is swept before all had the time to get through.
+func TestAShortIdleTimeoutOutlastsAnOverload(t *testing.T) {
+	h := watched(t, "a")
+	const idle, outage = 15, 48
+	h.store.zones[0].IdleTimeoutSeconds = idle
+	h.looked = h.clock
+	h.storeOverloaded = func() []string { return []string{"a"} }
+	second := func() {
+		h.clock = h.clock.Add(lookEvery)
+		h.tick(t.Context())
+	}
+	for range idle/mostOverloaded + 1 {
+		second()
+	}
+	h.store.taken()
+	for range outage {
+		second()
+	}
+	h.storeOverloaded = nil
+	for range idle - idle/mostOverloaded - 1 {
+		second()
+	}
+	h.wantAsked(t)
+	second()
+	h.wantAsked(t, "a 0")
+}
