@@ -309,3 +309,13 @@ func TestEachRuleBites(t *testing.T) {
 		}
 	}
 }
+
+// TestFewFindingsArePrinted: of a rule that a client breaks at each poll.
+func TestFewFindingsArePrinted(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	v := rehearse.Verdict{Findings: slices.Repeat([]rehearse.Finding{{Rule: rehearse.RulePeriod, Text: "too early"}}, 1_000)}
+	if err := v.Print(&out); err != nil || strings.Count(out.String(), "too early") != 5 || !strings.Contains(out.String(), "and 995 more") {
+		t.Errorf("%v, printed:\n%s", err, &out)
+	}
+}
