@@ -16,7 +16,7 @@ import (
 
 const (
 	// maxBatch is how many visitors travel in one call: past 128 the fixed
-	// cost of a call is below 4 % of it. At an opening, where most of a call are let in, the longest
+	// cost of a call is below 4 % of it. At an opening, where most of a call are admitted, the longest
 	// takes 9 ms so, and 14 ms with 256 (BenchmarkOpening).
 	maxBatch = 128
 	// maxPending is how many visitors of a zone wait for a call. It is half

@@ -282,7 +282,7 @@ func TestALateDeletionSparesTheNextZone(t *testing.T) {
 		t.Errorf("of a deleted zone: %t, %v", another, err)
 	}
 	put(t, sc.store, sc.zone)
-	for _, letter := range []byte("de") { // one may be let in at once
+	for _, letter := range []byte("de") { // one may be admitted at once
 		_, err := sc.store.Join(t.Context(), "Z", visitor(letter))
 		sc.fails(err, nil)
 	}

@@ -35,7 +35,7 @@ func exampleRoom() (keys, good string, remove func()) {
 	return keys, good, func() { _ = os.RemoveAll(folder) }
 }
 
-// A shop lets in whoever has waited. Browsers are sent to the waiting page.
+// A shop admits whoever has waited. Browsers are sent to the waiting page.
 func Example() {
 	keys, good, remove := exampleRoom()
 	defer remove()

@@ -62,7 +62,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Pass is the proof that a visitor was let in.
+// Pass is the proof that a visitor was admitted.
 type Pass struct {
 	// Zone is the line in which the visitor stood.
 	Zone string

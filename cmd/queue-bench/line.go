@@ -15,7 +15,7 @@ import (
 const (
 	// settleAfter is when Redis has been told of all polls that a server answered by itself: it is told within 2 s.
 	settleAfter = 2200 * time.Millisecond
-	// frontSize is how many keep the edge where it is: far more than are let in during a run, at one in ten seconds.
+	// frontSize is how many keep the edge where it is: far more than are admitted during a run, at one in ten seconds.
 	frontSize = 200
 	// frontEvery is how often each of them polls: before it would be late.
 	frontEvery = 2 * time.Second

@@ -24,17 +24,17 @@ import (
 )
 
 const (
-	// millionPerMinute are let in a minute.
+	// millionPerMinute are admitted a minute.
 	millionPerMinute = 60_000
 	// millionLeave is the share of visitors who fall silent while they wait, each at some moment of the time that it
 	// would have to.
 	millionLeave = 0.35
 	// millionIdle is the idle timeout in seconds: with it those far away come once a minute.
 	millionIdle = 180
-	// millionRound is in which all poll once, before anybody is let in.
+	// millionRound is in which all poll once, before anybody is admitted.
 	millionRound = window.MaxPeriodMillis*time.Millisecond + 2*time.Second
 	// millionWarm is how long the line moves on before it counts: those at the front were told to come back after the
-	// longest period while nobody was let in.
+	// longest period while nobody was admitted.
 	millionWarm = 30 * time.Second
 	// nearest are those whose polls Redis answers, each by itself; see position.lua.
 	nearest = 51_200
@@ -52,7 +52,7 @@ type million struct {
 	// arrived are the places; position is what each was told last, and came when it last tried, in ms of the wheel.
 	arrived        []int64
 	position, came []uint32
-	// opened is when the first may be let in, Unix nanoseconds; 0: not yet.
+	// opened is when the first may be admitted, Unix nanoseconds; 0: not yet.
 	opened atomic.Int64
 
 	mu                  sync.Mutex

@@ -88,7 +88,7 @@ func startServers(ctx context.Context, program string) (s *servers, err error) {
 }
 
 // prepare makes a contender: this program, or a queue-server with a zone whose line stays as it is while it is measured:
-// one is let in every 10 s, and nobody is idle for an hour. Of the environment it gets no settings but the operators'
+// one is admitted every 10 s, and nobody is idle for an hour. Of the environment it gets no settings but the operators'
 // token, for whoever wants to look at profiles. Its sweeper sleeps: a sweep would fall on one slice and not on another.
 func (s *servers) prepare(ctx context.Context, program, name string, secret []byte) (c *contender, err error) {
 	c = &contender{Process: process.Process{Name: program, Args: []string{"serve"}, Log: os.Stderr}, name: name}

@@ -134,7 +134,7 @@ func TestTheCap(t *testing.T) {
 		if b.open("/"); b.session() != "" {
 			inside = append(inside, b)
 		}
-		late += b.late // whoever was let in with an answer that came too late has a slot, too
+		late += b.late // whoever was admitted with an answer that came too late has a slot, too
 	}
 	if n := len(inside); n == 0 || n > 3 || n+late < 3 {
 		t.Fatalf("%d are inside, want 3; %d answers were late", n, late)

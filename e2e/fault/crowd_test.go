@@ -116,7 +116,7 @@ func (c *crowd) visit(ctx context.Context, v *visitor) (over bool) {
 	return over
 }
 
-// admitted counts those of a zone who were let in so far.
+// admitted counts those of a zone who were admitted so far.
 func (c *crowd) admitted(zoneID string) int {
 	return c.count(func(v *visitor) bool { return v.zoneID == zoneID && v.admitted != 0 })
 }
@@ -131,7 +131,7 @@ func (c *crowd) silent(since time.Time) int {
 	return c.count(func(v *visitor) bool { return v.waits() && v.answered.Before(since) })
 }
 
-// entered counts those of a zone who were let in after one time and not after
+// entered counts those of a zone who were admitted after one time and not after
 // another.
 func (c *crowd) entered(zoneID string, after, until time.Time) int {
 	return c.count(func(v *visitor) bool {
@@ -185,7 +185,7 @@ func (c *crowd) latency(zoneID string, from, to time.Time, share float64) time.D
 const inParallel = 32
 
 // round has everybody poll once more, at once: those who wait, so that all
-// stand somewhere at one time, and then those who were let in, who must be told
+// stand somewhere at one time, and then those who were admitted, who must be told
 // the same. (One whom the store forgot is put back in front of the line, which
 // would move the others.) Who is refused an answer asks again. For after leave.
 func (c *crowd) round(ctx context.Context) {

@@ -81,11 +81,11 @@ func hold(t testing.TB, s *room.Server, zoneID string) {
 type loss int
 
 const (
-	// losesAll: the store knows nobody who was let in before.
+	// losesAll: the store knows nobody who was admitted before.
 	losesAll loss = iota
 	// losesLast: nothing but what was written in the last second.
 	losesLast
-	// losesNothing: whoever was let in is told so again, and no position rises.
+	// losesNothing: whoever was admitted is told so again, and no position rises.
 	losesNothing
 )
 
@@ -233,7 +233,7 @@ func (s *experiment) refused() int {
 	return n
 }
 
-// finish ends the crowd, asks everybody once more while nobody is let in,
+// finish ends the crowd, asks everybody once more while nobody is admitted,
 // judges, stops the servers, and adds the row to the table.
 func (s *experiment) finish(t *testing.T) {
 	t.Helper()
@@ -323,7 +323,7 @@ func (s *experiment) check(t *testing.T, z zone.Settings, v verdict) {
 	s.within(t, z.ZoneID+": the slowest refusal", v.slowest, refusalTime)
 }
 
-// amongLastWrites reports whether one was let in so shortly before the fault
+// amongLastWrites reports whether one was admitted so shortly before the fault
 // that the store may have lost it.
 func (s *experiment) amongLastWrites(v *visitor) bool {
 	from := s.broke.Add(-lastWrites)

@@ -181,7 +181,7 @@ func TestTwoServers(t *testing.T) {
 		return s.crowd.admitted("SIX") >= 170 && s.crowd.admitted("ONE") >= 170 && s.crowd.admitted("STRICT") >= 6
 	})
 	s.finish(t)
-	// However long that took on this machine: that many were let in within the
+	// However long that took on this machine: that many were admitted within the
 	// first minute, and nobody else.
 	if v := s.verdicts[2]; v.MostMinute != 6 {
 		t.Errorf("%d entered within a minute, want 6", v.MostMinute)
@@ -282,7 +282,7 @@ func TestPromotion(t *testing.T) {
 	// A log of some windows survives, and must not be held against the zone
 	// together with what may have been lost.
 	room.Await(t, "two windows pass", func() bool { return s.crowd.admitted("BUSY") > 125 })
-	// The replica stops following; people are let in and join for a second.
+	// The replica stops following; people are admitted and join for a second.
 	s.follows = time.Now()
 	replica.do(t, "REPLICAOF", "127.0.0.1", port(t))
 	in, there := s.crowd.admitted("BUSY"), s.joined()

@@ -33,7 +33,7 @@ type shop struct {
 	peak, over       int
 	unused           int
 	returned         []int64              // when slots came back, in milliseconds
-	refused          []string             // what somebody who was let in got instead of a page
+	refused          []string             // what somebody who was admitted got instead of a page
 	unanswered       []string             // those who got no answer, or one that says that the room or its store is too slow
 	told             map[*visitor][]guess // what those who wait were told
 	leaves           map[*visitor]time.Time
@@ -60,7 +60,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, "the shop")
 }
 
-// saw has a third leave the line without a word, sooner or later, and has whoever is let in go to the shop.
+// saw has a third leave the line without a word, sooner or later, and has whoever is admitted go to the shop.
 func (s *shop) saw(v *visitor, t room.Told, now time.Time) (leaves bool) {
 	s.counts.Lock()
 	defer s.counts.Unlock()

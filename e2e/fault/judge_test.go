@@ -47,7 +47,7 @@ type verdict struct {
 	// late counts those who did not poll when told to, and so were not looked
 	// at for order.
 	late int
-	// forgotten are those who were let in and, asking again at the end, were
+	// forgotten are those who were admitted and, asking again at the end, were
 	// told something else.
 	forgotten []*visitor
 

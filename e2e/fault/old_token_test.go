@@ -125,7 +125,7 @@ func (s *sale) poll(t *testing.T, token string) room.Told {
 }
 
 // stock returns fifteen tokens that are worth nothing: five were used, five given up,
-// five swept. The first and the newest token of each. Nobody is let in after that.
+// five swept. The first and the newest token of each. Nobody is admitted after that.
 func (s *sale) stock(t *testing.T) (tokens []string) {
 	t.Helper()
 	server := s.web.servers[0]

@@ -20,7 +20,7 @@ import (
 // saleName is that of the event.
 const saleName = "noon"
 
-// opening is a zone with a draw: a crowd gathers for so long, and is let in at a time.
+// opening is a zone with a draw: a crowd gathers for so long, and is admitted at a time.
 type opening struct {
 	*experiment
 	zoneID string
@@ -137,7 +137,7 @@ func (o *opening) prove(t *testing.T, server int) int {
 	return drawn
 }
 
-// opened is when the first was let in, after the time.
+// opened is when the first was admitted, after the time.
 func (o *opening) opened() time.Duration {
 	o.crowd.mu.Lock()
 	defer o.crowd.mu.Unlock()
@@ -163,7 +163,7 @@ func forSale(visitors int) zone.Settings {
 	return z
 }
 
-// TestOpening: two servers, and a crowd that gathers over HTTP. They are let in at the time, not before,
+// TestOpening: two servers, and a crowd that gathers over HTTP. They are admitted at the time, not before,
 // and stand as the draw says.
 func TestOpening(t *testing.T) {
 	t.Parallel()
@@ -189,7 +189,7 @@ func TestOpening(t *testing.T) {
 }
 
 // TestOpeningMasterKilled kills the master in the moment in which a sale opens: nobody is lost, all
-// stand as drawn, and they are let in when its replica has taken over.
+// stand as drawn, and they are admitted when its replica has taken over.
 func TestOpeningMasterKilled(t *testing.T) {
 	t.Parallel()
 	w := startWatched(t)

@@ -52,7 +52,7 @@ type visitor struct {
 	late bool
 	// lost says how the place was lost, if it was.
 	lost string
-	// forgotten: it was let in, and when it polled again at the end, the room
+	// forgotten: it was admitted, and when it polled again at the end, the room
 	// did not know, or told of another pass.
 	forgotten string
 	// rose counts positions that were higher than the one before.
@@ -146,7 +146,7 @@ func (v *visitor) refused(done *call, err error) (over bool) {
 	return false
 }
 
-// again notes what one who was let in is told at the end. The caller holds
+// again notes what one who was admitted is told at the end. The caller holds
 // crowd.mu.
 func (v *visitor) again(t room.Told) {
 	switch {

@@ -77,7 +77,7 @@ func (s phpShop) others(t *testing.T, gateway string) room.Others {
 	return room.Others{example[from:to]: php}
 }
 
-// admitted is how many visitors were let in.
+// admitted is how many visitors were admitted.
 func (f *shopfront) admitted(t *testing.T) int {
 	t.Helper()
 	n, ok := f.server.Operate(t, http.MethodGet, "/admin/zones/SHOP/stats", "").Value(t, "totals", "admitted").(float64)

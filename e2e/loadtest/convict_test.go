@@ -23,7 +23,7 @@ type offender struct {
 	tokens map[string]string
 }
 
-// admittedAt is when everybody is let in.
+// admittedAt is when everybody is admitted.
 const admittedAt = 1_795_000_000_000
 
 func (o *offender) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -179,7 +179,7 @@ func TestJudgeConvicts(t *testing.T) {
 	}
 }
 
-// overtaken has the first visitor be let in after n others.
+// overtaken has the first visitor be admitted after n others.
 func overtaken(n int) func(s *Story) {
 	return func(s *Story) {
 		// In the place of the n+1-th, each of whom moves up by one.

@@ -41,7 +41,7 @@ type Verdict struct {
 	measure.Verdict
 
 	Findings []Finding
-	// Came is how many asked, In how many of them were let in and know it. The others have Left, Waited to the end or Lost the place.
+	// Came is how many asked, In how many of them were admitted and know it. The others have Left, Waited to the end or Lost the place.
 	Came, In, Left, Waited, Lost int
 	LongestWait                  time.Duration
 	OvertakenP99, OvertakenMost  float64
@@ -51,7 +51,7 @@ type Verdict struct {
 	EstimateError float64
 	// Capacity is -1 if there never were two windows' worth for a window's time.
 	Capacity float64
-	// Early were let in before the opening of an event, FirstWindows is the share of capacity used in the two windows after it.
+	// Early were admitted before the opening of an event, FirstWindows is the share of capacity used in the two windows after it.
 	Early        int
 	FirstWindows float64
 	// Requests were sent. Latencies are of those answered.
@@ -199,7 +199,7 @@ func twins(s *Story) (n int) {
 	return n
 }
 
-// crowd are the visitors who were told of a place. One who was not let in stood in the line, and
+// crowd are the visitors who were told of a place. One who was not admitted stood in the line, and
 // could be passed, until last heard of.
 func (s *Story) crowd() (all []measure.Visitor) {
 	for i := range s.Visitors {
@@ -212,7 +212,7 @@ func (s *Story) crowd() (all []measure.Visitor) {
 	return all
 }
 
-// back counts, for each who was dark, those who came later and were let in from when it was back.
+// back counts, for each who was dark, those who came later and were admitted from when it was back.
 func (v *Verdict) back(s *Story, limit float64) {
 	for i := range s.Visitors {
 		o := &s.Visitors[i]

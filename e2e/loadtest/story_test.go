@@ -63,7 +63,7 @@ type Visitor struct {
 	// End is in, left, waiting (went home when the run was over) or lost.
 	End string `json:"end"`
 	// Arrived is the place in Unix microseconds, 0 if never told, or any number that a draw
-	// gave instead; Admitted in Unix milliseconds, 0 if not let in. Both on the store's clock.
+	// gave instead; Admitted in Unix milliseconds, 0 if not admitted. Both on the store's clock.
 	Arrived  int64 `json:"arrived"`
 	Admitted int64 `json:"admitted"`
 	// Dark is from when to when the visitor was silent on purpose.

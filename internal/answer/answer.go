@@ -30,7 +30,7 @@ type Answer struct {
 	Line line.Told
 }
 
-// CanEnter reports whether the visitor was let in, now or before.
+// CanEnter reports whether the visitor was admitted, now or before.
 func (a *Answer) CanEnter() bool { return a.Line.Status != line.Waiting }
 
 // RetryAfterSeconds is in how many seconds to poll again, rounded up, at least 1. It has a meaning only while waiting.

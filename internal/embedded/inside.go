@@ -304,7 +304,7 @@ func admissionOf(zoneID, text string) (line.Admission, bool) {
 	return a, ok && err == nil
 }
 
-// loseInside takes in that those who were let in last may have been lost.
+// loseInside takes in that those who were admitted last may have been lost.
 func (q *zoneQueue) loseInside(now int64) {
 	ttl := q.settings.Session()
 	if q.bySession() {
@@ -316,7 +316,7 @@ func (q *zoneQueue) loseInside(now int64) {
 	}
 }
 
-// unheard is how many may have been let in, before a loss, beside so many who are known to have been inside.
+// unheard is how many may have been admitted, before a loss, beside so many who are known to have been inside.
 func (q *zoneQueue) unheard(known int64) int64 {
 	if q.mode == zone.ModeOpen {
 		return q.phantoms.Limit

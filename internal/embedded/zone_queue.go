@@ -61,7 +61,7 @@ type transaction struct {
 	inWindow int64
 	inMinute int64
 	frozen   bool
-	// hold is for how long nobody is let in yet, in milliseconds: an event is to open. 0 for none.
+	// hold is for how long nobody is admitted yet, in milliseconds: an event is to open. 0 for none.
 	hold           int64
 	settles, opens int64
 	// gathers says that people gather, so that nobody is told a position.
@@ -221,7 +221,7 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	return q.admission(line.Admitted, p, pass)
 }
 
-// admission returns the answer to a visitor who is let in now, or was before.
+// admission returns the answer to a visitor who is admitted now, or was before.
 func (q *zoneQueue) admission(status line.Status, p line.Place, pass pass) line.Answer {
 	p.ScoreMicros, p.AdmittedAtMillis = 0, 0
 	return line.Answer{

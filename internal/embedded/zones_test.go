@@ -56,7 +56,7 @@ func TestRecordSurvives(t *testing.T) {
 	})
 }
 
-// TestAnewAfterARestart: a zone that is deleted and made again lets in no more than without
+// TestAnewAfterARestart: a zone that is deleted and made again admits no more than without
 // that, even if the server was restarted in between.
 func TestAnewAfterARestart(t *testing.T) {
 	throughRestarts(t, func(r restarts) {

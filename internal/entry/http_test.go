@@ -154,7 +154,7 @@ func TestPollUsesTheTicket(t *testing.T) {
 }
 
 // TestPollUsesTheTicketBeforeTheStep: who joined by a ticket in the last seconds before an event sets the invitation, or
-// while no server has made the step, and is let in then, has used it, too.
+// while no server has made the step, and is admitted then, has used it, too.
 func TestPollUsesTheTicketBeforeTheStep(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -176,7 +176,7 @@ func TestPollUsesTheTicketBeforeTheStep(t *testing.T) {
 	}
 }
 
-// TestPollWhenSoldOut: who waits is told why, whoever was swept meanwhile, too; who was let in has the pass.
+// TestPollWhenSoldOut: who waits is told why, whoever was swept meanwhile, too; who was admitted has the pass.
 func TestPollWhenSoldOut(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)

@@ -51,13 +51,13 @@ func (s *Service) WithTickets(d *ticket.Desk) *Service {
 	return s
 }
 
-// WithNetworks has the room tell who was let in from which address. It is to be called before the first poll.
+// WithNetworks has the room tell who was admitted from which address. It is to be called before the first poll.
 func (s *Service) WithNetworks(admitted func(zoneID, address string)) *Service {
 	s.admitted = admitted
 	return s
 }
 
-// Origin finds the address that a poll comes from. Only that of one who is let in is looked for.
+// Origin finds the address that a poll comes from. Only that of one who is admitted is looked for.
 type Origin interface{ RealIP() string }
 
 // Poll says that the visitor is still here, and asks whether it is the

@@ -52,8 +52,8 @@ func shareOf(s zone.Settings) (by limit.Scale, ok bool) {
 //
 // An address may be a school's, an office's or a mobile network's: it may join 1,000 times at once and 10 times a second
 // after that, up to 6,000 times in an hour. A clientId may join 10 times at once and 20 times a minute: an answer may be
-// lost, or the app started again. In a zone with 600 a minute, an address gets half of what a window of 6 s lets in at
-// once, and a fifth of what the zone lets in after that; in other zones in proportion (shareOf). A client that polls
+// lost, or the app started again. In a zone with 600 a minute, an address gets half of what a window of 6 s admits at
+// once, and a fifth of what the zone admits after that; in other zones in proportion (shareOf). A client that polls
 // twice a second is answered, whatever it was told; one that polls ten times a second is refused. An address is never refused by
 // Challenges: a hundred visitors at once, and one a second after that, have to work as the zone's settings say; whoever asks for
 // more works for longer (Press).

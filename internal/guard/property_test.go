@@ -20,7 +20,7 @@ type told struct {
 	position int64
 	// until is when the visitor may come again, last when it came.
 	until, last time.Time
-	// admitted is when it was let in, expires until when; Unix milliseconds.
+	// admitted is when it was admitted, expires until when; Unix milliseconds.
 	admitted, expires int64
 	left              bool
 }

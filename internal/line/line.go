@@ -196,7 +196,7 @@ type State struct {
 	// LostAtMillis is when the store last noticed that it may have lost data. A server that has not heard of this loss
 	// before tells the store the departures that it remembers.
 	LostAtMillis int64
-	// OpensAtMillis is when the first visitors of an event are let in, SettlesAtMillis is when positions are told. Both
+	// OpensAtMillis is when the first visitors of an event are admitted, SettlesAtMillis is when positions are told. Both
 	// are 0 except while people gather or are settled.
 	SettlesAtMillis, OpensAtMillis int64
 }

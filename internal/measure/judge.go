@@ -12,11 +12,11 @@ type Visitor struct {
 	// Place is where the visitor stands: of two, the one with the smaller place goes first. It is the
 	// arrival, or what a draw gave instead.
 	Place int64
-	// AdmittedMillis is when the visitor was let in, in milliseconds; 0 if it was not.
+	// AdmittedMillis is when the visitor was admitted, in milliseconds; 0 if it was not.
 	AdmittedMillis int64
-	// SeenMillis is when a visitor who was not let in was last known to wait; 0: it waits still.
+	// SeenMillis is when a visitor who was not admitted was last known to wait; 0: it waits still.
 	SeenMillis int64
-	// Straight: the visitor was let in by its first request, and never waited.
+	// Straight: the visitor was admitted by its first request, and never waited.
 	Straight bool
 	// Late: the visitor did not poll when it was told to, so that others may pass it.
 	Late bool
@@ -30,12 +30,12 @@ type Visitor struct {
 type Verdict struct {
 	// Admitted, Waiting and Lost are how the visitors ended.
 	Admitted, Waiting, Lost int
-	// Times are when visitors were let in, in milliseconds, sorted.
+	// Times are when visitors were admitted, in milliseconds, sorted.
 	Times []int64
 	// MostWindow and MostMinute are the most admissions in any closed interval of a window and of 60 s, Over is
 	// how many of the admissions made such an interval hold more than its limit.
 	MostWindow, MostMinute, Over int
-	// MostSecond is the most in any 1,000 ms that end when somebody is let in who had waited.
+	// MostSecond is the most in any 1,000 ms that end when somebody is admitted who had waited.
 	MostSecond int
 	// Overtaken has, for each who polled when told to, by how many later visitors it was overtaken, in windows'
 	// worth, sorted. Everybody has the same for all, the late included.

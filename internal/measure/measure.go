@@ -61,12 +61,12 @@ func MostFromLine(line, straight []int64, span int64) (most int) {
 type Stay struct {
 	// Arrived is the place.
 	Arrived int64
-	// Ended is when the visitor was let in or, if not In, was last known to wait.
+	// Ended is when the visitor was admitted or, if not In, was last known to wait.
 	Ended int64
 	In    bool
 }
 
-// Overtaken returns, for each stay, how many visitors who arrived later were let in before it ended. A visitor who was
+// Overtaken returns, for each stay, how many visitors who arrived later were admitted before it ended. A visitor who was
 // let in at the same time did not overtake.
 func Overtaken(stays []Stay) []int {
 	n := len(stays)

@@ -130,7 +130,7 @@ func (j *Join) End(c Counts) {
 	}
 }
 
-// Admit counts a visitor who was let in after a wait.
+// Admit counts a visitor who was admitted after a wait.
 func (s *Shares) Admit(zoneID, from string) {
 	if j, err := s.Begin(&zone.Settings{ZoneID: zoneID}, from, true, false); err == nil { // always, who is spared
 		j.End(Counts{Admissions: 1})

@@ -1,6 +1,6 @@
 package network
 
-// Counts are what became of joins in the last ten minutes: places that were taken, visitors who were let in, and joins that ErrShare
+// Counts are what became of joins in the last ten minutes: places that were taken, visitors who were admitted, and joins that ErrShare
 // refused.
 type Counts struct {
 	Joins      int64 `json:"joins"`

@@ -260,7 +260,7 @@ func TestWithoutCookies(t *testing.T) {
 	if n := r.waits(); n != 1 {
 		t.Errorf("%d wait", n)
 	}
-	// What the gate says of a browser that has been let in.
+	// What the gate says of a browser that has been admitted.
 	b := r.browser()
 	shows(t, b.get("?cookieless=1&to=/x%3Fwaiting_room_pass=a.b.c"), http.StatusForbidden, "This browser keeps no cookies", `href="/x?waiting_room_pass=a.b.c"`)
 	if w := b.get("?cookieless=1&to=/x"); strings.Contains(w.Body.String(), "<script") || r.waits() != 1 {

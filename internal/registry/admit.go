@@ -63,7 +63,7 @@ func pauseMillis(s zone.Settings) int64 {
 	return max(r.WindowMillis, 2*Apart.Milliseconds())
 }
 
-// admit lets a visitor in, repeats an admission, or refuses: see decision 0004. A newcomer who is let in gets an arrival that
+// admit lets a visitor in, repeats an admission, or refuses: see decision 0004. A newcomer who is admitted gets an arrival that
 // the store gave out before: a later one would have the store believe that it lost data. The caller holds the outage's mu.
 func (r *Registry) admit(z *Zone, v visitor, now int64) (line.Told, error) {
 	o, nowMillis := &z.outage, now+z.ahead.Load()

@@ -289,7 +289,7 @@ func TestNobodyIsLetInBeforeTheOpening(t *testing.T) {
 	}
 }
 
-// TestWhoHasNoPlaceGetsNoPass: the token of one who left, was let in or had fallen silent, or of other data, brings
+// TestWhoHasNoPlaceGetsNoPass: the token of one who left, was admitted or had fallen silent, or of other data, brings
 // nothing new while the store is away, whatever room there is; nor does its holder stand in the way of newcomers.
 func TestWhoHasNoPlaceGetsNoPass(t *testing.T) {
 	idle := zone.Defaults(testZone).IdleTimeout().Milliseconds()

@@ -82,7 +82,7 @@ func tightness(m zone.Mode) int {
 	return slices.Index([]zone.Mode{zone.ModeOpen, zone.ModeQueue, zone.ModeClosed}, m)
 }
 
-// tightens reports whether a change lets in fewer, and nobody more.
+// tightens reports whether a change admits fewer, and nobody more.
 func tightens(was, now zone.Settings) bool {
 	was, now = was.InForce(), now.InForce()
 	limit := cmp.Compare(was.PerMinute, now.PerMinute)

@@ -16,7 +16,7 @@ import (
 // Every method here passes a call on to the store, and puts a lost zone back on the way. The errors wrap
 // line.ErrZoneUnknown, line.ErrZoneDeleted or line.ErrStoreUnavailable.
 
-// Join implements store.Visitors; while the store is away, it lets in or refuses.
+// Join implements store.Visitors; while the store is away, it admits or refuses.
 func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID) (line.To
 	return z.Join(ctx, id)
 }
 
-// Poll implements store.Visitors; while the store is away, it lets in or refuses.
+// Poll implements store.Visitors; while the store is away, it admits or refuses.
 func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {

@@ -22,7 +22,7 @@
 // # When the store is away
 //
 // With onStoreFailure "hold" a call that fails is refused with 503, and the error says when to come back (later.go,
-// decision 0037). With "admit" this server lets in its share of the limit (admit.go, decision 0004):
+// decision 0037). With "admit" this server admits its share of the limit (admit.go, decision 0004):
 //
 //	         a call fails             no success for AwayAfter,
 //	                                  and the policy is admit
@@ -36,7 +36,7 @@
 //
 //	calm, failing  every call goes to the store; its failure is passed on
 //	away           no visitor's call goes there; a probe asks every ProbeEvery
-//	returning      nobody is let in, until the other servers have told, too
+//	returning      nobody is admitted, until the other servers have told, too
 //
 // A change that only tightens a zone is in force on this server before the store is asked, and is sent until the store
 // has taken it (brake.go).

@@ -38,7 +38,7 @@ func (c *told) waits(id line.ID, after, seconds int64) {
 	}})
 }
 
-// enters has one be let in.
+// enters has one be admitted.
 func (c *told) enters(id line.ID, after int64, status line.Status) {
 	c.z.answered(&line.Told{Answer: line.Answer{
 		Status: status, Place: line.Place{ID: id, ArrivedAtMicros: 1}, AdmittedAtMillis: toldAt + 1000*after,

@@ -122,7 +122,7 @@ func TestNeverOver(t *testing.T) {
 		if from, to, found := over(all, window.MinuteMillis, r.PerMinute); found {
 			rt.Fatalf("more than %d in a minute: from %d to %d", r.PerMinute, from, to)
 		}
-		// What the store admits itself, its own tests hold; in between nobody is let in for a window.
+		// What the store admits itself, its own tests hold; in between nobody is admitted for a window.
 		if from, to, found := over(c.ledger.local, window.SecondMillis, r.PerSecond); found && s.MaxPerSecond > 0 {
 			rt.Fatalf("more than %d in a second: from %d to %d", r.PerSecond, from, to)
 		}
@@ -291,7 +291,7 @@ func (w *walk) overtaken(percent int) int {
 }
 
 // TestOrderInAnOutage: who asks when told to goes in about in the order of arrival, and most of what the servers may let
-// in is let in, though a third of the line does not come, and servers do not know whom the others let in.
+// in is admitted, though a third of the line does not come, and servers do not know whom the others let in.
 func TestOrderInAnOutage(t *testing.T) {
 	for _, tt := range []struct {
 		servers   int

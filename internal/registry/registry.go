@@ -49,7 +49,7 @@ type Meter interface {
 	Restored(zoneID string)
 	// Forgotten counts one departure that is remembered no longer, because so many departed lately.
 	Forgotten(zoneID string)
-	// Judged takes in how good an estimate was that was told to a visitor who has been let in since.
+	// Judged takes in how good an estimate was that was told to a visitor who has been admitted since.
 	Judged(zoneID string, j estimate.Judgement)
 	// ClockAhead takes in by how much the zone's clock is ahead of this server's; negative if it is behind.
 	ClockAhead(zoneID string, by time.Duration)

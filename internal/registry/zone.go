@@ -85,7 +85,7 @@ func (z *Zone) ID() string { return z.id }
 // Settings are in force on this server. The caller must not change them.
 func (z *Zone) Settings() *zone.Settings { return z.settings.Load() }
 
-// Open reports whether everybody is let in.
+// Open reports whether everybody is admitted.
 func (z *Zone) Open() bool {
 	s := z.settings.Load()
 	return s.Mode == zone.ModeOpen && len(s.SoldOut) == 0

@@ -153,7 +153,7 @@ func TestBeforeThePass(t *testing.T) {
 	}
 }
 
-// TestOneSiteOfSeveralHosts: with a cookieDomain, who was let in at one host is inside at the others. Without TLS is another host, too.
+// TestOneSiteOfSeveralHosts: with a cookieDomain, who was admitted at one host is inside at the others. Without TLS is another host, too.
 func TestOneSiteOfSeveralHosts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -20,7 +20,7 @@ const (
 	mostRecent = 50_000
 )
 
-// recent remembers which browsers were let in just now by requests that can only go on or be refused, such as the ten
+// recent remembers which browsers were admitted just now by requests that can only go on or be refused, such as the ten
 // calls of a page that came from a CDN. So one page load costs one admission.
 type recent struct {
 	mu          sync.Mutex

@@ -22,7 +22,7 @@ var (
 	ErrMissing = errors.New("ticket: missing")
 	// ErrInvalid: the ticket is no good for this zone and invitation. An InvalidError says why.
 	ErrInvalid = errors.New("ticket: invalid")
-	// ErrUsed: the ticket's visitor was let in before, and that admission has expired.
+	// ErrUsed: the ticket's visitor was admitted before, and that admission has expired.
 	ErrUsed = errors.New("ticket: used")
 )
 
@@ -110,7 +110,7 @@ func (d *Desk) Joined(ctx context.Context, zoneID, invitation, name string, id l
 	d.log.InfoContext(ctx, "joined by ticket", "zone", zoneID, "invitation", invitation, "name", name, "visitor", hex.EncodeToString(id[:]))
 }
 
-// Use notes that the visitor was let in. It can be repeated. With an error, one of the store, nobody may be given the
+// Use notes that the visitor was admitted. It can be repeated. With an error, one of the store, nobody may be given the
 // admission: the ticket might be used again.
 func (d *Desk) Use(ctx context.Context, zoneID, invitation string, id line.ID) error {
 	if _, err := d.spends.Spend(ctx, key(zoneID, invitation, id), "", remembered); err != nil {
@@ -119,7 +119,7 @@ func (d *Desk) Use(ctx context.Context, zoneID, invitation string, id line.ID) e
 	return nil
 }
 
-// Used reports whether the visitor was let in within the last day. With an error, one of the store, nobody knows.
+// Used reports whether the visitor was admitted within the last day. With an error, one of the store, nobody knows.
 func (d *Desk) Used(ctx context.Context, zoneID, invitation string, id line.ID) (bool, error) {
 	unused, err := d.spends.Spend(ctx, key(zoneID, invitation, id), "", 0)
 	if err != nil {

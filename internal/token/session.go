@@ -30,7 +30,7 @@ const SessionSize = textSession
 type Session struct {
 	// Admission is the jti of the pass for which the session was given.
 	Admission [16]byte
-	// Begun is when the visitor was let in. Issued is when this text of the session was made: later than Begun if the
+	// Begun is when the visitor was admitted. Issued is when this text of the session was made: later than Begun if the
 	// session was renewed. Both are in whole seconds.
 	Begun, Issued time.Time
 	// Length is for how long the session is good from Issued on, in whole seconds, below 2^32 s.

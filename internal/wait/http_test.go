@@ -150,7 +150,7 @@ func TestJoinIsTurnedAway(t *testing.T) {
 	}
 }
 
-// TestJoinWhenSoldOut: everybody is told why, in their language, but who was let in; and it can be taken back.
+// TestJoinWhenSoldOut: everybody is told why, in their language, but who was admitted; and it can be taken back.
 func TestJoinWhenSoldOut(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)

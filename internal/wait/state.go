@@ -46,7 +46,7 @@ type Newcomers string
 // What a gate does with newcomers.
 const (
 	NewcomersEnter Newcomers = "enter" // everybody goes on
-	NewcomersJoin  Newcomers = "join"  // who joins may be let in at once
+	NewcomersJoin  Newcomers = "join"  // who joins may be admitted at once
 	NewcomersWait  Newcomers = "wait"  // who joins lines up, or is refused
 )
 

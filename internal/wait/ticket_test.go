@@ -65,7 +65,7 @@ func TestJoinByInvitation(t *testing.T) {
 	if after := r.stats(t); !reflect.DeepEqual(after, before) {
 		t.Errorf("the zone changed from %+v to %+v", before, after)
 	}
-	// Who gave the place up takes another, and who was let in has used the ticket, which is looked at before a place is taken.
+	// Who gave the place up takes another, and who was admitted has used the ticket, which is looked at before a place is taken.
 	r.leave(present.Token)
 	if d := read(t, r.show("phone", "spring/alice")); d.Waiting == nil || d.Waiting.Position != 2 {
 		t.Errorf("after leaving: %+v", d)

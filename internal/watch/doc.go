@@ -23,8 +23,8 @@
 //
 // # What it costs
 //
-// A zone's hour is 1 MB, allocated as it fills, and its last minute
-// up to 90 KB. MaxZones bounds how many zones have samples: 500 take 550 MB. A reader costs
+// A zone's hour is 1.2 MB, allocated as it fills, and its last minute
+// up to 90 KB. MaxZones bounds how many zones have samples: 500 take 600 MB. A reader costs
 // no memory that stays: a console that is left open for an hour holds one channel.
 //
 // A round is one Observe for each zone. By the same call the registry makes its estimates. What a call costs does not depend on the

@@ -77,7 +77,7 @@ type Sample struct {
 	EstimateLowMillis  int64 `json:"estimateLowMillis" known:"range"`
 	EstimateHighMillis int64 `json:"estimateHighMillis" known:"range"`
 
-	// Stalled: for a minute nobody was let in, although in each of its seconds somebody waited who might have been. Only
+	// Stalled: for a minute nobody was admitted, although in each of its seconds somebody waited who might have been. Only
 	// Latest sets it, and it is in no JSON.
 	Stalled bool `json:"-"`
 }

@@ -80,7 +80,7 @@ type track struct {
 	history history
 	// failingSince is 0 while the store answers; Unix milliseconds.
 	failingSince int64
-	// enterableSince is since when, in each second, somebody waited who might have been let in, in Unix milliseconds; 0
+	// enterableSince is since when, in each second, somebody waited who might have been admitted, in Unix milliseconds; 0
 	// if nobody does now.
 	enterableSince int64
 	// asked is the round in which the store was asked last.

@@ -546,7 +546,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestStalled: nobody has been let in for a minute in which somebody could have been.
+// TestStalled: nobody has been admitted for a minute in which somebody could have been.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	b := newBench("a")

@@ -105,7 +105,7 @@ func (r Rates) Slot(ahead int64, opens func(ahead, span, perSpan int64) int64) i
 
 // Enters is when a visitor with so many ahead enters if all of them come, in Unix milliseconds, to within a second or two. slot
 // says when the slot opens of one with so many ahead, as Slot does. Slots that open together are taken a second's worth at
-// a time, and open again a window later, or later still if the limit of a second or a minute lets in no more. So it is
+// a time, and open again a window later, or later still if the limit of a second or a minute admits no more. So it is
 // the latest of the times that follow from a slot in the window's log by such steps, of which there are at most a
 // window's seconds and one.
 func (r Rates) Enters(ahead int64, slot func(ahead int64) int64) (at int64) {

@@ -200,7 +200,7 @@ func TestEntersIsWhenTheLimitsLetIn(t *testing.T) {
 	})
 }
 
-// TestEntersByTheLimitOfASecond: where that lets in much less than the window's, a few looks are enough, however large the zone.
+// TestEntersByTheLimitOfASecond: where that admits much less than the window's, a few looks are enough, however large the zone.
 func TestEntersByTheLimitOfASecond(t *testing.T) {
 	t.Parallel()
 	s := zone.Defaults("A")

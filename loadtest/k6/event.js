@@ -1,4 +1,4 @@
-// event: people gather for an event, whose draw gives them their places, and are let in
+// event: people gather for an event, whose draw gives them their places, and are admitted
 // from the opening on in that order.
 //
 // Each visitor comes once, at some moment while people gather, and polls when told to:

@@ -1,6 +1,6 @@
 // impatient: a crowd that ignores pollingPeriod. Each polls two or three times a
 // second, and one in ten some ten times; now and then twice at once. They join again
-// while they wait, and ask again after they were let in. Whatever it repeats, it must be told of one place and one
+// while they wait, and ask again after they were admitted. Whatever it repeats, it must be told of one place and one
 // admission, and nobody gets in earlier for it.
 //
 // The server may refuse those who come too often: 429 too_many_requests with

@@ -1,5 +1,5 @@
 // surge: visitors come at a rate that no slow server can hold up: first slowly,
-// then three times as fast as the door lets in, then slowly again.
+// then three times as fast as the door admits, then slowly again.
 //
 // The arrival-rate executor starts each visitor at its time whether the others
 // have been answered or not, and latency counts from when a request should have

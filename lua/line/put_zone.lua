@@ -16,7 +16,7 @@
 -- ARGV[15]    restore: the epoch
 -- ARGV[16]    who does it, a JSON string; '' for nobody, who is not recorded
 -- ARGV[17]    most a second in a line; 0 auto, -1 none
--- ARGV[18..23]  when people gather, are settled and are let in, in ms; the least score of
+-- ARGV[18..23]  when people gather, are settled and are admitted, in ms; the least score of
 --             a draw, the first above all, and that of the draws before, in microseconds;
 --             0 for none
 -- ARGV[24..28]  most inside, 0 for no cap; how long a session lasts, ms; 1 if sessions count; up to when all

@@ -18,7 +18,7 @@
 //	     store loses all data
 //	G5   every call can be repeated
 //	G10  zones do not touch each other, and a crowd that has gone leaves nothing behind
-//	G11  the dead stay dead: who was let in, left, was swept or deleted does not come back
+//	G11  the dead stay dead: who was admitted, left, was swept or deleted does not come back
 //
 // The clock is injected and moves only when a test moves it. Nothing sleeps.
 package conformance

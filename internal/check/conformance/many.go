@@ -114,9 +114,9 @@ func (s *story) pollNow(p line.Place) line.Answer {
 	return a
 }
 
-// stampede: so many people come again and again, each as soon as it was let in,
+// stampede: so many people come again and again, each as soon as it was admitted,
 // and poll without a pause, so many times each. Every call moves the clock a
-// little. It returns when who was let in, sorted.
+// little. It returns when who was admitted, sorted.
 func (s *story) stampede(people, polls int) (admitted []int64) {
 	s.t.Helper()
 	var mu sync.Mutex

@@ -288,7 +288,7 @@ func (m *model) phantom(ends, n int64) {
 	slices.SortStableFunc(m.c.phantoms, func(a, b line.Step) int { return cmp.Compare(a.EndsMillis, b.EndsMillis) })
 }
 
-// loseInside: those who were let in last may have been lost.
+// loseInside: those who were admitted last may have been lost.
 func (m *model) loseInside() {
 	ttl := m.settings.Session()
 	if m.bySession() {
@@ -300,7 +300,7 @@ func (m *model) loseInside() {
 	}
 }
 
-// unheard: so many may have been let in beside those who are known to have been inside.
+// unheard: so many may have been admitted beside those who are known to have been inside.
 func (m *model) unheard(known int64) int64 {
 	if m.mode == zone.ModeOpen {
 		return m.phantoms.Limit

@@ -28,7 +28,7 @@ func (m *model) stats() line.Stats {
 	}
 }
 
-// hold is how long nobody is let in yet.
+// hold is how long nobody is admitted yet.
 func (m *model) hold() int64 {
 	if g := m.settings.Gate(); g.GatherAtMillis <= m.now {
 		return max(0, g.OpensAtMillis-m.now)

@@ -262,7 +262,7 @@ func (c *crowd) anyToken(t *rapid.T) line.Place {
 	return c.tokens[rapid.IntRange(0, len(c.tokens)-1).Draw(t, "token")]
 }
 
-// apart lets a millisecond pass if that visitor was let in within this one. Redis's log has one entry for a visitor and a
+// apart lets a millisecond pass if that visitor was admitted within this one. Redis's log has one entry for a visitor and a
 // millisecond, the model's has two.
 func (c *crowd) apart(id line.ID) {
 	if slices.ContainsFunc(c.model.log, func(e admission) bool { return e.id == id && e.at == c.model.now }) {

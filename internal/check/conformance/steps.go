@@ -9,7 +9,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Stepped has the clock of a zone set forward and back while people wait, and fails if more are let in within a window or
+// Stepped has the clock of a zone set forward and back while people wait, and fails if more are admitted within a window or
 // a minute of true time than may be. Servers are those that share the store; advance moves the true time on, and the
 // clock by as much and by what it is set forward.
 func Stepped(t *testing.T, servers []store.Store, advance func(by, set time.Duration)) {

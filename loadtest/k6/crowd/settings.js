@@ -68,7 +68,7 @@ export function thresholds(more) {
   return {
     checks: ['rate==1'],
     wrong_answers_total: ['count==0', { threshold: `count<${hopeless}`, abortOnFail: true }],
-    // A run in which nobody came, or nobody was let in, shows nothing.
+    // A run in which nobody came, or nobody was admitted, shows nothing.
     wait_requests_total: ['count>0'],
     can_enter_true_count: ['count>0'],
     wait_duration: ['p(95)<1000', 'p(99)<3000'],

@@ -1,4 +1,4 @@
--- admit: letting in, and knowing who was let in and when the next slot opens.
+-- admit: admitting, and knowing who was admitted and when the next slot opens.
 --@include expiry
 --@include begin
 --@include stay
@@ -6,7 +6,7 @@
 -- Outcomes, as line.Status has them.
 local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL, UNDRAWN = 0, 1, 2, 3, 4, 5, 6
 
--- good_pass: when a visitor was let in and when its pass expires, if that is good.
+-- good_pass: when a visitor was admitted and when its pass expires, if that is good.
 local function good_pass(z, t, id)
   local at, expires = admission(redis.call('ZSCORE', LOG, id))
   if expires > t.now and (z.max_inside == 0 or at > z.revoked_upto) then
@@ -14,7 +14,7 @@ local function good_pass(z, t, id)
   end
 end
 
--- waited counts how long one who is let in has waited.
+-- waited counts how long one who is admitted has waited.
 local function waited(t, millis)
   local b = wait_bucket(millis)
   t.waits[b] = (t.waits[b] or 0) + 1

@@ -1,4 +1,4 @@
--- answer: what one visitor is told, who is let in or waits.
+-- answer: what one visitor is told, who is admitted or waits.
 --@include begin
 --@include heal
 --@include wait

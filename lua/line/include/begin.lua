@@ -35,7 +35,7 @@ local function room_in_line(z, r, t)
   return min(t.room, r.per_second - t.lost_second - t.logged_second)
 end
 
--- begin moves the clock and the edge on. The clock should show expected by then; nil if nobody is let in.
+-- begin moves the clock and the edge on. The clock should show expected by then; nil if nobody is admitted.
 -- It returns t, what the rest of the call knows of this moment.
 local function begin(z, r, override, expected)
   local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }

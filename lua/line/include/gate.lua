@@ -1,9 +1,9 @@
--- gate: what an event has a zone do, as event.Gate has it. From gather_at on nobody is let in
+-- gate: what an event has a zone do, as event.Gate has it. From gather_at on nobody is admitted
 -- before opens_at, and nobody is told a position before settles_at. If there is a draw, it
 -- gives visitors who join before settles_at a score from draw_from to draw_upto. The ranges
 -- of earlier draws end at draw_behind.
 
--- hold works out how long nobody is let in yet, and whether people gather.
+-- hold works out how long nobody is admitted yet, and whether people gather.
 local function hold(z, t)
   t.hold, t.gathers = 0, false
   if z.gather_at <= t.now and t.now < z.opens_at then

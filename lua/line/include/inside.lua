@@ -38,7 +38,7 @@ local function count_stay(z, millis)
   redis.call('HINCRBY', WAITS, STAYS + wait_bucket(millis), 1)
 end
 
--- unheard_of is how many may have been let in, before a loss, beside so many who are known to have been inside.
+-- unheard_of is how many may have been admitted, before a loss, beside so many who are known to have been inside.
 local function unheard_of(z, known)
   return z.mode == 'open' and z.lost_limit or min(z.lost_limit, max(0, z.max_inside - known))
 end

@@ -38,7 +38,7 @@ local function take(z, r, t, ids, first, last, drawn, answers)
       unmarked = 0
       mark(t, text)
     end
-    if score <= z.edge_micros then -- drawn where people were let in before; or the clock was set back
+    if score <= z.edge_micros then -- drawn where people were admitted before; or the clock was set back
       t.released, told = t.released + 1, nil
     end
     local jitter = (byte(id, 8) + now) % 256

@@ -8,7 +8,7 @@ local function pack(numbers)
 end
 
 -- state_of: now, edge, last arrival, waiting, released, live, in window, in minute, window
--- limit, edge passed, edge live, epoch, lost at; while nobody is let in yet, when people are
+-- limit, edge passed, edge live, epoch, lost at; while nobody is admitted yet, when people are
 -- settled and when it opens; when the clock was last set back, and by how much the zone's was
 -- ahead then; how many are inside, how many of them phantoms, and whether the cap holds (1).
 local function state_of(z, r, t)
