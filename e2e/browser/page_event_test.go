@@ -83,7 +83,7 @@ func TestEventsInABrowser(t *testing.T) {
 		g.has(at.id, at.shows)
 		g.inspect(at.zoneID)
 	}
-	opens(603*time.Second) // the draw closes at once
+	opens(603 * time.Second) // the draw closes at once
 	room.Until(t, "GET", s.Public+"/traffic/zones/DRAWN/events/noon/draw", `"listHash"`)
 	g.visit("DRAWN")
 	g.sees("Your number is drawn")
@@ -98,7 +98,7 @@ func TestEventsInABrowser(t *testing.T) {
 		g.has("#news", map[string]string{"FAR": "at noon"}[zoneID])
 		g.inspect(zoneID)
 	}
-	opens(3*time.Second)
+	opens(3 * time.Second)
 	g.visit("DRAWN")
 	g.until(t, "the opening", `!document.querySelector("#check").hidden`)
 	g.has("#news", `^The doors are open\.$`)
