@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -104,19 +106,41 @@ func TestBodiesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestVisitorsWriteNothing: no line of the log and no series of the metrics is written by a visitor, whatever that sends.
+// TestVisitorsWriteNothing: visitors who invent zones write no line of the log and no series of the metrics, and after 5,000
+// zones the server has the memory that it had before.
 func TestVisitorsWriteNothing(t *testing.T) {
 	s := start(t, map[string]string{"QUEUE_CONFIG": config(t, oneSlot)})
 	const evil = "x\\n{\\\"level\\\":\\\"ERROR\\\",\\\"msg\\\":\\\"forged\\\"}\\u001b[2J"
-	for n := range 20 {
-		for path, body := range map[string]string{
-			"/traffic/wait":  fmt.Sprintf(`{"zoneId":"INVENTED-%d","clientAgent":"%s"}`, n, evil),
-			"/traffic/entry": fmt.Sprintf(`{"zoneId":"%s%d","token":"%s"}`, evil, n, evil),
-		} {
-			if got := request(t, http.MethodPost, s.public+path, body, "User-Agent", "x\t{\"msg\":\"forged\"}"); got.status/100 != 4 {
-				t.Errorf("%s: %+v", path, got)
-			}
+	flood := func(from, upTo int) {
+		var all sync.WaitGroup
+		for part := range 2 { // as many connections are kept open
+			all.Go(func() {
+				for n := from + part; n < upTo; n += 2 {
+					for path, body := range map[string]string{
+						"/traffic/wait":  fmt.Sprintf(`{"zoneId":"INVENTED-%d","clientAgent":"%s"}`, n, evil),
+						"/traffic/entry": fmt.Sprintf(`{"zoneId":"%s%d","token":"%s"}`, evil, n, evil),
+					} {
+						if got := request(t, http.MethodPost, s.public+path, body, "User-Agent", "x\t{\"msg\":\"forged\"}"); got.status/100 != 4 {
+							t.Errorf("%s: %+v", path, got)
+						}
+					}
+				}
+			})
 		}
+		all.Wait()
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC() // pools are emptied at the second
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	flood(0, 500)
+	before := heap()
+	flood(500, 5_500)
+	if after := heap(); after > before+4<<20 {
+		t.Errorf("%d KB before, %d KB after", before>>10, after>>10)
 	}
 	if log := s.log.text(); strings.Contains(log, "forged") || strings.Contains(log, "INVENTED") {
 		t.Errorf("the log:\n%s", log)
