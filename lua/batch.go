@@ -13,8 +13,9 @@ import (
 // whose reply seems lost and one for those who came after. One more may be, after each callTimeout without a call.
 const maxInFlight = 2
 
-// laterCalls is how many calls' worth of later requests may wait for a call: some 20 ms of Redis.
-const laterCalls = 8
+// laterCalls is how many calls' worth of later requests may wait for a call: 8,192, or some 250 ms of Redis. So a crowd
+// that Redis answers within callTimeout is answered, and not refused.
+const laterCalls = 64
 
 // caller waits for the answer to its request. It is part of each request.
 type caller struct {

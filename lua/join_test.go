@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -91,4 +92,21 @@ func TestFirstInTheLineIsAnsweredFirst(t *testing.T) {
 	if in != "klm" || len(polls) != 4 {
 		t.Errorf("of %d, %s are in, want klm", len(polls), in)
 	}
+}
+
+// TestACrowdIsTakenIn: nobody is refused of 6,000 who join at once, whom Redis answers within callTimeout.
+func TestACrowdIsTakenIn(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, nil)
+	put(t, s, zone.Defaults("Z"))
+	const n = 6_000
+	var begin sync.WaitGroup
+	begin.Add(n)
+	inTurn(n, n, func(i int) {
+		begin.Done()
+		begin.Wait()
+		if _, err := s.Join(t.Context(), "Z", farID(i)); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -59,6 +59,17 @@ func newNoted(t *testing.T, idleSeconds int64) *noted {
 	return n
 }
 
+// allKnow has both servers know the line, and answer polls of these visitors from memory.
+func (n *noted) allKnow(visitors ...int) {
+	n.Helper()
+	for _, s := range n.servers {
+		n.knows(s)
+		for _, who := range visitors {
+			n.poll(s, who, true)
+		}
+	}
+}
+
 // knows has a server know the zone as it is now, and that all are far from the front.
 func (n *noted) knows(s *Store) {
 	n.Helper()
@@ -279,10 +290,7 @@ func TestMemoryKeepsNobodyFromEntering(t *testing.T) {
 	t.Parallel()
 	n := newNoted(t, 60)
 	s, other := n.servers[0], n.servers[1]
-	for _, server := range n.servers {
-		n.knows(server)
-		n.poll(server, 0, true)
-	}
+	n.allKnow(0)
 	n.zone.Mode = zone.ModeOpen
 	put(t, s, n.zone)
 	n.polls(s, 1, line.Admitted)
@@ -346,11 +354,7 @@ func TestNotesOfALostLine(t *testing.T) {
 	t.Parallel()
 	n := newNoted(t, 60)
 	s, other := n.servers[0], n.servers[1]
-	for _, server := range n.servers {
-		n.knows(server)
-		n.poll(server, 0, true)
-		n.poll(server, 1, true)
-	}
+	n.allKnow(0, 1)
 	st := stats(t, s).State
 	other.batch("Z").ranks.doubt(n.clock.Now(), nil)
 	s.forgetAll(t)

@@ -33,9 +33,9 @@ func OpenFile(name string) (*File, error) {
 	return f, f.read()
 }
 
-// read reads the file if it was written since it was read last. One that cannot be read is read again the next time: it may be half
-// written, and completed within the same tick of the file system's clock. It is read as a whole: to map it into memory would end the process if somebody
-// shortens the file.
+// read reads the file if it was written since it was read last. One that cannot be read is read again the next time: it may be
+// half written, and completed within the same tick of the file system's clock. It is read as a whole: to map it into memory
+// would end the process if somebody shortens the file.
 func (f *File) read() error {
 	about, err := os.Stat(f.name)
 	if err != nil || about.ModTime().Equal(f.written) {

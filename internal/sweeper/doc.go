@@ -26,7 +26,8 @@
 //   - when a server starts, perhaps after all of them were down;
 //   - when, for a quarter of that time, this server was overloaded (overload.go) or the store left a tenth of the
 //     calls of the zone's visitors unanswered: polls may not have got through. No other server sweeps the zone
-//     meanwhile. That lasts for two idle timeouts or two minutes at most, whichever is more. A newcomer whom a full store refuses has been answered.
+//     meanwhile. That lasts for two idle timeouts or two minutes at most, whichever is more. A newcomer whom a full
+//     store refuses has been answered.
 //
 // # Failures
 //
