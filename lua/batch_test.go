@@ -45,7 +45,8 @@ func TestTheNewestGoFirst(t *testing.T) {
 			},
 		}
 		var callers sync.WaitGroup
-		ended := make([]error, 30)
+		const first, last = 4, 4 + laterCalls*2
+		ended := make([]error, last+2)
 		ask := func(n int, later bool) {
 			callers.Go(func() {
 				q := &request{place: line.Place{ArrivedAtMicros: int64(n)}}
@@ -57,7 +58,6 @@ func TestTheNewestGoFirst(t *testing.T) {
 		ask(1, true) // under way
 		ask(2, true)
 		ask(3, true) // so is this with the one before
-		const first, last = 4, 4 + laterCalls*2
 		for n := first; n <= last; n++ {
 			ask(n, true) // one more than may wait
 		}
