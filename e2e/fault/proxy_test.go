@@ -23,18 +23,17 @@ type proxy struct {
 // startProxy starts a proxy before the address; the test ends it.
 func startProxy(t testing.TB, target string) *proxy {
 	t.Helper()
-	listen := room.FreeAddr(t) // cut listens there again: no connection may get that port meanwhile
+	listen := room.FreeAddr(t) // no connection gets that port while cut listens there again
 	p := &proxy{t, toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "redis", listen, target)}
 	p.begin()
 	t.Cleanup(p.Stop)
 	return p
 }
 
+// begin listens. A program that another test just starts has a copy of the listener that was closed, until it is executed.
 func (p *proxy) begin() {
 	p.t.Helper()
-	if err := p.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	room.Await(p.t, "the proxy listens on "+p.Listen, func() bool { return p.Start() == nil })
 }
 
 // url is the proxy's address as queue-server takes it.
