@@ -3,7 +3,6 @@ package guard
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -76,7 +76,7 @@ func New(o Options) *Guard {
 }
 
 // ErrRefused: this client asks too often. Nothing was done. Compare with errors.Is.
-var ErrRefused = errors.New("guard: refused")
+var ErrRefused = refusal.New("guard: refused", refusal.TooManyRequests)
 
 // RefusedError is ErrRefused, with when to come back.
 type RefusedError struct {
