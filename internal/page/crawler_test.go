@@ -2,7 +2,6 @@ package page_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/page"
@@ -38,21 +37,4 @@ func TestFetchedInAdvance(t *testing.T) {
 	}
 	fetched.header.Set("Sec-Fetch-Mode", "navigate") // by a service worker, for one who opens the page
 	shows(t, fetched.get("?to=/x"), http.StatusSeeOther)
-}
-
-// BenchmarkCrawls measures what each request without a session costs at the gate, and each page: of a phone, and of the longest
-// User-Agent that the listeners take.
-func BenchmarkCrawls(b *testing.B) {
-	for name, agent := range map[string]string{
-		"phone":   "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1",
-		"longest": strings.Repeat("cubot", 6<<10),
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if page.Crawls(agent) {
-					b.Fatal("it is none")
-				}
-			}
-		})
-	}
 }

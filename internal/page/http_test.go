@@ -813,15 +813,3 @@ func TestOneRequest(t *testing.T) {
 		t.Error("two pages have one nonce")
 	}
 }
-
-// BenchmarkPoll is a poll of the script, without network.
-func BenchmarkPoll(b *testing.B) {
-	r := newRoom(b, 10)
-	r.browser().get("")
-	_, s := r.poll("", `{"clientId":"0123456789abcdef0123456789abcdef"}`)
-	body := `{"token":"` + s.Token + `"}`
-	b.ReportAllocs()
-	for b.Loop() {
-		r.poll("", body)
-	}
-}
