@@ -18,15 +18,15 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
-	"github.com/openqueue/waitingroom/internal/serve/metric"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -115,7 +115,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 
 	reg := prometheus.NewRegistry()
 	build := readBuild()
-	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: problem.Codes()})
+	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes()})
 	opened, err := openStore(ctx, s, keys, log, reg)
 	if err != nil {
 		return err
@@ -154,18 +154,20 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	defer stopChecks()
 
-	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithZones(zones.Settings)
+	issuer := answer.NewIssuer(keys.tokens, keys.passes)
 	tickets, stopTickets, err := openTickets(ctx, s, zones, log)
 	if err != nil {
 		return err
 	}
 	defer stopTickets()
-	waiting := wait.New(zones, door, keys.tokens, issuer, metrics, nil).WithTickets(tickets)
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
 	shares := network.New(s.asn, log, time.Now)
 	shares.Start(ctx)
 	defer shares.Stop()
-	waiting.WithChallenges(challenges, zones.Lined).WithNetworks(shares, zones.Lined)
+	waiting := wait.New(wait.Dependencies{
+		Guard: door, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
+	})
+	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: door, Meter: metrics})
 	service := operator.New(zones, seen, log).WithCrowd(zones).WithNetworks(shares)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
@@ -173,7 +175,6 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	notKept := notKept(opened, zones, limits.book)
 	metrics.ShowKept(notKept)
-	polling := entry.New(zones, issuer, metrics).WithTickets(tickets).WithNetworks(waiting.Admitted)
 	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, time.Now))
 	if err != nil {
 		return err
@@ -190,16 +191,16 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
 		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
-		Proxies: s.proxies, Crowd: zones, Exchange: door.Exchange, Logger: log,
+		Proxies: s.proxies, Guard: door, Logger: log,
 	})
 	r := rooms{
 		page:          pages,
-		wait:          wait.NewHTTP(waiting),
+		wait:          wait.NewHTTP(waiting, zones),
 		events:        schedule.NewHTTP(events),
-		entry:         entry.NewHTTP(polling, keys.passes, zones.Settings),
+		entry:         entry.NewHTTP(polling, zones, keys.passes),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
-		gate:          checks,
+		checks:        checks,
 		site:          gate,
 		console:       consoles.Handler(),
 		entrance:      entrance,
@@ -216,7 +217,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	failed := make(chan error, 4)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
-	limitsListener.serve(r.gateway(), writeTimeout, log, failed)
+	limitsListener.serve(r.limitChecks(), writeTimeout, log, failed)
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
