@@ -24,6 +24,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -239,7 +240,7 @@ type shownError struct {
 // Unwrap returns the error.
 func (e *shownError) Unwrap() error { return e.error }
 
-// HTML is a member of the problem: see problem.Problem.
+// HTML is a member of the problem: see refusal.Document.
 func (e *shownError) HTML() string { return e.html }
 
 // opened reports whether a visitor opens the page and sees it. Where a service worker of the site fetches the
@@ -300,7 +301,7 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, 
 		*s = s.next()
 	}
 	return h.join(ctx, c, settings, wait.Newcomer{
-		ZoneID: settings.ZoneID, ClientID: s.client, ClientAgent: clientAgent, Ticket: readTicket(c, settings.ZoneID),
+		ZoneID: settings.ZoneID, Newcomer: guard.Newcomer{ClientID: s.client}, ClientAgent: clientAgent, Ticket: readTicket(c, settings.ZoneID),
 		Challenge: readUnsolved(c.Request(), settings.ZoneID),
 	})
 }

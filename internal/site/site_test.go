@@ -16,6 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/site"
@@ -103,7 +104,7 @@ func TestALine(t *testing.T) {
 				Page   string `json:"page"`
 			}
 			must(t, json.Unmarshal([]byte(document), &got))
-			if (gateway == "nginx") != (w.Code == 403) || (gateway != "nginx") != (w.Code == 429) || got.Code != site.Code ||
+			if (gateway == "nginx") != (w.Code == 403) || (gateway != "nginx") != (w.Code == 429) || got.Code != "admission_required" ||
 				got.Join != roomURL+"/traffic/wait" || got.Page != roomURL+"/wait/SHOP" || got.ZoneID != zoneID {
 				t.Errorf("%s: %d %s", gateway, w.Code, document)
 			}
@@ -396,7 +397,7 @@ func (r *room) challenge(lined func(string) bool) {
 		must(r.t, err)
 		return &s
 	})
-	r.wait = wait.New(r, nil, r.keys, issuer, meter{r}, r.clock).WithChallenges(desk, lined)
+	r.wait = wait.New(r, guard.New(guard.Options{Limiter: guard.Unlimited{}}), r.keys, issuer, meter{r}, r.clock).WithChallenges(desk, lined)
 	r.bare = r.server(roomURL)
 	r.http, r.public = openapitest.Site.Handler(r.t, r.bare), openapitest.Public.Handler(r.t, r.bare)
 }
