@@ -5,6 +5,7 @@ package line
 import (
 	"errors"
 	"fmt"
+	"iter"
 )
 
 // Errors of a store. Compare with errors.Is.
@@ -101,6 +102,17 @@ const (
 var statuses = [...]string{
 	Waiting: "waiting", Admitted: "admitted", AdmittedBefore: "admitted_before", Gone: "gone", Closed: "closed", Full: "full",
 	Undrawn: "undrawn",
+}
+
+// Statuses yields all outcomes, in the order of their numbers.
+func Statuses() iter.Seq[Status] {
+	return func(yield func(Status) bool) {
+		for i := range statuses {
+			if !yield(Status(i)) {
+				return
+			}
+		}
+	}
 }
 
 // String returns the outcome's name; "error" for one that is none.
