@@ -53,11 +53,11 @@ var tables = map[string]func() string{
 	},
 	// Each outcome of a visitor's call is a local by its name: WAITING, ADMITTED and so on.
 	"statuses": func() string {
-		var names, numbers []string
-		for status := range line.Statuses() {
-			names, numbers = append(names, strings.ToUpper(status.String())), append(numbers, fmt.Sprint(uint8(status)))
+		var all strings.Builder
+		for status, name := range line.Statuses() {
+			fmt.Fprintf(&all, "local %s = %d\n", strings.ToUpper(name), status)
 		}
-		return "local " + strings.Join(names, ", ") + " = " + strings.Join(numbers, ", ") + "\n"
+		return all.String()
 	},
 }
 

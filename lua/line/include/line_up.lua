@@ -27,7 +27,7 @@ end
 
 -- arrive counts a newcomer, and returns its arrival; drawn: the draw gives it a score.
 local function arrive(z, drawn)
-  local arrived = max(z.now_micros, z.last_micros + 1)
+  local arrived = z.now_micros > z.last_micros and z.now_micros or z.last_micros + 1
   if not drawn and (arrived < z.draw_behind or arrived < z.draw_upto) then
     arrived = behind(z, arrived)
   end
