@@ -8,8 +8,8 @@
 local places, polls = { 'ZADD', LINE }, {}
 -- The seen bucket of the latest newcomer, and what is gathered for it.
 local number, fields
--- The position that the latest newcomer was told, nil if it must be worked out anew, the estimate, and of the period what
--- far_base returns.
+-- What the latest newcomer was told: the position, nil if it must be worked out anew, the estimate, and what
+-- far_base returns of the period.
 local position, wait_told, base, longest
 
 local format, byte, binary = string.format, string.byte, struct.pack
