@@ -199,7 +199,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		entry:         entry.NewHTTP(polling, keys.passes, zones.Settings),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
-		gate:          checks,
+		checks:        checks,
 		site:          gate,
 		console:       consoles.Handler(),
 		entrance:      entrance,
@@ -216,7 +216,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	failed := make(chan error, 4)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
-	limitsListener.serve(r.gateway(), writeTimeout, log, failed)
+	limitsListener.serve(r.limitChecks(), writeTimeout, log, failed)
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
