@@ -36,7 +36,7 @@ func TestNewerZone(t *testing.T) {
 		sc.fails(err, line.ErrFormat)
 		_, err = s.PutZone(ctx, sc.zone, nil, "")
 		sc.fails(err, line.ErrFormat)
-		_, err = s.putZone(ctx, "put", sc.zone, "", "{}", line.Memory{}, "")
+		_, err = s.putZone(ctx, "put", sc.zone, "", "{}", "")
 		sc.fails(err, line.ErrFormat)
 		sc.fails(s.RestoreZone(ctx, sc.zone, line.Memory{}), line.ErrFormat)
 		sc.fails(s.DeleteZone(ctx, "Z", ""), line.ErrFormat)
