@@ -32,7 +32,7 @@ func TestFetchedInAdvance(t *testing.T) {
 	fetched.header.Set("Sec-Fetch-Dest", "empty")
 	fetched.header.Set("Sec-Fetch-Mode", "cors")
 	shows(t, fetched.get(""), http.StatusServiceUnavailable)
-	if s, err := r.Latest(t.Context(), zoneID); err != nil || s.Totals.Joined != 0 {
+	if s, err := r.Observe(t.Context(), zoneID, 0); err != nil || s.Totals.Joined != 0 {
 		t.Errorf("%d joined, %v", s.Totals.Joined, err)
 	}
 	fetched.header.Set("Sec-Fetch-Mode", "navigate") // by a service worker, for one who opens the page
