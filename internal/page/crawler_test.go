@@ -3,8 +3,6 @@ package page_test
 import (
 	"net/http"
 	"testing"
-
-	"github.com/openqueue/waitingroom/internal/page"
 )
 
 // TestFetchedInAdvance: a browser that guesses where its visitor goes next takes no place, nor does a crawler, which is told when
