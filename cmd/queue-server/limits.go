@@ -15,7 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
-	"github.com/openqueue/waitingroom/internal/serve/metric"
+	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
 )
@@ -64,6 +64,15 @@ func (l *limits) start(ctx context.Context) {
 func (l *limits) stop() {
 	l.Stop()
 	l.book.Stop()
+}
+
+// openGuard returns what limits joins. Where the limits are off, it refuses nobody.
+func openGuard(s checked, limits *limits, meter *metric.Metrics, log *slog.Logger) *guard.Guard {
+	o := guard.Options{Limiter: limits, Trusted: s.proxies, Backends: s.backends, Within: within(s), Meter: meter, Logger: log}
+	if s.DoorLimits == guardOff {
+		o.Limiter = guard.Unlimited{}
+	}
+	return guard.New(o)
 }
 
 // newProvider returns the client of the provider that verifies tokens of challenges.

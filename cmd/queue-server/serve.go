@@ -18,19 +18,20 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
-	"github.com/openqueue/waitingroom/internal/serve/metric"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // shutdownTimeout is how long answers in the making may take after the drain
@@ -66,7 +67,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 }
 
 // runServer wires the server, runs it until ctx ends, and drains it. What is
-// deferred here runs from the bottom up: rooms, limits, sweeper, watch, chain, store,
+// deferred here runs from the bottom up: rooms, limits, sweeper, watch, zones, store,
 // listeners.
 func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
@@ -114,15 +115,18 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 
 	reg := prometheus.NewRegistry()
 	build := readBuild()
-	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: problem.Codes()})
+	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes()})
 	opened, err := openStore(ctx, s, keys, log, reg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	limits := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets[0], metrics, log)
-	links := newChain(s, opened, from.Zones, keys.tokens, limits, metrics, log)
-	zones := links.registry
+	door := openGuard(s, limits, metrics, log)
+	zones := zones.New(zones.Options{
+		Store: opened, Seeds: from.Zones, SeedFresh: s.Store == storeEmbedded, DrawSeeds: keys.tokens,
+		Guard: door, AnswerEarly: s.DoorLimits != guardOff, Servers: s.Servers, Within: within(s), Meter: metrics, Logger: log,
+	})
 	zones.Start(ctx)
 	defer zones.Stop()
 
@@ -150,19 +154,20 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	defer stopChecks()
 
-	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithZones(zones.Settings)
-	visited, guard := links.first()
+	issuer := answer.NewIssuer(keys.tokens, keys.passes)
 	tickets, stopTickets, err := openTickets(ctx, s, zones, log)
 	if err != nil {
 		return err
 	}
 	defer stopTickets()
-	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil).WithTickets(tickets)
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
 	shares := network.New(s.asn, log, time.Now)
 	shares.Start(ctx)
 	defer shares.Stop()
-	waiting.WithChallenges(challenges, zones.Lined).WithNetworks(shares, zones.Lined)
+	waiting := wait.New(wait.Dependencies{
+		Guard: door, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
+	})
+	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: door, Meter: metrics})
 	service := operator.New(zones, seen, log).WithCrowd(zones).WithNetworks(shares)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
@@ -170,8 +175,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	notKept := notKept(opened, zones, limits.book)
 	metrics.ShowKept(notKept)
-	polling := entry.New(visited, issuer, metrics).WithTickets(tickets).WithNetworks(waiting.Admitted)
-	pages, err := page.New(waiting, polling, visited, site.Inside(keys.tokens, time.Now))
+	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, time.Now))
 	if err != nil {
 		return err
 	}
@@ -187,16 +191,16 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
 		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
-		Proxies: s.proxies, Crowd: zones, Exchange: links.exchange, Logger: log,
+		Proxies: s.proxies, Guard: door, Logger: log,
 	})
 	r := rooms{
 		page:          pages,
-		wait:          wait.NewHTTP(waiting),
+		wait:          wait.NewHTTP(waiting, zones),
 		events:        schedule.NewHTTP(events),
-		entry:         entry.NewHTTP(polling, keys.passes, zones.Settings),
+		entry:         entry.NewHTTP(polling, zones, keys.passes),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
-		gate:          checks,
+		checks:        checks,
 		site:          gate,
 		console:       consoles.Handler(),
 		entrance:      entrance,
@@ -213,7 +217,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	failed := make(chan error, 4)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
-	limitsListener.serve(r.gateway(), writeTimeout, log, failed)
+	limitsListener.serve(r.limitChecks(), writeTimeout, log, failed)
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)

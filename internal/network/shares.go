@@ -3,15 +3,16 @@ package network
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -26,7 +27,21 @@ const (
 )
 
 // ErrShare: the newcomer's network has its share of the line. Nobody took a place. Compare with errors.Is.
-var ErrShare = errors.New("network: it has its share")
+var ErrShare = refusal.New("network: it has its share", refusal.Refusal{
+	Status: http.StatusTooManyRequests, Code: "network_share",
+	Title:    "The network has its share of the line",
+	Detail:   "Many joined from this network lately. Join again when Retry-After has passed.",
+	RetryMin: 10, RetryMax: 20,
+	Outcome: "network_share",
+	Ordered: true,
+	Page:    refusal.Page{State: "away", Text: "fullText", AgainSeconds: 30}, // there is no place that could be kept
+	Alert: "a network has its share of the line ([challenge.md](challenge.md#places-by-network)). `queue-server networks " +
+		"list SHOP` says which. If bots: leave it. If a large provider of honest visitors: raise its share, " +
+		"`networkShares=AS64500=40`",
+	Readers: refusal.Visitors,
+	Doc: "The visitors of one network get at most a share of the line (`maxShareByNetwork`, `networkShares`), and lately as many joined from " +
+		"this one. No place was taken; whoever has a place keeps it.",
+})
 
 // Shares counts joins by network. It is safe for concurrent use.
 type Shares struct {
@@ -66,13 +81,12 @@ type of struct {
 	share         float64
 }
 
-// networks returns those that an address is in; none for a text that is no address.
-func (s *Shares) networks(z *zone.Settings, from string) (all []of) {
-	a, err := netip.ParseAddr(from)
-	if err != nil {
+// networks returns those that an address is in; none for the zero value.
+func (s *Shares) networks(z *zone.Settings, from netip.Addr) (all []of) {
+	if !from.IsValid() {
 		return nil
 	}
-	a = address.Subscriber(a)
+	a := address.Subscriber(from)
 	by := s.file.find(a)
 	if by.Number > 0 {
 		all = append(all, of{network: fmt.Sprint("AS", by.Number), name: by.Name, bounded: true})
@@ -97,10 +111,10 @@ type Join struct {
 	weight int64
 }
 
-// Begin begins a join from an address, which is "" if it is not known. It returns ErrShare if a network of that has its share of the
+// Begin begins a join from an address, the zero value if that is not known. It returns ErrShare if a network of that has its share of the
 // zone, and then a Join for the count of refusals. lined says that newcomers have to line up. While they need not, ErrShare is returned
 // only if the share is 0, or if as many joins of the network as Floor are under way. Who is spared gets no ErrShare.
-func (s *Shares) Begin(z *zone.Settings, from string, spared, lined bool) (*Join, error) {
+func (s *Shares) Begin(z *zone.Settings, from netip.Addr, spared, lined bool) (*Join, error) {
 	networks := s.networks(z, from)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,8 +145,8 @@ func (j *Join) End(c Counts) {
 }
 
 // Admit counts a visitor who was admitted after a wait.
-func (s *Shares) Admit(zoneID, from string) {
-	if j, err := s.Begin(&zone.Settings{ZoneID: zoneID}, from, true, false); err == nil { // always, who is spared
+func (s *Shares) Admit(z *zone.Settings, from netip.Addr) {
+	if j, err := s.Begin(z, from, true, false); err == nil { // always, who is spared
 		j.End(Counts{Admissions: 1})
 	}
 }
