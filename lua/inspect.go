@@ -2,7 +2,6 @@ package lua
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -94,19 +93,18 @@ func notLoggedIn(err error) bool {
 // hint says which setting is wrong, where an error of a connection tells, with a colon before it. TLS alerts have no type of
 // their own: they are known by their text.
 func (s *Store) hint(err error) string {
-	var plain tls.RecordHeaderError
 	var unknown x509.UnknownAuthorityError
 	switch {
 	case notLoggedIn(err):
 		return ": see the user and the password in QUEUE_REDIS_URL, QUEUE_REDIS_USER_FILE and QUEUE_REDIS_PASSWORD_FILE"
-	case errors.As(err, &plain):
-		return ": it speaks no TLS at this port: begin QUEUE_REDIS_URL with redis instead of rediss"
 	case errors.As(err, &unknown):
 		return ": name the authority that signed its certificate in QUEUE_REDIS_CA"
 	case strings.HasSuffix(err.Error(), "tls: certificate required"), strings.HasSuffix(err.Error(), "tls: handshake failure"):
 		return ": it asks for a client's certificate: set QUEUE_REDIS_CERT_FILE and QUEUE_REDIS_KEY_FILE"
 	case errors.Is(err, io.EOF) && !s.tls && !s.answered.Load():
 		return ": it closes each connection, as a Redis with TLS does: begin QUEUE_REDIS_URL with rediss instead of redis"
+	case errors.Is(err, context.DeadlineExceeded) && s.tls && !s.answered.Load():
+		return ": if it speaks no TLS at this port, begin QUEUE_REDIS_URL with redis instead of rediss"
 	}
 	return ""
 }

@@ -25,21 +25,37 @@ const (
 	actionChange = "change"
 )
 
+// What apply does with a zone that there is.
+const (
+	existingMatch = "match"
+	existingMerge = "merge"
+	existingKeep  = "keep"
+)
+
 // step makes one zone or policy as a file says.
 type step struct {
 	// name has the kind before it: zone TICKETS.
 	name, action string
-	// lines are the differences for people.
-	lines []string
+	// lines are the differences for people, kept those that stay.
+	lines, kept []string
 	// put makes the change, if the zone or policy is still as it was compared.
 	put func(context.Context) error
 }
 
 // applyZones is queue-server zones apply.
 func (c *connection) applyZones(fileKeys []string) *cobra.Command {
-	return c.apply(fileKeys, "zones", "settings", func(ctx context.Context, s *session, f *configfile.File) ([]step, error) {
-		return compareAll(ctx, f.Zones, s.compareZone)
+	existing := existingMatch
+	command := c.apply(fileKeys, "zones", "settings", func(ctx context.Context, s *session, f *configfile.File) ([]step, error) {
+		if !slices.Contains([]string{existingMatch, existingMerge, existingKeep}, existing) {
+			return nil, Usage("--existing is %q, must be %s, %s or %s", existing, existingMatch, existingMerge, existingKeep)
+		}
+		return compareAll(ctx, f.Zones, func(ctx context.Context, want zone.Settings) (step, error) {
+			return s.compareZone(ctx, want, existing, f.Named[want.ZoneID])
+		})
 	})
+	command.Flags().StringVar(&existing, "existing", existing, "what to do with a zone that there is: match the file, with defaults for what it leaves out; "+
+		"merge: change only what the file names, and leave what somebody else has set since; keep it as it is")
+	return command
 }
 
 // applyLimits is queue-server limits apply.
@@ -61,13 +77,21 @@ func compareAll[T any](ctx context.Context, wanted []T, compare func(context.Con
 }
 
 // compareZone compares a zone of a file with the server's. What an event that is under way has changed differs only if the file
-// has another value than before the event.
-func (s *session) compareZone(ctx context.Context, want zone.Settings) (step, error) {
+// has another value than before the event. named are the settings that the file has.
+func (s *session) compareZone(ctx context.Context, want zone.Settings, existing string, named []string) (step, error) {
 	one, was := step{name: "zone " + want.ZoneID}, zone.Defaults(want.ZoneID)
 	is, err := s.Zone(ctx, want.ZoneID)
 	switch {
 	case err == nil:
 		was, want = is.Value, want.During(is.Value)
+		switch existing {
+		case existingKeep:
+			want = was
+		case existingMerge:
+			if want, one.kept, err = s.merge(ctx, was, want, named); err != nil {
+				return one, err
+			}
+		}
 	case errors.Is(err, adminclient.ErrNotFound):
 		one.action = actionMake
 	default:
@@ -104,6 +128,45 @@ func (s *session) compareZone(ctx context.Context, want zone.Settings) (step, er
 		return err
 	}
 	return one, nil
+}
+
+// merge returns a zone with those of a file's settings that the file names and nobody else has set since, and a line for each of
+// the others. Who made the zone from the file, or from the server's own, is nobody else. A pause stays whoever made it.
+func (s *session) merge(ctx context.Context, is, want zone.Settings, named []string) (next zone.Settings, kept []string, err error) {
+	next = is
+	differences := zone.Table.Differences(is, want)
+	differences = slices.DeleteFunc(differences, func(x *zone.Setting) bool { return !slices.Contains(named, x.Name) })
+	if len(differences) == 0 {
+		return next, nil, nil
+	}
+	record, err := s.Changes(ctx, is.ZoneID, "", zone.MaxChanges)
+	if err != nil {
+		return next, nil, err
+	}
+	for _, x := range differences {
+		last := lastOf(record.Value.Zones, x)
+		ours := last.By != "" && last.By == s.by() || last.By == zone.ByConfig || last.AtMillis == 0
+		switch {
+		case !ours:
+			kept = append(kept, fmt.Sprintf("%s stays %s: set by %s at %s; the file says %s", x.Name, x.Text(is), cmp.Or(last.By, "somebody"),
+				time.UnixMilli(last.AtMillis).UTC().Format(time.RFC3339), x.Text(want)))
+		case x.Name == "perMinute" && is.PerMinute == 0:
+			kept = append(kept, fmt.Sprintf("%s stays 0, a pause; the file says %s", x.Name, x.Text(want)))
+		default:
+			x.Take(&next, want)
+		}
+	}
+	return next, kept, nil
+}
+
+// lastOf returns the latest change of a setting, of a record that has the newest first; without a time if there is none.
+func lastOf(record []zone.Change, x *zone.Setting) zone.Change {
+	for _, c := range record {
+		if c.Now != nil && (c.Was == nil || !x.Same(*c.Was, *c.Now)) {
+			return c
+		}
+	}
+	return zone.Change{}
 }
 
 // comparePolicy compares a policy of a file with the server's.
@@ -202,7 +265,19 @@ func (s *session) showSteps(file string, steps []step) (todo []step) {
 	if len(todo) > 0 {
 		s.say("")
 	}
-	s.say("%d to make, %d to change; %d as the file says already.", made, len(todo)-made, len(steps)-len(todo))
+	stays := 0
+	for _, one := range steps {
+		for i, text := range one.kept {
+			if i == 0 {
+				s.say("  %s:", one.name)
+			}
+			s.say("    %s", text)
+		}
+		if len(one.kept) > 0 && one.action == "" {
+			stays++
+		}
+	}
+	s.say("%d to make, %d to change; %d as the file says already.", made, len(todo)-made, len(steps)-len(todo)-stays)
 	return todo
 }
 
