@@ -1,7 +1,6 @@
 package site
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -10,32 +9,19 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
-	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
-
-// Crowd counts those inside, in zones with a cap. *registry.Registry does.
-type Crowd interface {
-	// Here takes in that a session asks that lasts until then. over says that it is to be refused, donePaths which paths of
-	// the zone end a visit.
-	Here(zoneID string, admission [16]byte, until time.Time) (over bool, donePaths []string)
-	// Over reports whether an admission is done or revoked.
-	Over(zoneID string, admission [16]byte) bool
-	// Done ends an admission. known is false if it was only named and is not inside.
-	Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (known bool, err error)
-	// End is Done in the background, for an admission that a session or a pass has proved.
-	End(zoneID string, admission [16]byte)
-}
 
 // toldWithin is how much longer a pass must be good to begin a session in a zone with a cap: until the store was told of it.
 const toldWithin = 2 * time.Second
 
 // stays has a session count as inside. It returns h without the session if that is done or revoked.
-func (s *Service) stays(zoneID string, q *request, h held) held {
-	over, donePaths := s.Crowd.Here(zoneID, h.session.Admission, h.session.Issued.Add(h.session.Length))
+func stays(z *zones.Zone, q *request, h held) held {
+	over, donePaths := z.Here(h.session.Admission, h.session.Issued.Add(h.session.Length))
 	if over {
 		h.inside, h.session = false, token.Session{}
 	} else if len(donePaths) > 0 && anyPath(donePaths, q.uri) {
-		s.Crowd.End(zoneID, h.session.Admission)
+		z.End(h.session.Admission)
 	}
 	return h
 }
@@ -46,9 +32,9 @@ func anyPath(patterns []string, uri string) bool {
 	return ok && slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, path) })
 }
 
-// fresh reports whether a pass that is good until then may begin a session.
-func (s *Service) fresh(settings zone.Settings, admission [16]byte, expires, now time.Time) bool {
-	return settings.MaxInside == 0 || !s.Crowd.Over(settings.ZoneID, admission) && now.Add(toldWithin).Before(expires)
+// fresh reports whether an admission whose pass is good until then may begin a session.
+func (p place) fresh(admission [16]byte, expires, now time.Time) bool {
+	return p.MaxInside == 0 || !p.over(admission) && now.Add(toldWithin).Before(expires)
 }
 
 // admissionOf returns the admission that exactly one of the texts stands for.

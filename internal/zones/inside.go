@@ -62,16 +62,12 @@ type session struct {
 
 // Here takes in that a session asks that lasts until then. It reports whether the session is to be refused, and which paths of
 // the zone end a visit. In a zone without a cap it does nothing.
-func (r *Registry) Here(zoneID string, admission [16]byte, until time.Time) (over bool, donePaths []string) {
-	z := r.lookup(zoneID)
-	if z == nil {
-		return false, nil
-	}
+func (z *Zone) Here(admission [16]byte, until time.Time) (over bool, donePaths []string) {
 	s := z.settings.Load()
 	if s.MaxInside == 0 {
 		return false, nil
 	}
-	now, ends := r.Millis(), until.UnixMilli()
+	now, ends := z.registry.Millis(), until.UnixMilli()
 	c := &z.crowd
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,34 +114,30 @@ func (c *insiders) refuses(s *zone.Settings, j jti, now int64) bool {
 func admittedAt(j jti) int64 { return int64(binary.BigEndian.Uint64(j[:]) >> 16) }
 
 // Over reports whether an admission is done or revoked: then its pass begins no session.
-func (r *Registry) Over(zoneID string, admission [16]byte) bool {
-	z := r.lookup(zoneID)
-	if z == nil || z.settings.Load().MaxInside == 0 {
+func (z *Zone) Over(admission [16]byte) bool {
+	if z.settings.Load().MaxInside == 0 {
 		return false
 	}
 	z.crowd.mu.Lock()
 	defer z.crowd.mu.Unlock()
-	return z.crowd.isOver(admission) || z.crowd.refuses(z.settings.Load(), admission, r.Millis())
+	return z.crowd.isOver(admission) || z.crowd.refuses(z.settings.Load(), admission, z.registry.Millis())
 }
 
 // Done ends an admission of a zone with a cap. known is false if it was only named and the store does not know it. Of one that was
 // not only named the store is told later if it is away.
-func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (known bool, err error) {
-	z, err := r.Find(ctx, zoneID)
-	if err != nil {
-		return false, err
-	}
-	a, ok := line.AdmissionOf(zoneID, admission)
+func (z *Zone) Done(ctx context.Context, admission [16]byte, named bool) (known bool, err error) {
+	r := z.registry
+	a, ok := line.AdmissionOf(z.id, admission)
 	if !ok {
 		return false, nil
 	}
 	if z.settings.Load().MaxInside == 0 {
 		return true, nil
 	}
-	if !named && r.Over(zoneID, admission) { // so that a visitor who says so again and again costs the store nothing
+	if !named && z.Over(admission) { // so that a visitor who says so again and again costs the store nothing
 		return true, nil
 	}
-	heard, err := z.tell(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
+	heard, err := z.tell(r.limits.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
 	c := &z.crowd
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,14 +154,12 @@ func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, 
 }
 
 // End is Done in the background, for the session of a visitor who asks for a path that ends the visit.
-func (r *Registry) End(zoneID string, admission [16]byte) {
-	if z := r.lookup(zoneID); z != nil {
-		z.crowd.mu.Lock()
-		defer z.crowd.mu.Unlock()
-		if !z.crowd.isOver(admission) {
-			add(&z.crowd.done, admission)
-			z.crowd.end(admission, r.Millis()+graceMillis)
-		}
+func (z *Zone) End(admission [16]byte) {
+	z.crowd.mu.Lock()
+	defer z.crowd.mu.Unlock()
+	if !z.crowd.isOver(admission) {
+		add(&z.crowd.done, admission)
+		z.crowd.end(admission, z.registry.Millis()+graceMillis)
 	}
 }
 
@@ -188,7 +178,7 @@ func (c *insiders) end(j jti, from int64) {
 // Idle counts the sessions of a zone that this server knows, and how many of them have asked for nothing for that long: whole
 // minutes, at most five. The counts are up to 9 s old.
 func (r *Registry) Idle(zoneID string, length time.Duration) (sessions, idle int64) {
-	if z := r.lookup(zoneID); z != nil {
+	if z := r.Known(zoneID); z != nil {
 		z.crowd.mu.Lock()
 		defer z.crowd.mu.Unlock()
 		for minutes, n := range z.crowd.idle {
@@ -204,7 +194,7 @@ func (r *Registry) Idle(zoneID string, length time.Duration) (sessions, idle int
 // Sessions returns the sessions of a zone that this server knows whose admissions are the newest, at most so many, the
 // newest first.
 func (r *Registry) Sessions(zoneID string, most int) []line.Session {
-	z := r.lookup(zoneID)
+	z := r.Known(zoneID)
 	if z == nil {
 		return nil
 	}
