@@ -44,24 +44,19 @@ type step struct {
 
 // applyZones is queue-server zones apply.
 func (c *connection) applyZones(fileKeys []string) *cobra.Command {
-	existing := existingMatch
-	command := c.apply(fileKeys, "zones", "settings", func(ctx context.Context, s *session, f *configfile.File) ([]step, error) {
-		if !slices.Contains([]string{existingMatch, existingMerge, existingKeep}, existing) {
-			return nil, Usage("--existing is %q, must be %s, %s or %s", existing, existingMatch, existingMerge, existingKeep)
-		}
+	return c.apply(fileKeys, "zones", "settings", func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error) {
 		return compareAll(ctx, f.Zones, func(ctx context.Context, want zone.Settings) (step, error) {
 			return s.compareZone(ctx, want, existing, f.Named[want.ZoneID])
 		})
 	})
-	command.Flags().StringVar(&existing, "existing", existing, "what to do with a zone that there is: match the file, with defaults for what it leaves out; "+
-		"merge: change only what the file names, and leave what somebody else has set since; keep it as it is")
-	return command
 }
 
 // applyLimits is queue-server limits apply.
 func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
-	return c.apply(fileKeys, "limits", "policies", func(ctx context.Context, s *session, f *configfile.File) ([]step, error) {
-		return compareAll(ctx, f.Limits, s.comparePolicy)
+	return c.apply(fileKeys, "limits", "policies", func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error) {
+		return compareAll(ctx, f.Limits, func(ctx context.Context, want limit.Policy) (step, error) {
+			return s.comparePolicy(ctx, want, existing)
+		})
 	})
 }
 
@@ -145,11 +140,9 @@ func (s *session) merge(ctx context.Context, is, want zone.Settings, named []str
 	}
 	for _, x := range differences {
 		last := lastOf(record.Value.Zones, x)
-		ours := last.By != "" && last.By == s.by() || last.By == zone.ByConfig || last.AtMillis == 0
 		switch {
-		case !ours:
-			kept = append(kept, fmt.Sprintf("%s stays %s: set by %s at %s; the file says %s", x.Name, x.Text(is), cmp.Or(last.By, "somebody"),
-				time.UnixMilli(last.AtMillis).UTC().Format(time.RFC3339), x.Text(want)))
+		case !s.ours(last.By, last.AtMillis):
+			kept = append(kept, fmt.Sprintf("%s stays %s: set %s; the file says %s", x.Name, x.Text(is), byAt(last.By, last.AtMillis), x.Text(want)))
 		case x.Name == "perMinute" && is.PerMinute == 0:
 			kept = append(kept, fmt.Sprintf("%s stays 0, a pause; the file says %s", x.Name, x.Text(want)))
 		default:
@@ -157,6 +150,15 @@ func (s *session) merge(ctx context.Context, is, want zone.Settings, named []str
 		}
 	}
 	return next, kept, nil
+}
+
+// ours reports whether the latest change, if there is one, was made under this command's name or by the server's own file.
+func (s *session) ours(by string, atMillis int64) bool {
+	return atMillis == 0 || by == zone.ByConfig || by != "" && by == s.by()
+}
+
+func byAt(by string, atMillis int64) string {
+	return fmt.Sprintf("by %s at %s", cmp.Or(by, "somebody"), time.UnixMilli(atMillis).UTC().Format(time.RFC3339))
 }
 
 // lastOf returns the latest change of a setting, of a record that has the newest first; without a time if there is none.
@@ -170,7 +172,7 @@ func lastOf(record []zone.Change, x *zone.Setting) zone.Change {
 }
 
 // comparePolicy compares a policy of a file with the server's.
-func (s *session) comparePolicy(ctx context.Context, want limit.Policy) (step, error) {
+func (s *session) comparePolicy(ctx context.Context, want limit.Policy, existing string) (step, error) {
 	want = want.WithDefaults()
 	one := step{name: "policy " + want.Name}
 	one.put = func(ctx context.Context) error {
@@ -185,7 +187,19 @@ func (s *session) comparePolicy(ctx context.Context, want limit.Policy) (step, e
 	case err != nil:
 		return one, err
 	}
-	if policyset.Version(is.Value) != policyset.Version(want) {
+	differs := policyset.Version(is.Value) != policyset.Version(want)
+	if differs && existing == existingMerge {
+		record, err := s.Changes(ctx, "", want.Name, 1)
+		if err != nil {
+			return one, err
+		}
+		for _, last := range record.Value.Policies {
+			if differs = s.ours(last.By, last.AtMillis); !differs {
+				one.kept = []string{"stays as it is: changed " + byAt(last.By, last.AtMillis)}
+			}
+		}
+	}
+	if differs && existing != existingKeep {
 		one.action, one.lines = actionChange, policyLines(is.Value, want)
 		one.put = func(ctx context.Context) error {
 			_, err := s.PutLimit(ctx, want, is.Version)
@@ -198,9 +212,10 @@ func (s *session) comparePolicy(ctx context.Context, want limit.Policy) (step, e
 // apply returns the command that makes what a server has of a kind as a file says. key is the kind in the file, what the same for
 // people. The command prints what differs and, when the operator agrees, changes that and nothing else.
 func (c *connection) apply(fileKeys []string, key, what string,
-	compare func(context.Context, *session, *configfile.File) ([]step, error),
+	compare func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error),
 ) *cobra.Command {
 	var file string
+	existing := existingMatch
 	var check, yes bool
 	command := c.command("apply", "Make the "+what+" match a file; shows the differences first.", func(ctx context.Context, s *session, _ []string) error {
 		if s.json {
@@ -217,7 +232,10 @@ func (c *connection) apply(fileKeys []string, key, what string,
 		if err != nil {
 			return UsageError{err}
 		}
-		steps, err := compare(ctx, s, f)
+		if !slices.Contains([]string{existingMatch, existingMerge, existingKeep}, existing) {
+			return Usage("--existing is %q, must be %s, %s or %s", existing, existingMatch, existingMerge, existingKeep)
+		}
+		steps, err := compare(ctx, s, f, existing)
 		switch {
 		case err != nil:
 			return err
@@ -239,6 +257,8 @@ func (c *connection) apply(fileKeys []string, key, what string,
 	})
 	flags := command.Flags()
 	flags.StringVarP(&file, "file", "f", "", "YAML `FILE` with "+key+", as for QUEUE_CONFIG; - is standard input; what it leaves out of one has its default")
+	flags.StringVar(&existing, "existing", existing, "what to do with what there is: match the file, with defaults for what it leaves out of one; "+
+		"merge: change only what the file names, and leave what somebody else has set since; keep it as it is")
 	flags.BoolVar(&check, "check", false, "only print the differences; exit status 7 if there are any")
 	flags.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	_ = command.MarkFlagRequired("file") // there is such a flag
