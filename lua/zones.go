@@ -37,6 +37,7 @@ const (
 	putCreated = 1
 	putDeleted = 2
 	putDiffers = 3
+	putLost    = 5
 )
 
 // zoneError reads the status of a zone: nil if it is there.
@@ -123,7 +124,7 @@ func (s *Store) putZone(
 		z.MaxWaiting, string(force.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by, int64(z.MaxPerSecond),
 		gate.GatherAtMillis, gate.SettlesAtMillis, gate.OpensAtMillis, gate.FromMicros, gate.UptoMicros, gate.BehindMicros,
 		z.MaxInside, z.SessionSeconds*1000, z.InsideBy == zone.InsideBySession, z.InsideState.RevokedUpToMillis, z.InsideState.ResetAtMillis,
-		revokedOf(z), stepsOf(m.Inside))
+		revokedOf(z), m.Inside, m.LongestMillis)
 	if err != nil {
 		return 0, err
 	}
@@ -133,6 +134,8 @@ func (s *Store) putZone(
 		return 0, fmt.Errorf("lua: put_zone: reply is %T", reply)
 	case code == statusNewer:
 		return 0, zoneError(code)
+	case code == putLost:
+		return 0, line.ErrZoneUnknown
 	case code != putDiffers && code != putDeleted:
 		s.batch(z.ZoneID).ranks.forget(s.wall()) // the answers in it follow the old settings
 		s.list(ctx, z.ZoneID, s.zonesKey(), s.recordsKey())

@@ -22,10 +22,10 @@
 -- ARGV[24..28]  most inside, 0 for no cap; how long a session lasts, ms; 1 if sessions count; up to when all
 --             admissions are revoked, and when phantoms were forgotten, ms
 -- ARGV[29]    admissions that are revoked: of each the id (8 bytes), and when (6)
--- ARGV[30]    restore: how many were inside until when, "ends count " for each step, in ms
+-- ARGV[30..31]  restore: how many may have been inside, and for how long somebody can be, ms
 --
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
---          4 the zone's data is of a newer format
+--          4 the zone's data is of a newer format, 5 (put) a part of the zone was lost: it has to be restored first
 
 --@include zone
 --@include expiry
@@ -36,6 +36,8 @@
 local z, missing, left = load_zone(ZONE)
 if missing == NEWER then
   return NEWER
+elseif left == true and ARGV[2] ~= 'restore' then
+  return 5
 end
 if ARGV[2] == 'restore' then
   if z then
@@ -45,12 +47,12 @@ if ARGV[2] == 'restore' then
   end
 end
 local created, before = not z, z and redis.call('HGET', ZONE, 'json')
+local was_ttl = z and z.ttl
 if ARGV[3] ~= '' and before ~= ARGV[3] then
   return 3
 end
 if created then
-  z = { was = {}, peak = '' }
-  set_crowd(z, '')
+  z = { was = {}, peak = '', revoked_upto = 0 }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = 0
   end
@@ -58,7 +60,6 @@ end
 if missing == 2 then
   z = left
   tick(z, ARGV[1])
-  set_crowd(z, z.was[AT.crowd] or '')
   -- The line that was deleted with the zone stays deleted.
   z.last_micros = max(z.last_micros, z.now_micros)
   z.epoch = max(epoch_of(time(ARGV[1])), z.epoch + 1)
@@ -72,21 +73,29 @@ elseif not created or ARGV[2] == 'restore' then
 end
 if created and missing ~= 2 then
   z.epoch = epoch_of(time(ARGV[1]))
+  unlink_keys() -- of a zone whose hash alone was lost
+end
+if created then
+  make_keys()
+  redis.call('PERSIST', OVER)
 end
 z.per_minute, z.window, z.burst = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 z.idle, z.ttl, z.max_waiting = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 z.max_per_second = tonumber(ARGV[17])
 z.gather_at, z.settles_at, z.opens_at = tonumber(ARGV[18]), tonumber(ARGV[19]), tonumber(ARGV[20])
 z.draw_from, z.draw_upto, z.draw_behind = tonumber(ARGV[21]), tonumber(ARGV[22]), tonumber(ARGV[23])
-set_cap(z, created)
+set_cap(z, was_ttl)
 if created and ARGV[2] == 'restore' then
   local now = floor(z.now_micros / 1000)
   z.edge_micros = tonumber(ARGV[12])
   local seen = tonumber(ARGV[14])
   z.mode = ARGV[11]
-  restore_inside(z, now, seen > 0)
+  if z.max_inside > 0 then
+    change_longest(z, now, tonumber(ARGV[31]))
+  end
   lose(z, rates_of(z.per_minute, z.window, z.idle, z.max_per_second), now, seen > 0 and seen or now,
     tonumber(ARGV[13]))
+  restore_inside(z, seen > 0)
   if seen > 0 then
     z.epoch = tonumber(ARGV[15])
   else

@@ -33,9 +33,8 @@ func (c *crowd) here(t *rapid.T) {
 		left := rapid.Int64Range(1, c.model.settings.SessionSeconds*1000).Draw(t, "left")
 		told.Stays = append(told.Stays, line.Stay{Admission: c.anyAdmission(t), LeftMillis: left})
 	}
-	told.WantSteps = rapid.Bool().Draw(t, "steps")
 	if rapid.Bool().Draw(t, "lost") {
-		told.LostAtMillis, told.Lost = max(0, c.model.healUntil-600_000), c.stepsInside()
+		told.LostAtMillis, told.Lost = max(0, c.model.healUntil-600_000), rapid.Int64Range(0, 12).Draw(t, "supposed")
 	}
 	heard := c.tell(told)
 	for i, s := range told.Stays {
@@ -47,7 +46,7 @@ func (c *crowd) here(t *rapid.T) {
 func (c *crowd) done(t *rapid.T) {
 	var told line.Telling
 	for range rapid.IntRange(1, 3).Draw(t, "admissions") {
-		told.Stays = append(told.Stays, line.Stay{Admission: c.anyAdmission(t), Named: rapid.Bool().Draw(t, "named")})
+		told.Stays = append(told.Stays, line.Stay{Admission: c.anyAdmission(t), Named: rapid.Bool().Draw(t, "named"), Before: rapid.Bool().Draw(t, "before")})
 	}
 	told.SinceMillis = c.model.now - rapid.Int64Range(0, 60_000).Draw(t, "since")
 	heard := c.tell(told)
@@ -108,6 +107,9 @@ func (w *invariants) told(s line.Stay, status line.StayStatus) {
 		case status == line.StayOver:
 			in.until = 0
 		case status == line.StayInside && s.LeftMillis > 0 && !s.Named && w.rule.MaxInside > 0 && w.rule.InsideBy == zone.InsideBySession:
+			if in.until <= w.now { // no server tells of one whose time is over
+				w.unsure()
+			}
 			in.until = max(in.until, w.now+s.LeftMillis*1000)
 		}
 	}
