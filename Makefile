@@ -13,7 +13,7 @@ KUBE_APISERVER := k8s.io/kubernetes/cmd/kube-apiserver@v1.36.3
 WORKERD  := workerd@1.20261117.1
 
 # Packages in which goroutines meet: their tests run with the race detector.
-RACED := ./lua ./internal/embedded ./internal/registry ./internal/guard ./internal/limits/limiter \
+RACED := ./lua ./internal/embedded ./internal/zones ./internal/guard ./internal/limits/limiter \
 	./internal/watch ./internal/sweeper ./internal/schedule ./cmd/queue-server
 
 GO      ?= go

@@ -91,7 +91,7 @@ func TestPositionsFarAway(t *testing.T) {
 			if err := f.servers[0].Leave(t.Context(), "Z", f.places[leaving[i]]); err != nil {
 				t.Errorf("leave: %v", err)
 			}
-			f.places[leaving[i]].DueMillis = 0 // as package registry has it, which remembers
+			f.places[leaving[i]].DueMillis = 0 // as package zones has it, which remembers
 		})
 		f.together(len(polled), func(i int) {
 			who := polled[i]

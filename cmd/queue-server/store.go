@@ -12,9 +12,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zones"
 	"github.com/openqueue/waitingroom/lua"
 )
 
@@ -59,7 +59,7 @@ func within(s checked) time.Duration {
 	if s.Store == storeEmbedded {
 		return 0
 	}
-	return registry.Within
+	return zones.Within
 }
 
 // openStore opens the store that the settings name.

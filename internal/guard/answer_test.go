@@ -8,15 +8,15 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // TestEarlyAnswersSayAll: what one who waits is told, an answer from memory
 // says, too. Else a field would come and go with the time at which a visitor polls.
 func TestEarlyAnswersSayAll(t *testing.T) {
 	t.Parallel()
-	z, err := registry.New(registry.Options{Seeds: []zone.Settings{zone.Defaults("Z")}}).Find(t.Context(), "Z")
+	z, err := zones.New(zones.Options{Seeds: []zone.Settings{zone.Defaults("Z")}}).Find(t.Context(), "Z")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // When a poll is answered from the cache, in milliseconds.
@@ -147,7 +147,7 @@ func (e *entry) worth(now int64) int64 {
 
 // early returns what is known of a visitor, and whether the poll came before its time. If it did not, the caller is to
 // ask the store at once, unless the visitor polls too often for another place than it is gone from (entry.another).
-func (c *pollCache) early(z *registry.Zone, p line.Place, now int64) (known entry, early bool) {
+func (c *pollCache) early(z *zones.Zone, p line.Place, now int64) (known entry, early bool) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
@@ -168,7 +168,7 @@ func (c *pollCache) early(z *registry.Zone, p line.Place, now int64) (known entr
 }
 
 // passes reports whether the store is to be asked.
-func (e *entry) passes(z *registry.Zone, now int64) bool {
+func (e *entry) passes(z *zones.Zone, now int64) bool {
 	since := now - e.asked
 	switch {
 	case since < apart:
@@ -209,7 +209,7 @@ func (e *entry) left(told uint32, now int64) int64 {
 
 // vouch gives a place from an older token the time at which this server knows the visitor to be due. So a visitor who
 // always shows its first token counts as fresh as one who shows the newest, on the servers that it polls.
-func (e *entry) vouch(z *registry.Zone, p line.Place) line.Place {
+func (e *entry) vouch(z *zones.Zone, p line.Place) line.Place {
 	if due := e.due + z.AheadMillis(); e.kind == waiting && e.place == p.ArrivedAtMicros && due > p.DueMillis {
 		p.DueMillis, p.Epoch = due, z.Epoch()
 	}
@@ -220,7 +220,7 @@ func (e *entry) vouch(z *registry.Zone, p line.Place) line.Place {
 func (e *entry) waits(p line.Place) bool { return e.kind == waiting && e.place == p.ArrivedAtMicros }
 
 // late returns the last answer to a visitor who waits, with another period: the store has too much to do to give one.
-func (c *pollCache) late(z *registry.Zone, p line.Place, now, retry int64) (a line.Told, ok bool) {
+func (c *pollCache) late(z *zones.Zone, p line.Place, now, retry int64) (a line.Told, ok bool) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
@@ -258,7 +258,7 @@ func (e *entry) answer(p line.Place, now, ahead int64) line.Told {
 }
 
 // keep remembers what the store answered to a call that began at asked. p is the place that the call was about.
-func (c *pollCache) keep(z *registry.Zone, p line.Place, a *line.Told, asked int64) {
+func (c *pollCache) keep(z *zones.Zone, p line.Place, a *line.Told, asked int64) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
@@ -327,7 +327,7 @@ func (e *entry) another(p line.Place) bool { return e.kind == gone && e.arrived(
 func (e *entry) setArrived(v int64) { e.a, e.b = uint32(v>>32), uint32(v) }
 
 // leave remembers that the visitor has given the place up.
-func (c *pollCache) leave(z *registry.Zone, p line.Place, now int64) {
+func (c *pollCache) leave(z *zones.Zone, p line.Place, now int64) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
@@ -338,7 +338,7 @@ func (c *pollCache) leave(z *registry.Zone, p line.Place, now int64) {
 
 // left reports whether the visitor is known to have given up this place just now; another, whether it is known to be gone
 // from another.
-func (c *pollCache) left(z *registry.Zone, p line.Place, now int64) (left, another bool) {
+func (c *pollCache) left(z *zones.Zone, p line.Place, now int64) (left, another bool) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()

@@ -12,8 +12,8 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // Limiter decides whether a client is within its limits. *limiter.Limiter does.
@@ -34,7 +34,7 @@ type Meter interface {
 // Options of a Guard. Lines, Limiter and Meter are required.
 type Options struct {
 	// Lines is the next link of the chain.
-	Lines *registry.Registry
+	Lines *zones.Registry
 	// Limiter decides by the guard's policies.
 	Limiter Limiter
 	// Trusted are the networks of the proxies in front.

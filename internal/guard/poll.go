@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // Join takes a place.
@@ -50,7 +50,7 @@ func (g *Guard) Poll(ctx context.Context, zoneID string, p line.Place) (line.Tol
 		g.polls.keep(z, p, &a, now)
 		return a, nil
 	}
-	if later := new(registry.LaterError); errors.As(err, &later) && later.Behind {
+	if later := new(zones.LaterError); errors.As(err, &later) && later.Behind {
 		if a, ok := g.polls.late(z, p, g.options.Lines.Millis(), later.RetryMillis); ok {
 			return a, nil
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const milli = time.Millisecond
@@ -285,7 +285,7 @@ func TestAStoreThatIsBehind(t *testing.T) {
 	if _, err := r.guard.Join(t.Context(), zoneID, visitor(3).ID); !errors.Is(err, line.ErrStoreUnavailable) {
 		t.Errorf("a newcomer: %v", err)
 	}
-	r.clock.forward(registry.AwayAfter)
+	r.clock.forward(zones.AwayAfter)
 	refused("the store is away")
 	r.store.err = nil
 	r.passes("the store is back", time.Second, v)

@@ -10,8 +10,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // told is what one visitor knows.
@@ -39,7 +39,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 		settings.PerMinute = 10
 		_, err = lines.PutZone(t.Context(), settings, nil, "")
 		must(t, err)
-		zones := registry.New(registry.Options{Store: lines, Now: clock.Now})
+		zones := zones.New(zones.Options{Store: lines, Now: clock.Now})
 		zones.RunOnce(t.Context())
 		defer zones.Stop()
 		d := guard.New(guard.Options{Lines: zones, Limiter: &asked{}, Meter: &meter{}})

@@ -16,9 +16,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +30,7 @@ type room struct {
 	t     testing.TB
 	guard *guard.Guard
 	store *scripted
-	lines *registry.Registry
+	lines *zones.Registry
 	clock *clock
 	meter *meter
 	logs  *bytes.Buffer
@@ -43,7 +43,7 @@ func newRoom(t testing.TB, policies ...limit.Policy) *room {
 	counting := local.New(local.CountersOptions{Now: r.clock.Now})
 	r.limit = limiter.New(limiter.Dependencies{Local: counting, Now: r.clock.Now})
 	r.use(policies...)
-	r.lines = registry.New(registry.Options{Store: r.store, Now: r.clock.Now})
+	r.lines = zones.New(zones.Options{Store: r.store, Now: r.clock.Now})
 	r.lines.RunOnce(t.Context())
 	t.Cleanup(r.lines.Stop)
 	r.guard = r.behind(r.limit)

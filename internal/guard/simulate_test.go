@@ -14,8 +14,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // behind is a store behind a guard.
@@ -64,7 +64,7 @@ func through(t *testing.T, cfg simulate.Config) (r simulate.Report, polls int) {
 		if err != nil {
 			return nil, err
 		}
-		lines := registry.New(registry.Options{Store: counted{store, &polls}, Now: now})
+		lines := zones.New(zones.Options{Store: counted{store, &polls}, Now: now})
 		d := guard.New(guard.Options{Lines: lines, Limiter: &asked{}, Meter: &meter{}})
 		return &behind{Store: store, guard: d}, nil
 	}

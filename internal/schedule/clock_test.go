@@ -8,8 +8,8 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // TestTheStoresClockDecides: of two servers one's clock is 10 s ahead and jumps to 10 s behind at the opening, and the
@@ -33,7 +33,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 			}
 			return r.at.Add(-by)
 		}
-		zones := registry.New(registry.Options{Store: r.store, DrawSeeds: keys, Now: wrong})
+		zones := zones.New(zones.Options{Store: r.store, DrawSeeds: keys, Now: wrong})
 		zones.RunOnce(ctx)
 		t.Cleanup(zones.Stop)
 		r.servers = append(r.servers, server{New(Options{Zones: zones, Seeds: keys}), zones})

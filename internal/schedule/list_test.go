@@ -13,8 +13,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // gathers and opens are when people gather for the draws of these tests, and when those open.
@@ -55,7 +55,7 @@ func (r *room) forgets() {
 
 // forgetful has its draws in a store of their own.
 type forgetful struct {
-	*registry.Registry
+	*zones.Registry
 	draws *embedded.Store
 }
 
@@ -140,7 +140,7 @@ func TestTwoServersMakeTheListAtOnce(t *testing.T) {
 
 // late does something when it has read the line, and before it writes a list.
 type late struct {
-	*registry.Registry
+	*zones.Registry
 	then func()
 }
 
@@ -151,7 +151,7 @@ func (l late) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (
 
 // failing returns few visitors at a time, and answers every second time only.
 type failing struct {
-	*registry.Registry
+	*zones.Registry
 	calls *int
 }
 
@@ -185,7 +185,7 @@ func TestListHasAllOfTheLine(t *testing.T) {
 
 // stuck does not read the line until it is released.
 type stuck struct {
-	*registry.Registry
+	*zones.Registry
 	release chan struct{}
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const zoneID = "Z"
@@ -24,7 +24,7 @@ const zoneID = "Z"
 // server is one of two that share a store.
 type server struct {
 	*Schedule
-	zones *registry.Registry
+	zones *zones.Registry
 }
 
 // room is a zone with an event, on a store with a clock of its own.
@@ -63,7 +63,7 @@ func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
 		t.Fatal(err)
 	}
 	for range 2 {
-		zones := registry.New(registry.Options{Store: r.store, DrawSeeds: keys, Now: now})
+		zones := zones.New(zones.Options{Store: r.store, DrawSeeds: keys, Now: now})
 		zones.RunOnce(t.Context())
 		t.Cleanup(zones.Stop)
 		r.servers = append(r.servers, server{New(Options{Zones: zones, Seeds: keys}), zones})
@@ -203,7 +203,7 @@ func TestSeedIsNowhere(t *testing.T) {
 
 // counting is a registry that counts how often a zone's store is asked.
 type counting struct {
-	*registry.Registry
+	*zones.Registry
 	asked int
 }
 

@@ -22,10 +22,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const (
@@ -75,7 +75,7 @@ type room struct {
 	keys   *token.Keys
 	passes *pass.Signer
 	wait   *wait.Service
-	crowd  *registry.Registry
+	crowd  *zones.Registry
 	// http is bare, with each answer checked against the description of the site's listener; public, of the public one.
 	http, public, bare http.Handler
 }
@@ -111,7 +111,7 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, secret)
 	must(tb, err)
 	r.wait = wait.New(r, nil, r.keys, answer.NewIssuer(r.keys, r.passes), meter{r}, r.clock)
-	r.crowd = registry.New(registry.Options{Store: r.Store, Now: r.clock})
+	r.crowd = zones.New(zones.Options{Store: r.Store, Now: r.clock})
 	r.crowd.RunOnce(tb.Context())
 	r.bare = r.server(roomURL)
 	r.http, r.public = openapitest.Site.Handler(tb, r.bare), openapitest.Public.Handler(tb, r.bare)

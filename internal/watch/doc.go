@@ -2,7 +2,7 @@
 // an operator sees in the console, in /admin/zones/{zoneId}/stats and history,
 // and in the gauges of /metrics, is read once, here.
 //
-//	registry ── Zones, Observe ──> a round: 16 zones at a time, within 900 ms
+//	zones ── Zones, Observe ──> a round: 16 zones at a time, within 900 ms
 //	                                |
 //	                meter: totals of the last 60 s ──> rates a minute
 //	                                |

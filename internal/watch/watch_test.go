@@ -318,7 +318,7 @@ func TestZonesThatAreGone(t *testing.T) {
 	b := newBench("a", "b", "c")
 	b.second(t)
 	b.store.zones = []string{"b", "c"}
-	b.store.errs["c"] = fmt.Errorf("registry: %w", line.ErrZoneDeleted)
+	b.store.errs["c"] = fmt.Errorf("zones: %w", line.ErrZoneDeleted)
 	b.second(t)
 	if got := slices.Collect(maps.Keys(b.zones)); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("zones are %v", got)

@@ -15,9 +15,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const secret = "a token for operators"
@@ -42,7 +42,7 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, lines.Close()) })
 	r.store = &store{Store: lines}
-	r.watch = watch.New(watch.Options{Lines: registry.New(registry.Options{Store: lines, Now: clock})})
+	r.watch = watch.New(watch.Options{Lines: zones.New(zones.Options{Store: lines, Now: clock})})
 	r.service = operator.New(r.store, r.watch, log)
 	r.http = openapitest.Operators.Handler(tb, routes(tb, r.service, log))
 	return r

@@ -14,9 +14,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/measure"
-	"github.com/openqueue/waitingroom/internal/registry"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const (
@@ -78,7 +78,7 @@ type visitor struct {
 type crowd struct {
 	rng    *rand.Rand
 	store  Store
-	server *registry.Registry
+	server *zones.Registry
 	zone   zone.Settings
 	start  int64
 	now    int64
@@ -128,8 +128,8 @@ func memory(now func() time.Time) (Store, error) {
 }
 
 // serves begins the server that the crowd goes through, which sweeps and measures as any does.
-func (c *crowd) serves(store Store, seeds registry.DrawSeeds) {
-	c.store, c.server = store, registry.New(registry.Options{Store: store, DrawSeeds: seeds, Now: c.clock})
+func (c *crowd) serves(store Store, seeds zones.DrawSeeds) {
+	c.store, c.server = store, zones.New(zones.Options{Store: store, DrawSeeds: seeds, Now: c.clock})
 	c.every(c.start+sweepEvery.Microseconds(), sweepEvery, c.sweep)
 	c.every(c.start, time.Second, func(ctx context.Context) error {
 		_, _ = c.server.Observe(ctx, c.zone.ZoneID) // without it, the last table goes on

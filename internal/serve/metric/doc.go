@@ -1,11 +1,11 @@
 // Package metric counts what the server does, for Prometheus.
 //
 //	rooms ── Join, Poll, Refuse, Admit ──> counters of a zone (zone.go)
-//	registry ── Know, Forget ──> which zones have series (zone.go)
-//	registry ── Called, Restored, Forgotten ──> time per call to the store, places put back, departures forgotten (call.go)
+//	zones ── Know, Forget ──> which zones have series (zone.go)
+//	zones ── Called, Restored, Forgotten ──> time per call to the store, places put back, departures forgotten (call.go)
 //	guard ── JoinUnlimited, ForwardedRefused ──> joins that no address was counted for (call.go)
-//	registry ── Judged ──> how good the estimates were (estimate.go)
-//	registry ── StoreFailing, AdmitLocally ──> what is done while the store
+//	zones ── Judged ──> how good the estimates were (estimate.go)
+//	zones ── StoreFailing, AdmitLocally ──> what is done while the store
 //	                         is away (zone.go)
 //	limiter ── Took, Failing ──> how long decisions took, how often the store failed (limit.go)
 //	a scrape ── gauges ──> every zone, as watch last saw it (gauge.go)

@@ -238,7 +238,7 @@ func TestHandlerOfHead(t *testing.T) {
 func TestHandlerOfCancellation(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
-		context.Canceled, fmt.Errorf("registry: %w: %w", line.ErrStoreUnavailable, context.Canceled),
+		context.Canceled, fmt.Errorf("zones: %w: %w", line.ErrStoreUnavailable, context.Canceled),
 	} {
 		w, logs, metered := answerTo(http.MethodPost, err)
 		if w.Code != 503 || w.Header().Get("Retry-After") == "" || logs != "" || len(metered) != 0 {

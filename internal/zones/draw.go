@@ -1,0 +1,97 @@
+package zones
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// DrawSeeds knows the seeds of draws.
+type DrawSeeds interface {
+	// Seed returns the seed of a draw; ok is false for one that is not known.
+	Seed(zoneID string, d event.Draw) (seed event.Seed, ok bool)
+}
+
+// draw is a draw whose seed this server knows.
+type draw struct {
+	event.Draw
+	zoneID string
+	seed   event.Seed
+}
+
+// score returns the place, in microseconds, that the draw gives to the visitor with the id.
+func (d *draw) score(id line.ID) int64 {
+	return d.Score(d.seed, event.TicketOf(d.zoneID, d.Event, id))
+}
+
+// drawsOf returns the draws of the settings whose seeds are known.
+func drawsOf(s zone.Settings, seeds DrawSeeds) *[]draw {
+	var all []draw
+	for _, d := range s.EventState.Draws {
+		if seeds == nil {
+			break
+		}
+		if seed, known := seeds.Seed(s.ZoneID, d); known {
+			all = append(all, draw{d, s.ZoneID, seed})
+		}
+	}
+	return &all
+}
+
+// drawnNow returns what the current draw gives to a visitor who joins; the zero value if there is no draw now, or its
+// seed is not known.
+func (z *Zone) drawnNow(id line.ID) event.Drawn {
+	if all, now := *z.draws.Load(), z.settings.Load().EventState.Draw(); now != nil && len(all) > 0 && all[len(all)-1].Nonce == now.Nonce {
+		d := &all[len(all)-1]
+		return d.Drawn(d.seed, event.TicketOf(d.zoneID, d.Event, id))
+	}
+	return event.Drawn{}
+}
+
+// placed returns the place with its score, if a draw has given it one.
+func (z *Zone) placed(p line.Place) line.Place {
+	all := *z.draws.Load()
+	for i := range all {
+		if all[i].Holds(p.ArrivedAtMicros) {
+			p.ScoreMicros = all[i].score(p.ID)
+		}
+	}
+	return p
+}
+
+// drawn makes a call that may need a draw's seed. If the store answers that people gather for a draw of which this
+// server has not heard, drawn reads the zone and makes the call once more.
+func (z *Zone) drawn(ctx context.Context, call store.Call, do func() (line.Answer, error)) (line.Answer, error) {
+	a, err := ask(ctx, z, call, do)
+	if err != nil || a.Status != line.Undrawn {
+		return a, err
+	}
+	is, err := z.registry.readZone(ctx, z.id)
+	if err == nil {
+		z.registry.remember(is, false)
+		a, err = ask(ctx, z, call, do)
+	}
+	if err == nil && a.Status == line.Undrawn {
+		err = fmt.Errorf("zones: people gather for a draw whose seed is not known: %w", line.ErrStoreUnavailable)
+	}
+	return a, err
+}
+
+// Drawn implements store.Drawer.
+func (r *Registry) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
+	return measured(r, store.Drawn, func() ([]line.Place, error) { return r.store.Drawn(ctx, zoneID, after, fromMicros, uptoMicros) })
+}
+
+// KeepDraw implements store.Drawer.
+func (r *Registry) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error) {
+	return measured(r, store.KeepDraw, func() (bool, error) { return r.store.KeepDraw(ctx, zoneID, nonce, list) })
+}
+
+// Draw implements store.Drawer.
+func (r *Registry) Draw(ctx context.Context, zoneID, nonce string) ([]byte, error) {
+	return measured(r, store.Draw, func() ([]byte, error) { return r.store.Draw(ctx, zoneID, nonce) })
+}

@@ -1,0 +1,406 @@
+package zones
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/estimate"
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// fakeStore keeps zones as a store does, answers every visitor the same, and
+// counts calls by name.
+type fakeStore struct {
+	mu       sync.Mutex
+	zones    map[string]zone.Settings
+	deleted  map[string]bool
+	unlisted map[string]bool        // there, but not among Zones until restored
+	memory   map[string]line.Memory // as handed to RestoreZone
+	departed []line.Departure       // as handed to Recall
+	record   []zone.Change          // who changed a zone, the oldest first
+	calls    map[string]int
+	answer   line.Answer
+	away     bool                    // every call fails
+	before   func(call, zone string) // runs before the call takes effect, without the lock
+	partial  bool                    // Zones returns what it has, and an error
+	neverAll bool                    // RestoreZone and PutZone report success and do nothing
+	refuses  error                   // what PutZone says instead of changing anything
+	stays    []line.Stay             // as handed to Tell last, and how many were lost
+	lost     int64
+	heard    line.State // what Tell answers
+}
+
+func newFakeStore(zones ...zone.Settings) *fakeStore {
+	f := &fakeStore{
+		zones: map[string]zone.Settings{}, deleted: map[string]bool{}, unlisted: map[string]bool{},
+		memory: map[string]line.Memory{}, calls: map[string]int{},
+	}
+	for _, s := range zones {
+		f.zones[s.ZoneID] = s
+	}
+	return f
+}
+
+// enter counts the call and locks the store until the returned function runs.
+func (f *fakeStore) enter(call, zoneID string) (leave func(), err error) {
+	if f.before != nil {
+		f.before(call, zoneID)
+	}
+	f.mu.Lock()
+	f.calls[call]++
+	if f.away {
+		return f.mu.Unlock, fmt.Errorf("fake: %w", line.ErrStoreUnavailable)
+	}
+	return f.mu.Unlock, nil
+}
+
+func (f *fakeStore) known(zoneID string) error {
+	switch _, ok := f.zones[zoneID]; {
+	case ok:
+		return nil
+	case f.deleted[zoneID]:
+		return fmt.Errorf("fake: %w", line.ErrZoneDeleted)
+	}
+	return fmt.Errorf("fake: %w", line.ErrZoneUnknown)
+}
+
+func (f *fakeStore) visit(call, zoneID string) (line.Answer, error) {
+	leave, err := f.enter(call, zoneID)
+	defer leave()
+	if err == nil {
+		err = f.known(zoneID)
+	}
+	if err != nil {
+		return line.Answer{}, err
+	}
+	return f.answer, nil
+}
+
+func (f *fakeStore) Join(_ context.Context, zoneID string, _ line.ID) (line.Answer, error) {
+	return f.visit("Join", zoneID)
+}
+
+func (f *fakeStore) JoinDrawn(_ context.Context, zoneID string, drawn event.Drawn, _ line.ID) (line.Answer, error) {
+	a, err := f.visit("JoinDrawn", zoneID)
+	a.Place.ScoreMicros = drawn.ScoreMicros
+	return a, err
+}
+
+func (f *fakeStore) Drawn(_ context.Context, zoneID string, _ line.Place, _, _ int64) ([]line.Place, error) {
+	leave, err := f.enter("Drawn", zoneID)
+	defer leave()
+	return nil, err
+}
+
+func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ []byte) (bool, error) {
+	leave, err := f.enter("KeepDraw", zoneID)
+	defer leave()
+	return err == nil, err
+}
+
+func (f *fakeStore) Draw(_ context.Context, zoneID, _ string) ([]byte, error) {
+	leave, err := f.enter("Draw", zoneID)
+	defer leave()
+	return nil, err
+}
+
+func (f *fakeStore) Spend(context.Context, string, string, time.Duration) (bool, error) {
+	leave, err := f.enter("Spend", "")
+	defer leave()
+	return err == nil, err
+}
+
+func (f *fakeStore) Poll(_ context.Context, zoneID string, _ line.Place) (line.Answer, error) {
+	return f.visit("Poll", zoneID)
+}
+
+func (f *fakeStore) Leave(_ context.Context, zoneID string, _ line.Place) error {
+	_, err := f.visit("Leave", zoneID)
+	return err
+}
+
+func (f *fakeStore) Tell(_ context.Context, zoneID string, t line.Telling) (line.Heard, error) {
+	leave, err := f.enter("tell", zoneID)
+	defer leave()
+	f.stays, f.lost = t.Stays, 0
+	for _, step := range t.Lost {
+		f.lost += step.Count
+	}
+	return line.Heard{State: f.heard, Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays))}, err
+}
+
+func (f *fakeStore) Observe(_ context.Context, zoneID string, _ int) (line.Observation, error) {
+	a, err := f.visit("Observe", zoneID)
+	return line.Observation{Stats: line.Stats{State: a.State}}, err
+}
+
+func (f *fakeStore) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration) error {
+	_, err := f.visit("HoldSweeps", zoneID)
+	return err
+}
+
+func (f *fakeStore) Sweep(_ context.Context, zoneID, _ string, _ uint64) (line.Sweep, error) {
+	_, err := f.visit("Sweep", zoneID)
+	return line.Sweep{}, err
+}
+
+func (f *fakeStore) Recall(_ context.Context, zoneID string, departed []line.Departure) error {
+	leave, err := f.enter("Recall", zoneID)
+	defer leave()
+	if err == nil {
+		f.departed = append(f.departed, departed...)
+	}
+	return err
+}
+
+func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {
+	leave, err := f.enter("Zones", "")
+	defer leave()
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Collect(maps.Values(f.zones))
+	all = slices.DeleteFunc(all, func(s zone.Settings) bool { return f.unlisted[s.ZoneID] })
+	if f.partial {
+		return all, fmt.Errorf("fake: one node: %w", line.ErrStoreUnavailable)
+	}
+	return all, nil
+}
+
+func (f *fakeStore) Zone(_ context.Context, zoneID string) (zone.Settings, error) {
+	leave, err := f.enter("Zone", zoneID)
+	defer leave()
+	if err == nil {
+		err = f.known(zoneID)
+	}
+	return f.zones[zoneID], err
+}
+
+func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+	leave, err := f.enter("PutZone", s.ZoneID)
+	defer leave()
+	if err == nil {
+		err = f.refuses
+	}
+	if err != nil || f.neverAll {
+		return false, err
+	}
+	present, ok := f.zones[s.ZoneID]
+	if was != nil && (!ok || !present.Equal(*was)) {
+		return false, fmt.Errorf("fake: %w", line.ErrZoneChanged)
+	}
+	f.zones[s.ZoneID] = s
+	f.note(s.ZoneID, by)
+	delete(f.deleted, s.ZoneID)
+	return !ok, nil
+}
+
+func (f *fakeStore) RestoreZone(_ context.Context, s zone.Settings, m line.Memory) error {
+	leave, err := f.enter("RestoreZone", s.ZoneID)
+	defer leave()
+	if err != nil || f.neverAll {
+		return err
+	}
+	if f.deleted[s.ZoneID] {
+		return fmt.Errorf("fake: %w", line.ErrZoneDeleted)
+	}
+	if _, ok := f.zones[s.ZoneID]; !ok {
+		f.zones[s.ZoneID], f.memory[s.ZoneID] = s, m
+		if m.MadeBy != "" {
+			f.note(s.ZoneID, m.MadeBy)
+		}
+	}
+	delete(f.unlisted, s.ZoneID)
+	return nil
+}
+
+func (f *fakeStore) DeleteZone(_ context.Context, zoneID, by string) error {
+	leave, err := f.enter("DeleteZone", zoneID)
+	defer leave()
+	if err == nil {
+		err = f.known(zoneID)
+	}
+	if err != nil {
+		return err
+	}
+	delete(f.zones, zoneID)
+	f.deleted[zoneID] = true
+	f.note(zoneID, by)
+	return nil
+}
+
+// note writes into the record who changed a zone.
+func (f *fakeStore) note(zoneID, by string) {
+	f.record = append(f.record, zone.Change{ZoneID: zoneID, By: by})
+}
+
+func (f *fakeStore) Changes(_ context.Context, zoneID string) ([]zone.Change, error) {
+	leave, err := f.enter("Changes", zoneID)
+	defer leave()
+	return f.record, err
+}
+
+func (f *fakeStore) Ping(context.Context) error {
+	leave, err := f.enter("Ping", "")
+	defer leave()
+	return err
+}
+
+// do changes the store as another server, or an accident, would.
+func (f *fakeStore) do(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// lose empties the store.
+func (f *fakeStore) lose() { f.do(func() { clear(f.zones); clear(f.deleted) }) }
+
+// counted returns the calls since the last time, and forgets them.
+func (f *fakeStore) counted() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	calls := f.calls
+	f.calls = map[string]int{}
+	return calls
+}
+
+// wantCalls compares the calls since the last comparison.
+func (f *fakeStore) wantCalls(t *testing.T, want map[string]int) {
+	t.Helper()
+	if got := f.counted(); !maps.Equal(got, want) {
+		t.Errorf("calls = %v, want %v", got, want)
+	}
+}
+
+// watched is a Meter that knows what it was told.
+type watched struct {
+	noMeter
+	mu     sync.Mutex
+	zones  map[string]bool
+	called map[store.Call]tally
+	// restored are counted, judged are all.
+	restored int
+	judged   []estimate.Judgement
+	ahead    time.Duration
+}
+
+type tally struct {
+	calls, failures int
+	took            time.Duration
+}
+
+func (w *watched) Called(call store.Call, took time.Duration, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.called == nil {
+		w.called = map[store.Call]tally{}
+	}
+	n := w.called[call]
+	n.calls, n.took = n.calls+1, n.took+took
+	if err != nil && !errors.Is(err, line.ErrZoneUnknown) {
+		n.failures++
+	}
+	w.called[call] = n
+}
+
+func (w *watched) Restored(string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.restored++
+}
+
+func (w *watched) Judged(_ string, j estimate.Judgement) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.judged = append(w.judged, j)
+}
+
+func (w *watched) ClockAhead(_ string, by time.Duration) { w.ahead = by }
+
+func (w *watched) Know(ids ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.zones == nil {
+		w.zones = map[string]bool{}
+	}
+	for _, id := range ids {
+		w.zones[id] = true
+	}
+}
+
+func (w *watched) Forget(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.zones, id)
+}
+
+func (w *watched) list() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.zones))
+}
+
+// testClock is moved by hand.
+type testClock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func newTestClock() *testClock { return &testClock{t: time.Unix(1_800_000_000, 0)} }
+
+func (c *testClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *testClock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+func settings(id string, perMinute int64) zone.Settings {
+	s := zone.Defaults(id)
+	s.PerMinute = perMinute
+	return s
+}
+
+// What tests look at and do, of a zone by its name.
+
+func (r *Registry) tellOnce(ctx context.Context) {
+	for _, z := range *r.zones.Load() {
+		r.recallOrLog(ctx, z)
+	}
+}
+
+func (r *Registry) depart(zoneID string, d line.Departure) {
+	if z := r.lookup(zoneID); z != nil {
+		z.departed(&line.Answer{Place: d.Place, AdmittedAtMillis: d.AdmittedAtMillis}, true)
+	}
+}
+
+func (r *Registry) departedBefore(zoneID string, p line.Place) (line.Departure, bool) {
+	if z := r.lookup(zoneID); z != nil {
+		d, ended := z.departures.find(p)
+		return d.Departure, ended
+	}
+	return line.Departure{}, false
+}
+
+func (r *Registry) inForce(zoneID string) (zone.Settings, bool) {
+	if z := r.lookup(zoneID); z != nil {
+		return z.remembered()
+	}
+	return zone.Settings{}, false
+}

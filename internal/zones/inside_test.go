@@ -1,0 +1,221 @@
+package zones
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// TestInsideIsRemembered: a store that lost a zone hears how many were inside, and of a loss all sessions that are known; a
+// session that is done or revoked is refused.
+func TestInsideIsRemembered(t *testing.T) {
+	s := settings("a", 60)
+	s.MaxInside = 5
+	f := newFakeStore(s)
+	r, clock := newTest(t, f, Options{})
+	now := r.Millis()
+	f.do(func() { f.heard = line.State{NowMillis: now, Inside: 3, Epoch: 1} })
+	r.TellInsideOnce(t.Context())
+	_, _ = r.Poll(t.Context(), "a", line.Place{})
+	f.lose()
+	_, _ = r.Poll(t.Context(), "a", line.Place{})
+	inside := int64(0)
+	for _, step := range f.memory["a"].Inside {
+		inside += step.Count
+	}
+	if inside != 3 {
+		t.Errorf("restored with %d inside, want 3: %+v", inside, f.memory["a"])
+	}
+
+	a := line.Admission{ID: line.ID{1}, AtMillis: now}.JTI("a")
+	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); over || r.Over("a", a) {
+		t.Error("a session that was never done is over")
+	}
+	r.TellInsideOnce(t.Context())
+	if len(f.stays) != 1 || f.stays[0].LeftMillis != time.Minute.Milliseconds() {
+		t.Errorf("told %+v, want one who stays for a minute", f.stays)
+	}
+	r.TellInsideOnce(t.Context())
+	if len(f.stays) != 0 {
+		t.Errorf("told %+v again", f.stays)
+	}
+	f.do(func() { f.heard = line.State{NowMillis: now, LostAtMillis: now, Inside: 1, Epoch: 1} })
+	r.TellInsideOnce(t.Context()) // hears of the loss
+	r.TellInsideOnce(t.Context())
+	if len(f.stays) != 1 || f.lost == 0 {
+		t.Errorf("after a loss: told %+v, %d lost", f.stays, f.lost)
+	}
+	left := line.Place{ID: line.ID{2}, AdmittedAtMillis: now}
+	if err := r.Leave(t.Context(), "a", left); err != nil || !r.Over("a", line.Admission{ID: left.ID, AtMillis: now}.JTI("a")) {
+		t.Errorf("one who left after being let in is not over: %v", err)
+	}
+	r.End("a", a)
+	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); over || !r.Over("a", a) {
+		t.Error("a session that is done is refused within its minute, or its pass is good")
+	}
+	told := f.calls["tell"]
+	if known, err := r.Done(t.Context(), "a", a, false); !known || err != nil || f.calls["tell"] != told {
+		t.Errorf("done again: %v, %v, and %d calls to the store", known, err, f.calls["tell"]-told)
+	}
+	clock.advance(time.Minute)
+	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); !over {
+		t.Error("a session that is done goes on")
+	}
+}
+
+// TestRevokedEverywhere: what an operator revokes, every server refuses within a second, also one that was away meanwhile; and
+// a server lists the sessions that asked it, the newest first.
+func TestRevokedEverywhere(t *testing.T) {
+	s := settings(testZone, 600)
+	s.MaxInside = 5
+	r := newRoom(t, 2, s)
+	var names []jti
+	for range 3 {
+		r.pass(time.Second)
+		a, err := r.servers[0].Join(t.Context(), testZone, r.newID())
+		if err != nil || a.Status != line.Admitted {
+			t.Fatalf("join: %+v, %v", a, err)
+		}
+		names = append(names, line.Admission{ID: a.Place.ID, AtMillis: a.AdmittedAtMillis}.JTI(testZone))
+	}
+	until := r.clock.now().Add(time.Hour)
+	refused := func(server int, j jti, want bool) {
+		t.Helper()
+		if over, _ := r.servers[server].Here(testZone, j, until); over != want {
+			t.Errorf("server %d refuses: %t, want %t", server, over, want)
+		}
+	}
+	for _, j := range names {
+		refused(0, j, false)
+	}
+	refused(1, names[1], false)
+	r.servers[0].TellInsideOnce(t.Context())
+	if sessions, idle := r.servers[0].Idle(testZone, 3*time.Minute); sessions != 3 || idle != 0 {
+		t.Errorf("%d sessions, %d idle", sessions, idle)
+	}
+	r.clock.advance(4 * time.Minute)
+	refused(0, names[0], false)
+	for range stepsEvery { // the counts are up to 9 s old
+		r.servers[0].TellInsideOnce(t.Context())
+	}
+	if sessions, idle := r.servers[0].Idle(testZone, 3*time.Minute); sessions != 3 || idle != 2 {
+		t.Errorf("after four minutes: %d sessions, %d idle, want the two that asked for nothing", sessions, idle)
+	}
+	listed := r.servers[0].Sessions(testZone, 2)
+	if len(listed) != 2 || listed[0].JTI != uuid.UUID(names[2]).String() || listed[1].JTI != uuid.UUID(names[1]).String() || listed[0].Renewed {
+		t.Errorf("listed %+v", listed)
+	}
+	if listed = r.servers[1].Sessions(testZone, 2); len(listed) != 1 {
+		t.Errorf("the other server lists %+v", listed)
+	}
+	revoke := func(change func(*zone.Settings)) {
+		t.Helper()
+		r.servers[1].wire.down.Store(true)
+		change(&s)
+		if _, err := r.store.PutZone(t.Context(), s, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		r.pass(time.Second)
+		r.servers[0].TellInsideOnce(t.Context())
+	}
+	back := func() {
+		r.servers[1].wire.down.Store(false)
+		r.pass(time.Second)
+		r.servers[1].TellInsideOnce(t.Context())
+	}
+	revoke(func(s *zone.Settings) { s.InsideState = s.InsideState.Revoke(uuid.UUID(names[1]).String()) })
+	refused(0, names[1], true)
+	back()
+	refused(1, names[1], true)
+	refused(0, names[0], false)
+	revoke(func(s *zone.Settings) { s.InsideState.RevokedUpToMillis = r.clock.now().UnixMilli() })
+	refused(0, names[0], true)
+	back()
+	refused(1, names[2], true)
+	if listed = r.servers[0].Sessions(testZone, 9); len(listed) != 0 {
+		t.Errorf("after all were revoked, it lists %+v", listed)
+	}
+}
+
+// TestTwoGates: a session that began at one gate goes on when another renews it, also if that gate dies before it told of it, and
+// gives its slot back when it is done at the first.
+func TestTwoGates(t *testing.T) {
+	s := settings(testZone, 600)
+	s.MaxInside, s.SessionSeconds, s.PassTTLSeconds = 1, 60, 30
+	r := newRoom(t, 2, s)
+	join := func(want line.Status) line.Told {
+		t.Helper()
+		a, err := r.servers[1].Join(t.Context(), testZone, r.newID())
+		if err != nil || a.Status != want {
+			t.Fatalf("join: %+v, %v; want %v", a, err, want)
+		}
+		return a
+	}
+	pass := func(seconds int) {
+		for range seconds {
+			r.pass(time.Second)
+			r.servers[0].TellInsideOnce(t.Context())
+			r.servers[1].TellInsideOnce(t.Context())
+		}
+	}
+	inside := func(want int64) {
+		t.Helper()
+		if st, err := r.store.Observe(t.Context(), testZone, 0); err != nil || st.State.Inside != want {
+			t.Fatalf("%d are inside, want %d; %v", st.State.Inside, want, err)
+		}
+	}
+	pass(3)
+	first := join(line.Admitted)
+	name := line.Admission{ID: first.Place.ID, AtMillis: first.AdmittedAtMillis}.JTI(testZone)
+	here := func(server int, until time.Time, want bool) {
+		t.Helper()
+		if over, _ := r.servers[server].Here(testZone, name, until); over != want {
+			t.Fatalf("server %d refuses: %t, want %t", server, over, want)
+		}
+	}
+	minute := func() time.Time { return r.clock.now().Add(time.Minute) }
+
+	here(0, minute(), false)
+	pass(40)
+	here(1, minute(), false)
+	pass(50)
+	inside(1)
+	next := join(line.Waiting)
+
+	// The second gate renews it, and dies before it has told of that. The visitor comes again, through the first.
+	until := minute()
+	r.servers[1].wire.down.Store(true)
+	here(1, until, false)
+	r.servers[1].Registry = New(Options{Store: r.servers[1].wire, Meter: r.servers[1].meter, Servers: 2, Now: r.clock.now})
+	r.servers[1].wire.down.Store(false)
+	pass(5)
+	here(0, until, false)
+	pass(50)
+	inside(1)
+
+	if known, err := r.servers[0].Done(t.Context(), testZone, name, false); err != nil || !known {
+		t.Fatalf("done: %t, %v", known, err)
+	}
+	inside(0)
+	pass(2)
+	if a, err := r.servers[1].Poll(t.Context(), testZone, next.Place); err != nil || a.Status != line.Admitted {
+		t.Fatalf("the next: %+v, %v", a, err)
+	}
+	pass(60)
+	here(1, minute(), true)
+	inside(0) // the next never came
+
+	// A renewal of which nobody told in time: the visitor stays, beside one who has entered since, and nobody else enters.
+	first = join(line.Admitted)
+	name = line.Admission{ID: first.Place.ID, AtMillis: first.AdmittedAtMillis}.JTI(testZone)
+	pass(31)
+	join(line.Admitted)
+	here(0, minute(), false)
+	pass(1)
+	inside(2)
+	join(line.Waiting)
+}

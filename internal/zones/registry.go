@@ -1,0 +1,414 @@
+package zones
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/openqueue/waitingroom/internal/estimate"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/serve/background"
+	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const (
+	// interval is how often the settings are read anew: twice in the second within which a change must be in
+	// force everywhere.
+	interval = 500 * time.Millisecond
+	// freshFor is how old the list of zones may be.
+	freshFor = time.Second
+	// seeksPerSecond is how often the store is asked for a zone that is not in a fresh list: another server may have
+	// made it a moment ago. Requests for invented zones beyond that cost nothing, and a new zone is then unknown until
+	// the list is read again.
+	seeksPerSecond = 100
+	// minGap is the shortest time between two readings of the list for requests that name an unknown zone. While the
+	// store is away the list cannot become fresh, and each such request would read it.
+	minGap = 100 * time.Millisecond
+)
+
+// sharedTimeout bounds a call that many callers share. It is longer than the stores' own time limits, and shorter than
+// a visitor's client waits.
+const sharedTimeout = 3 * time.Second
+
+// Meter shows what happens here. Its methods are called from any goroutine.
+type Meter interface {
+	ZoneMeter
+	// Called measures a call to the store: how long it took, and how it ended.
+	Called(call store.Call, took time.Duration, err error)
+	// Restored counts one place that the store had lost and put back.
+	Restored(zoneID string)
+	// Forgotten counts one departure that is remembered no longer, because so many departed lately.
+	Forgotten(zoneID string)
+	// Judged takes in how good an estimate was that was told to a visitor who has been admitted since.
+	Judged(zoneID string, j estimate.Judgement)
+	// ClockAhead takes in by how much the zone's clock is ahead of this server's; negative if it is behind.
+	ClockAhead(zoneID string, by time.Duration)
+	// StoreFailing says whether the latest call to the zone's store failed.
+	StoreFailing(zoneID string, failing bool)
+	// AdmitLocally counts one visitor whom this server let in by itself.
+	AdmitLocally(zoneID string)
+}
+
+// ZoneMeter hears which zones there are. Its two methods are never called at the same time.
+type ZoneMeter interface {
+	// Know hears which zones this server knows, perhaps more than once.
+	Know(zoneIDs ...string)
+	// Forget hears which zone it no longer knows.
+	Forget(zoneID string)
+}
+
+// Options of a Registry. Store is required.
+type Options struct {
+	Store store.Store
+	// Seeds are the zones to create when absent, valid and with distinct ids.
+	Seeds []zone.Settings
+	// SeedFresh has absent seeds begin with an empty window. It is right only for a store that cannot lose a zone
+	// while this process runs.
+	SeedFresh bool
+	// DrawSeeds may be nil: then there are no draws.
+	DrawSeeds DrawSeeds
+	// Servers is how many servers share the store at most, this one included. Local admission divides the limits by it.
+	// A value below 1 counts as 1.
+	Servers int64
+	// Within bounds a visitor's call. 0 sets no bound: right for a store in this process, whose calls do not wait.
+	Within time.Duration
+	// Meter may be nil.
+	Meter Meter
+	// Logger defaults to one that discards.
+	Logger *slog.Logger
+	// Now defaults to time.Now.
+	Now func() time.Time
+}
+
+// Registry remembers the zones of a store, heals the store from memory, and answers visitors in an outage. It is the
+// last link of the chain, and the only one that asks the store. Its methods may be called from any number of goroutines.
+type Registry struct {
+	store     store.Store
+	seedFresh bool
+	drawSeeds DrawSeeds
+	meter     Meter
+	log       *slog.Logger
+	servers   int64
+	limits    deadlines
+	now       func() time.Time
+	// began is when the registry was made.
+	began time.Time
+
+	// zones is replaced, never changed, so that a poll reads it without a lock.
+	zones atomic.Pointer[map[string]*Zone]
+	// generations counts the generations of all zones.
+	generations atomic.Uint32
+	// lines is in how many zones people wait, as counted once a second. departed is how many departures are remembered
+	// of all zones, as counted twice a second.
+	lines, departed atomic.Int64
+	// turned, guarded by turnedMu, counts the refused in zones that are not known.
+	turnedMu sync.Mutex
+	turned   turned
+
+	// mu guards changes of zones, and the fields down to listErr.
+	mu sync.Mutex
+	// touched are zones that this server put or deleted while a list was being read. The list may be older than that
+	// change, so what it says of these zones is ignored.
+	touched map[string]struct{}
+	// listedAt is when the store was asked for the latest list that was read completely. triedAt is when the latest
+	// try to read the list ended, and listErr its error.
+	listedAt, triedAt time.Time
+	listErr           error
+
+	reading, seeking background.Shared
+	seeks            *rate.Limiter
+
+	background background.Group
+}
+
+// New returns a registry that knows its seeds. Call Start before use and Stop
+// after.
+func New(o Options) *Registry {
+	r := &Registry{
+		store: o.Store, seedFresh: o.SeedFresh, drawSeeds: o.DrawSeeds,
+		meter: o.Meter, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
+		servers: max(1, o.Servers), limits: deadlines{within: o.Within}, touched: make(map[string]struct{}),
+		seeks: rate.NewLimiter(seeksPerSecond, seeksPerSecond),
+	}
+	if r.meter == nil {
+		r.meter = noMeter{}
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	r.began = r.now()
+	zones := make(map[string]*Zone, len(o.Seeds))
+	for _, s := range o.Seeds {
+		zones[s.ZoneID] = r.newZone(s, false)
+	}
+	r.zones.Store(&zones)
+	r.meter.Know(slices.Collect(maps.Keys(zones))...)
+	return r
+}
+
+// Start reads the zones once and creates the seeds that are absent. Until Stop, the background goes on: it reads the
+// zones, sends the store the changes that it did not take, probes stores that are away, and judges estimates. If the store is away, Start
+// logs that and goes on. It is to be called once.
+func (r *Registry) Start(ctx context.Context) {
+	r.readAndLog(ctx)
+	r.background.Start(ctx,
+		background.Every(interval, r.readAndLog),
+		background.Every(interval, r.recallAll),
+		background.Every(sendEvery, r.sendAll),
+		background.Every(ProbeEvery, r.probeAll),
+		background.Every(tellInsideEvery, r.tellAllInside),
+		background.Every(judgeEvery, r.judgeAll))
+}
+
+// RunOnce reads the settings of all zones, and tells the store who departed. After Start this is done twice a second.
+func (r *Registry) RunOnce(ctx context.Context) {
+	r.readAndLog(ctx)
+	for _, z := range *r.zones.Load() {
+		r.recallOrLog(ctx, z)
+	}
+}
+
+// Stop ends the background reading and waits for it.
+func (r *Registry) Stop() { r.background.Stop() }
+
+// Millis is the registry's clock: the Unix milliseconds that the wall clock would show if nobody had set it since the
+// registry was made.
+func (r *Registry) Millis() int64 {
+	return r.began.UnixMilli() + r.now().Sub(r.began).Milliseconds()
+}
+
+// lookup returns the zone if it is remembered, else nil.
+func (r *Registry) lookup(zoneID string) *Zone {
+	return (*r.zones.Load())[zoneID]
+}
+
+// Bound returns ctx with the time limit of a visitor's call, Options.Within.
+func (r *Registry) Bound(ctx context.Context) context.Context { return r.limits.bound(ctx) }
+
+// Find returns a zone for a visitor's call. Its error says when to come back, if the store did not answer.
+func (r *Registry) Find(ctx context.Context, zoneID string) (*Zone, error) {
+	if z := r.lookup(zoneID); z != nil {
+		return z, nil
+	}
+	z, err := r.find(r.limits.bound(ctx), zoneID)
+	if unanswered(ctx, err) {
+		err = r.later(nil, visitor{newcomer: true}, unavailable(err))
+	}
+	return z, err
+}
+
+// find returns a zone that is remembered or that the store has. It asks the store only if the zone is not remembered:
+// for the list, if that is no longer fresh, and then for the zone, within seeksPerSecond. All who ask for a zone at the
+// same time share one reading, so that a zone which was just made is found for all of them.
+func (r *Registry) find(ctx context.Context, zoneID string) (*Zone, error) {
+	if z := r.lookup(zoneID); z != nil {
+		return z, nil
+	}
+	err := r.freshen(ctx)
+	for range 2 { // the first may share a reading that began before the zone was made
+		if err == nil && r.lookup(zoneID) == nil {
+			err = r.seek(ctx, zoneID)
+		}
+	}
+	if z := r.lookup(zoneID); z != nil {
+		return z, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("zones: %w: %q", line.ErrZoneUnknown, zoneID)
+}
+
+// seek takes in a zone that is not remembered, if the store has it, and if it may be asked now. The error is one of a store
+// that does not answer.
+func (r *Registry) seek(ctx context.Context, zoneID string) error {
+	return r.share(ctx, &r.seeking, zoneID, func(ctx context.Context) error {
+		if r.lookup(zoneID) != nil || !r.seeks.AllowN(r.now(), 1) {
+			return nil
+		}
+		s, err := r.readZone(ctx, zoneID)
+		switch {
+		case err == nil:
+			r.remember(s, false)
+		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+			return nil
+		}
+		return err
+	})
+}
+
+// Zones returns the settings of all zones that this server knows, ordered by id. It asks the store only if no list was
+// ever read.
+func (r *Registry) Zones(ctx context.Context) ([]zone.Settings, error) {
+	r.mu.Lock()
+	heard := !r.listedAt.IsZero()
+	r.mu.Unlock()
+	if !heard {
+		if err := r.freshen(ctx); err != nil {
+			return nil, err
+		}
+	}
+	zones := *r.zones.Load()
+	all := make([]zone.Settings, 0, len(zones))
+	for _, id := range slices.Sorted(maps.Keys(zones)) {
+		all = append(all, *zones[id].settings.Load())
+	}
+	return all, nil
+}
+
+// Zone returns a zone's settings as this server knows them: at most a second old while the store answers, else those
+// that were seen last.
+//
+// Errors: line.ErrZoneUnknown; line.ErrStoreUnavailable when the zone is not
+// remembered and the store cannot be asked.
+func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
+	z, err := r.Find(ctx, zoneID)
+	if err != nil {
+		return zone.Settings{}, err
+	}
+	return *z.settings.Load(), nil
+}
+
+// Settings returns a zone's settings, as Zone does, but never asks the store. It returns nil for a zone that this server
+// does not know. The caller must not change what is returned.
+func (r *Registry) Settings(zoneID string) *zone.Settings {
+	if z := r.lookup(zoneID); z != nil {
+		return z.settings.Load()
+	}
+	return nil
+}
+
+// Lined reports whether a newcomer would have to line up, as far as this server remembers: people wait or gather, or the zone is
+// paused. It is false for a zone that this server does not know.
+func (r *Registry) Lined(zoneID string) bool {
+	z := r.lookup(zoneID)
+	if z == nil {
+		return false
+	}
+	s := z.settings.Load()
+	return z.waiting.Load() > 0 || s.PerMinute == 0 || s.Gate().Holds(r.Millis()+z.ahead.Load())
+}
+
+// putZone makes a change in the store. A zone that the store has lost is put back first. Else the change would create a
+// new zone with an empty window.
+func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+	z := r.lookup(s.ZoneID)
+	var before zone.Settings
+	if z != nil {
+		before = *z.stored.Load()
+		_, err := r.present(ctx, z)
+		if errors.Is(err, line.ErrZoneDeleted) {
+			r.forget(z)
+			if was == nil {
+				err = nil // the operator makes it anew
+			}
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	created, err := r.write(ctx, s, was, by)
+	if errors.Is(err, line.ErrZoneChanged) {
+		if present, readErr := r.readZone(ctx, s.ZoneID); readErr == nil {
+			r.remember(present, false)
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("zones: put zone: %w", err)
+	}
+	if z != nil && !created {
+		r.changed(z, before, s, by) // first: else a change that an operator takes back would look like one that is lost
+	}
+	r.remember(s, created)
+	return created, nil
+}
+
+// DeleteZone implements store.Editor. A zone that the store has lost is put back first, so that the store learns of the
+// deletion and no other server restores the zone.
+func (r *Registry) DeleteZone(ctx context.Context, zoneID, by string) error {
+	z, err := r.find(ctx, zoneID)
+	if err != nil {
+		return err
+	}
+	_, err = ask(ctx, z, store.DeleteZone, func() (none, error) { return none{}, r.store.DeleteZone(ctx, zoneID, by) })
+	if err != nil {
+		return fmt.Errorf("zones: delete zone: %w", err)
+	}
+	r.forget(z)
+	return nil
+}
+
+// Changes implements store.Editor.
+func (r *Registry) Changes(ctx context.Context, zoneID string) ([]zone.Change, error) {
+	all, err := measured(r, store.Changes, func() ([]zone.Change, error) { return r.store.Changes(ctx, zoneID) })
+	if err != nil {
+		return nil, fmt.Errorf("zones: changes: %w", err)
+	}
+	return all, nil
+}
+
+// remember takes in the settings that the store is known to have. created: this server has just made the zone.
+func (r *Registry) remember(s zone.Settings, created bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.touched[s.ZoneID] = struct{}{}
+	if z := r.lookup(s.ZoneID); z != nil && !created {
+		z.set(s)
+		return
+	}
+	// A zone that was just created gets a memory of its own: what is
+	// remembered under its name belongs to a line that is no more.
+	r.add(s)
+}
+
+// add remembers zones that were not known. The caller holds mu.
+func (r *Registry) add(news ...zone.Settings) {
+	if len(news) == 0 {
+		return
+	}
+	zones := maps.Clone(*r.zones.Load())
+	ids := make([]string, 0, len(news))
+	for _, s := range news {
+		zones[s.ZoneID] = r.newZone(s, true)
+		ids = append(ids, s.ZoneID)
+	}
+	r.zones.Store(&zones)
+	r.meter.Know(ids...)
+}
+
+// forget drops a zone, unless another of the same name has taken its place.
+func (r *Registry) forget(z *Zone) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := z.id
+	r.touched[id] = struct{}{}
+	if r.lookup(id) != z {
+		return
+	}
+	zones := maps.Clone(*r.zones.Load())
+	delete(zones, id)
+	r.zones.Store(&zones)
+	r.meter.Forget(id)
+}
+
+type noMeter struct{}
+
+func (noMeter) Know(...string)                          {}
+func (noMeter) Forget(string)                           {}
+func (noMeter) Called(store.Call, time.Duration, error) {}
+func (noMeter) Restored(string)                         {}
+func (noMeter) Forgotten(string)                        {}
+func (noMeter) Judged(string, estimate.Judgement)       {}
+func (noMeter) ClockAhead(string, time.Duration)        {}
+func (noMeter) StoreFailing(string, bool)               {}
+func (noMeter) AdmitLocally(string)                     {}
