@@ -2,15 +2,16 @@ package site
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // Crowd counts those inside, in zones with a cap. *registry.Registry does.
@@ -20,35 +21,38 @@ type Crowd interface {
 	Here(zoneID string, admission [16]byte, until time.Time) (over bool, donePaths []string)
 	// Over reports whether an admission is done or revoked.
 	Over(zoneID string, admission [16]byte) bool
+	// MayRenew reports whether a session that ends then may be renewed.
+	MayRenew(zoneID string, admission [16]byte, ends time.Time) bool
 	// Done ends an admission. known is false if it was only named and is not inside.
 	Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (known bool, err error)
 	// End is Done in the background, for an admission that a session or a pass has proved.
 	End(zoneID string, admission [16]byte)
 }
 
-// toldWithin is how much longer a pass must be good to begin a session in a zone with a cap: until the store was told of it.
-const toldWithin = 2 * time.Second
-
 // stays has a session count as inside. It returns h without the session if that is done or revoked.
 func (s *Service) stays(zoneID string, q *request, h held) held {
 	over, donePaths := s.Crowd.Here(zoneID, h.session.Admission, h.session.Issued.Add(h.session.Length))
 	if over {
 		h.inside, h.session = false, token.Session{}
-	} else if len(donePaths) > 0 && anyPath(donePaths, q.uri) {
+	} else if len(donePaths) > 0 && fits(donePaths, q.uri) {
 		s.Crowd.End(zoneID, h.session.Admission)
 	}
 	return h
 }
 
-// anyPath reports whether one of the patterns matches the path of a URI.
-func anyPath(patterns []string, uri string) bool {
-	path, ok := plainPath(uri)
-	return ok && slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, path) })
+// fresh reports whether a good pass may begin a session: it is not over, and where those inside are counted, the store is told of
+// the session before the pass would expire.
+func (s *Service) fresh(settings zone.Settings, g pass.Grant, now time.Time) bool {
+	left := min(time.UnixMilli(g.ExpiresAtMillis).Sub(now), sessionLeft(settings, g, now))
+	return !s.Crowd.Over(settings.ZoneID, g.Admission) && (settings.MaxInside == 0 || left > zones.ToldWithin)
 }
 
-// fresh reports whether a pass that is good until then may begin a session.
-func (s *Service) fresh(settings zone.Settings, admission [16]byte, expires, now time.Time) bool {
-	return settings.MaxInside == 0 || !s.Crowd.Over(settings.ZoneID, admission) && now.Add(toldWithin).Before(expires)
+// sessionLeft is how long a session lasts that a pass begins now. Where admissions count, it ends as long after the admission.
+func sessionLeft(settings zone.Settings, g pass.Grant, now time.Time) time.Duration {
+	if settings.MaxInside > 0 && settings.InsideBy == zone.InsideByAdmission {
+		return min(settings.Session(), time.UnixMilli(g.AdmittedAtMillis).Add(settings.Session()).Sub(now)).Truncate(time.Second)
+	}
+	return settings.Session()
 }
 
 // admissionOf returns the admission that exactly one of the texts stands for.

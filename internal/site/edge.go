@@ -34,7 +34,7 @@ func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown
 	if err == nil && !first {
 		err = entry.ErrGone
 	}
-	return token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: settings.Session()}, outcome, err
+	return token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: sessionLeft(settings, g, now)}, outcome, err
 }
 
 // unless returns the outcome of a request that gets no session.
@@ -54,7 +54,7 @@ func (s *Service) renewFor(settings zone.Settings, text string, now time.Time) (
 	case !is.Good(now), s.Crowd.Over(settings.ZoneID, is.Admission):
 		return is, "", entry.ErrGone
 	}
-	is, anew := renewed(settings, is, now)
+	is, anew := s.renewed(settings, is, now)
 	if outcome = outSession; anew {
 		outcome = outRenewed
 	}

@@ -236,9 +236,10 @@ func (s *Service) renew(ctx context.Context, zoneID string, q *request, h held, 
 	if err != nil || bypasses(settings, q) { // caches may keep what is never queued, and must not keep a session with it
 		return verdict{outcome: outSession}
 	}
-	is, renewed := renewed(settings, h.session, now)
+	is, renewed := s.renewed(settings, h.session, now)
 	switch {
-	case renewed && !s.Crowd.Over(zoneID, h.session.Admission):
+	case renewed:
+		s.Crowd.Here(zoneID, is.Admission, is.Issued.Add(is.Length))
 		return verdict{outcome: outRenewed, keep: s.session(settings, is, q.header.Get(SessionHeader) != ""), origin: named(settings, q)}
 	case h.key != "" && q.navigates():
 		return verdict{outcome: outSession, keep: keep{names: &keyNames, domain: settings.CookieDomain}}
@@ -246,10 +247,11 @@ func (s *Service) renew(ctx context.Context, zoneID string, q *request, h held, 
 	return verdict{outcome: outSession}
 }
 
-// renewed returns a session anew, if half of it is over and the zone's settings say so.
-func renewed(settings zone.Settings, is token.Session, now time.Time) (token.Session, bool) {
+// renewed returns a session anew, if half of it is over, the zone's settings say so, and the store can be told in time.
+func (s *Service) renewed(settings zone.Settings, is token.Session, now time.Time) (token.Session, bool) {
 	left := is.Begun.Add(maxSession).Sub(now)
-	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second {
+	ends := is.Issued.Add(is.Length)
+	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second || !s.Crowd.MayRenew(settings.ZoneID, is.Admission, ends) {
 		return is, false
 	}
 	is.Issued, is.Length = now, min(settings.Session(), left.Truncate(time.Second))
@@ -267,7 +269,7 @@ func (s *Service) session(settings zone.Settings, is token.Session, app bool) ke
 
 // begin lets a visitor in with a new session for an admission.
 func (s *Service) begin(outcome string, settings zone.Settings, g pass.Grant, app bool, now time.Time) verdict {
-	begun := token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: settings.Session()}
+	begun := token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: sessionLeft(settings, g, now)}
 	s.Crowd.Here(settings.ZoneID, g.Admission, now.Add(begun.Length))
 	return verdict{outcome: outcome, keep: s.session(settings, begun, app)}
 }
@@ -275,7 +277,7 @@ func (s *Service) begin(outcome string, settings zone.Settings, g pass.Grant, ap
 // grant returns what a pass grants, and whether it is a good pass of the zone that may begin a session.
 func (s *Service) grant(settings zone.Settings, shown string, now time.Time) (pass.Grant, bool) {
 	g, err := s.Passes.Verify(shown, now)
-	return g, err == nil && g.ZoneID == settings.ZoneID && s.fresh(settings, g.Admission, time.UnixMilli(g.ExpiresAtMillis), now)
+	return g, err == nil && g.ZoneID == settings.ZoneID && s.fresh(settings, g, now)
 }
 
 // clocksApart is how much longer a pass is remembered than it is good: our clock may be behind the store's.
@@ -386,8 +388,11 @@ func (s *Service) app(ctx context.Context, settings zone.Settings, q *request, n
 	if err != nil {
 		return verdict{outcome: outUnknown, err: err}, true
 	}
+	if !first {
+		return verdict{}, false
+	}
 	// The page of a browser that sends cookies by itself keeps the session in one: see site.js of package page.
-	return s.begin(outPass, settings, g, q.header.Get("Sec-Fetch-Site") != "same-origin", now), first
+	return s.begin(outPass, settings, g, q.header.Get("Sec-Fetch-Site") != "same-origin", now), true
 }
 
 // key returns a new key for a browser.
@@ -440,7 +445,10 @@ func (s *Service) join(ctx context.Context, settings zone.Settings, n wait.Newco
 		return verdict{}, false
 	}
 	g, ok := s.grant(settings, a.Pass, now)
-	return s.begin(outAdmitted, settings, g, false, now), ok
+	if !ok {
+		return verdict{}, false
+	}
+	return s.begin(outAdmitted, settings, g, false, now), true
 }
 
 // lines reports whether a newcomer would have to line up, as far as is known without the store.

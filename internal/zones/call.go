@@ -120,9 +120,7 @@ func (z *Zone) Leave(ctx context.Context, p line.Place) error {
 		z.departed(&line.Answer{Place: p}, false)
 	}
 	if err == nil && p.AdmittedAtMillis > 0 && z.settings.Load().MaxInside > 0 {
-		z.crowd.mu.Lock()
-		defer z.crowd.mu.Unlock()
-		z.crowd.end(line.Admission{ID: p.ID, AtMillis: p.AdmittedAtMillis}.JTI(z.id), z.registry.Millis()+graceMillis)
+		z.end(line.Admission{ID: p.ID, AtMillis: p.AdmittedAtMillis}.JTI(z.id), graceMillis, false)
 	}
 	return err
 }
@@ -339,6 +337,11 @@ func (r *Registry) present(ctx context.Context, z *Zone) (is zone.Settings, err 
 // false, the store may have had it all the same.
 func (r *Registry) put(ctx context.Context, z *Zone) (present bool, err error) {
 	s := *z.stored.Load()
+	if !z.seen.Load() {
+		if s, err = r.withRevoked(ctx, s); err != nil {
+			return false, err
+		}
+	}
 	if z.seen.Load() || !r.seedFresh {
 		m := z.lost()
 		if !z.seen.Load() {
