@@ -1,14 +1,10 @@
 package pass_test
 
 import (
-	"crypto/ed25519"
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -38,28 +34,6 @@ func TestRotation(t *testing.T) {
 		synctest.Wait()
 		accepted(t, v, issue(t, newSigner(t, 2)))
 		refused(t, v, issue(t, newSigner(t, 1)), pass.ErrInvalid)
-	})
-}
-
-// TestOncePerMinute: whatever is invented, and whoever is away.
-func TestOncePerMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		room := newRoom(t, newSigner(t, 1))
-		v := room.open(t)
-		const minutes = 10
-		for i := range minutes * 60 {
-			switch i {
-			case 200:
-				room.away()
-			case 400:
-				room.publish(newSigner(t, 1))
-			}
-			refused(t, v, forge(t, 2, map[string]any{"kid": fmt.Sprint("invented", i)}, nil), map[bool]error{true: pass.ErrUnverified, false: pass.ErrInvalid}[i >= 240 && i < 420])
-			<-time.After(time.Second)
-		}
-		if n := room.times(); n != minutes {
-			t.Errorf("asked %d times in %d minutes of invented keys", n, minutes)
-		}
 	})
 }
 
@@ -154,112 +128,6 @@ func TestRoomIsAway(t *testing.T) {
 	})
 }
 
-// TestHostileSets: none takes the good keys away, holds the service up, or brings a key that
-// others can sign with.
-func TestHostileSets(t *testing.T) {
-	encode := base64.RawURLEncoding.EncodeToString
-	x := encode(ed25519.NewKeyFromSeed(secret(9))[ed25519.SeedSize:])
-	jwkOf := func(more string) string {
-		return `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"hostile","x":"` + x + `"` + more + `}]}`
-	}
-	text := func(s string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(s)) }
-	}
-	for name, answer := range map[string]http.HandlerFunc{
-		"no JSON":        text("<html>"),
-		"empty":          text(""),
-		"no keys":        text(`{"keys":[]}`),
-		"keys that hang": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"drop by drop": func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil {
-				if _, err := w.Write([]byte(" ")); err != nil || http.NewResponseController(w).Flush() != nil {
-					return
-				}
-				<-time.After(time.Second)
-			}
-		},
-		"without an end": func(w http.ResponseWriter, _ *http.Request) {
-			for err := error(nil); err == nil; {
-				_, err = w.Write(make([]byte, 1<<16))
-			}
-		},
-		"too many keys": text(`{"keys":[` + strings.Repeat(`{"kty":"OKP"},`, 1000) + `{}]}`),
-		"a redirection": func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/elsewhere" {
-				http.Redirect(w, r, "/elsewhere", http.StatusFound)
-				return
-			}
-			text(jwkOf(""))(w, r)
-		},
-		"another status":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) },
-		"a shared secret":   text(`{"keys":[{"kty":"oct","kid":"hostile","alg":"HS256","k":"` + encode(secret(9)) + `"}]}`),
-		"a private key":     text(jwkOf(`,"d":"` + encode(secret(9)) + `"`)),
-		"no signing key":    text(jwkOf(`,"use":"enc"`)),
-		"another algorithm": text(jwkOf(`,"alg":"HS256"`)),
-		"no algorithm":      text(jwkOf(`,"alg":"none"`)),
-		"no kid":            text(strings.Replace(jwkOf(""), `"kid":"hostile",`, "", 1)),
-		"an empty kid":      text(strings.Replace(jwkOf(""), `"hostile"`, `""`, 1)),
-		"another curve":     text(strings.Replace(jwkOf(""), "Ed25519", "X25519", 1)),
-		"a short key":       text(strings.Replace(jwkOf(""), x, x[:20], 1)),
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				room := newRoom(t, newSigner(t, 1))
-				v := room.open(t)
-				good := issue(t, newSigner(t, 1))
-				accepted(t, v, good)
-				<-time.After(time.Minute)
-				room.say(answer)
-				// Whoever reads such a set signs with what it has.
-				claims := jwt.MapClaims{
-					"iss": "waitingroom", "aud": testZone, "zone": testZone, "sub": "a", "jti": "b",
-					"admittedAt": time.Now().UnixMilli(), "exp": time.Now().Unix() + 60,
-				}
-				for _, method := range []jwt.SigningMethod{jwt.SigningMethodEdDSA, jwt.SigningMethodHS256, jwt.SigningMethodNone} {
-					keys := map[string]any{
-						"EdDSA": ed25519.NewKeyFromSeed(secret(9)), "HS256": secret(9), "none": jwt.UnsafeAllowNoneSignatureType,
-					}
-					for _, kid := range []string{"hostile", ""} {
-						token := jwt.NewWithClaims(method, claims)
-						token.Header["kid"] = kid
-						forged, err := token.SignedString(keys[method.Alg()])
-						must(t, err)
-						begun := time.Now()
-						if _, err := v.Verify(t.Context(), testZone, forged); !errors.Is(err, pass.ErrInvalid) && !errors.Is(err, pass.ErrUnverified) {
-							t.Errorf("%s, kid %q: %v", method.Alg(), kid, err)
-						}
-						if waited := time.Since(begun); waited > 2*time.Second {
-							t.Errorf("a request waited %v", waited)
-						}
-					}
-				}
-				accepted(t, v, good)
-				<-time.After(time.Minute)
-				room.publish(newSigner(t, 2))
-				accepted(t, v, issue(t, newSigner(t, 2)))
-			})
-		})
-	}
-}
-
-// TestKeySetFile: it is read at once, and again like a URL.
-func TestKeySetFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "jwks.json")
-	must(t, os.WriteFile(file, newSigner(t, 1).JWKS(), 0o600))
-	synctest.Test(t, func(t *testing.T) {
-		v, err := pass.Open(t.Context(), pass.Options{KeySet: file})
-		must(t, err)
-		defer v.Close()
-		accepted(t, v, issue(t, newSigner(t, 1)))
-		must(t, os.WriteFile(file, newSigner(t, 2).JWKS(), 0o600))
-		<-time.After(time.Minute)
-		accepted(t, v, issue(t, newSigner(t, 2)))
-		must(t, os.Remove(file))
-		<-time.After(time.Hour)
-		accepted(t, v, issue(t, newSigner(t, 2)))
-	})
-}
-
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty.json")
@@ -276,21 +144,4 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
-}
-
-// TestClosed: what is known is still good, and nothing is fetched.
-func TestClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		room := newRoom(t, newSigner(t, 1))
-		v := room.open(t)
-		accepted(t, v, issue(t, newSigner(t, 1)))
-		v.Close()
-		v.Close()
-		<-time.After(time.Hour)
-		accepted(t, v, issue(t, newSigner(t, 1)))
-		refused(t, v, issue(t, newSigner(t, 2)), pass.ErrUnverified)
-		if room.times() != 1 {
-			t.Errorf("asked %d times", room.times())
-		}
-	})
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -89,7 +88,7 @@ type claims struct {
 
 // Verifier verifies passes. Its methods may be called from any goroutine.
 type Verifier struct {
-	keys      *keyCache
+	keys      *keyset.Set
 	parser    *jwt.Parser
 	validator *jwt.Validator
 	once      Once
@@ -121,7 +120,7 @@ func Open(ctx context.Context, o Options) (*Verifier, error) {
 }
 
 // Close ends what Open began. It is to be called when no more passes come.
-func (v *Verifier) Close() { v.keys.close() }
+func (v *Verifier) Close() { v.keys.Stop() }
 
 // Verify returns what a pass of the zone says. Its errors wrap ErrMissing, ErrInvalid,
 // ErrExpired, ErrUsed or ErrUnverified. It waits as the package says, at most until ctx ends.
@@ -174,32 +173,16 @@ func (v *Verifier) use(ctx context.Context, c *claims) (first bool, err error) {
 // key finds the key that the header of a pass names. A key that is not known is looked for
 // only if everything else is right: the wrong pass is refused anyhow.
 func (v *Verifier) key(ctx context.Context, t *jwt.Token, c *claims, zone string) (any, error) {
-	id, named := t.Header["kid"].(string)
-	if _, critical := t.Header["crit"]; critical || !named || id == "" {
-		return nil, fmt.Errorf("%w: no kid, or an extension that must be understood, and is not", ErrInvalid)
+	if _, critical := t.Header["crit"]; critical {
+		return nil, fmt.Errorf("%w: an extension that must be understood, and is not", ErrInvalid)
 	}
-	if key, known := v.keys.known(id); known {
-		return verifier(key, t)
-	}
-	if err := v.validator.Validate(c); err != nil {
-		return nil, err
-	}
-	if err := c.check(zone); err != nil {
-		return nil, err
-	}
-	key, err := v.keys.find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return verifier(key, t)
-}
-
-// verifier is what the key verifies with, if it is for the algorithm of the pass.
-func verifier(key keyset.Key, t *jwt.Token) (any, error) {
-	if !slices.Contains(key.Algorithms, t.Method.Alg()) {
-		return nil, fmt.Errorf("%w: the key is not for %s", ErrInvalid, t.Method.Alg())
-	}
-	return key.Verifier, nil
+	id, _ := t.Header["kid"].(string)
+	return find(ctx, v.keys, id, t.Method.Alg(), func() error {
+		if err := v.validator.Validate(c); err != nil {
+			return err
+		}
+		return c.check(zone)
+	})
 }
 
 // check looks at the claims that every pass has, and that the parser does not look at.

@@ -138,7 +138,7 @@ func (l *counted) key(a net.Addr) string {
 	if from.IsLoopback() || address.Within(l.exempt, from) {
 		return ""
 	}
-	return address.Key(from.String())
+	return address.Of(from)
 }
 
 // count counts one more, unless the address has as many as it may.

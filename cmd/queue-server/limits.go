@@ -66,6 +66,15 @@ func (l *limits) stop() {
 	l.book.Stop()
 }
 
+// openGuard returns what limits joins. Where the limits are off, it refuses nobody.
+func openGuard(s checked, limits *limits, meter *metric.Metrics, log *slog.Logger) *guard.Guard {
+	o := guard.Options{Limiter: limits, Trusted: s.proxies, Backends: s.backends, Within: within(s), Meter: meter, Logger: log}
+	if s.DoorLimits == guardOff {
+		o.Limiter = guard.Unlimited{}
+	}
+	return guard.New(o)
+}
+
 // newProvider returns the client of the provider that verifies tokens of challenges.
 func newProvider(s checked, log *slog.Logger) *challenge.Provider {
 	return &challenge.Provider{

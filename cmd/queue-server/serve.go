@@ -31,6 +31,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/watch"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // shutdownTimeout is how long answers in the making may take after the drain
@@ -66,7 +67,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 }
 
 // runServer wires the server, runs it until ctx ends, and drains it. What is
-// deferred here runs from the bottom up: rooms, limits, sweeper, watch, chain, store,
+// deferred here runs from the bottom up: rooms, limits, sweeper, watch, zones, store,
 // listeners.
 func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.Writer) (err error) {
 	log := newLogger(stderr, s)
@@ -121,8 +122,11 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	limits := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets[0], metrics, log)
-	links := newChain(s, opened, from.Zones, keys.tokens, limits, metrics, log)
-	zones := links.registry
+	door := openGuard(s, limits, metrics, log)
+	zones := zones.New(zones.Options{
+		Store: opened, Seeds: from.Zones, SeedFresh: s.Store == storeEmbedded, DrawSeeds: keys.tokens,
+		Guard: door, AnswerEarly: s.DoorLimits != guardOff, Servers: s.Servers, Within: within(s), Meter: metrics, Logger: log,
+	})
 	zones.Start(ctx)
 	defer zones.Stop()
 
@@ -151,13 +155,12 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer stopChecks()
 
 	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithZones(zones.Settings)
-	visited, guard := links.first()
 	tickets, stopTickets, err := openTickets(ctx, s, zones, log)
 	if err != nil {
 		return err
 	}
 	defer stopTickets()
-	waiting := wait.New(visited, guard, keys.tokens, issuer, metrics, nil).WithTickets(tickets)
+	waiting := wait.New(zones, door, keys.tokens, issuer, metrics, nil).WithTickets(tickets)
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
 	shares := network.New(s.asn, log, time.Now)
 	shares.Start(ctx)
@@ -170,8 +173,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	notKept := notKept(opened, zones, limits.book)
 	metrics.ShowKept(notKept)
-	polling := entry.New(visited, issuer, metrics).WithTickets(tickets).WithNetworks(waiting.Admitted)
-	pages, err := page.New(waiting, polling, visited, site.Inside(keys.tokens, time.Now))
+	polling := entry.New(zones, issuer, metrics).WithTickets(tickets).WithNetworks(waiting.Admitted)
+	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, time.Now))
 	if err != nil {
 		return err
 	}
@@ -187,7 +190,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
 		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
-		Proxies: s.proxies, Crowd: zones, Exchange: links.exchange, Logger: log,
+		Proxies: s.proxies, Crowd: zones, Exchange: door.Exchange, Logger: log,
 	})
 	r := rooms{
 		page:          pages,

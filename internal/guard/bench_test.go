@@ -1,48 +1,18 @@
 package guard_test
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
+	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/guard"
-	"github.com/openqueue/waitingroom/internal/line"
 )
-
-// BenchmarkPoll: what a poll in time costs with a guard before a store that does no work, and one that is early, with so
-// many visitors.
-func BenchmarkPoll(b *testing.B) {
-	for _, visitors := range []int{1_000, 200_000} {
-		r, all := newRoom(b, guard.Policies()...), make([]line.Place, visitors)
-		for i := range all {
-			all[i].ArrivedAtMicros = 1_795_223_300_000_000
-			binary.LittleEndian.PutUint64(all[i].ID[:], rand.Uint64())
-		}
-		for name, each := range map[string]time.Duration{"in time": 10 * time.Second, "early": 0} {
-			b.Run(fmt.Sprintf("%s/%d", name, visitors), func(b *testing.B) {
-				b.ReportAllocs()
-				early := 0
-				for i := 0; b.Loop(); i++ {
-					if i%visitors == 0 {
-						r.clock.forward(each)
-					}
-					if a, err := r.guard.Poll(b.Context(), zoneID, all[i%visitors]); err != nil || a.Early {
-						early++
-					}
-				}
-				b.ReportMetric(100*float64(early)/float64(b.N), "%early")
-			})
-		}
-	}
-}
 
 // BenchmarkAdmits: what a join costs.
 func BenchmarkAdmits(b *testing.B) {
-	r := newRoom(b, guard.Policies()...)
+	r := newRoom(guard.Policies()...)
 	for i := 0; b.Loop(); i++ {
-		n := guard.Newcomer{ZoneID: zoneID, ClientID: "0f8fad5b-d9cb-469f-a165-708677289" + fmt.Sprint(i%1000), Address: "203.0.113." + fmt.Sprint(i%250)}
-		_ = r.guard.Admits(b.Context(), n)
+		n := guard.Newcomer{ClientID: "0f8fad5b-d9cb-469f-a165-708677289" + fmt.Sprint(i%1000), Address: netip.AddrFrom4([4]byte{203, 0, 113, byte(i % 250)})}
+		_ = r.admits(b.Context(), n)
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"time"
 
 	"golang.org/x/time/rate"
 
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/zone"
-	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // Limiter decides whether a client is within its limits. *limiter.Limiter does.
@@ -31,49 +30,63 @@ type Meter interface {
 	ForwardedRefused()
 }
 
-// Options of a Guard. Lines, Limiter and Meter are required.
+// Unlimited is a Limiter that allows everything.
+type Unlimited struct{}
+
+// Check allows.
+func (Unlimited) Check(context.Context, limiter.Question) (limiter.Answer, error) {
+	return allowed, nil
+}
+
+// CheckAll allows.
+func (Unlimited) CheckAll(context.Context, ...limiter.Question) (limiter.Answer, error) {
+	return allowed, nil
+}
+
+var allowed = limiter.Answer{Verdict: limit.Verdict{Allowed: true}}
+
+// Options of a Guard. Limiter is required.
 type Options struct {
-	// Lines is the next link of the chain.
-	Lines *zones.Registry
 	// Limiter decides by the guard's policies.
 	Limiter Limiter
+	// Within bounds how long a join waits for a limiter that counts in a store. 0 sets no bound.
+	Within time.Duration
 	// Trusted are the networks of the proxies in front.
 	Trusted []netip.Prefix
 	// Backends are the networks of services that join for their users. The clientIp in their requests is believed.
 	Backends []netip.Prefix
-	Meter    Meter
+	// Meter may be nil.
+	Meter Meter
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
 
-// Guard is the first link of the chain: the rooms ask it. Its methods may be called from
-// any number of goroutines.
+// Guard limits joins, and the polls that come before their time. Its methods may be called from any number of goroutines.
 type Guard struct {
-	looks // calls that only look are not guarded
-
 	options Options
-	polls   *pollCache
 
 	// What the log may say at most once in warnEvery: joins come from addresses that are no visitor's; a trusted proxy does not say for
 	// whom it asks; forwarded joins are refused; a limit could not be checked.
 	private, silent, forwarded, unchecked rate.Sometimes
 }
 
-// looks is what rooms see of zones.
-type looks interface {
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-	Latest(ctx context.Context, zoneID string) (line.Stats, error)
-}
-
 // New returns a Guard.
 func New(o Options) *Guard {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Meter == nil {
+		o.Meter = noMeter{}
+	}
 	return &Guard{
-		looks: o.Lines, options: o, polls: newPollCache(),
+		options: o,
 		private: rate.Sometimes{Interval: warnEvery}, silent: rate.Sometimes{Interval: warnEvery},
 		forwarded: rate.Sometimes{Interval: warnEvery}, unchecked: rate.Sometimes{Interval: warnEvery},
 	}
 }
+
+type noMeter struct{}
+
+func (noMeter) JoinUnlimited(string) {}
+func (noMeter) ForwardedRefused()    {}
 
 // ErrRefused: this client asks too often. Nothing was done. Compare with errors.Is.
 var ErrRefused = errors.New("guard: refused")

@@ -10,15 +10,17 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 const (
 	// spread is the random time, in milliseconds, that is added when a join is refused by its address. A school class
 	// behind one address would else come back in the same second, when there is one permit.
 	spread = 3_000
+	// leastRetry is the shortest time, in milliseconds, after which one who polls too often is told to come back.
+	leastRetry = 100
 	// warnEvery is how often the log may say the same thing.
 	warnEvery = 10 * time.Minute
 )
@@ -35,23 +37,23 @@ const (
 // Reasons are all reasons.
 var Reasons = []string{ReasonPrivate, ReasonTrusted}
 
-// Newcomer is a visitor who asks for a place.
+// Newcomer is what tells one who asks for a place from others.
 type Newcomer struct {
-	// ZoneID and ClientID are what the newcomer says, in bounds. ClientID may be
-	// empty.
-	ZoneID, ClientID string
-	// Address is where the request came from, as the trusted proxies tell.
-	Address string
-	// ClientIP is the clientIp of the body: empty, or an address. It counts only if Address is in Backends.
-	ClientIP string
+	// ClientID is a stable key of the client's own. It may be empty.
+	ClientID string
+	// Address is where the request came from, as the trusted proxies tell. It is the zero value if that is no address.
+	Address netip.Addr
+	// ClientIP is the clientIp of the body, or the zero value. It counts only if Address is in Backends.
+	ClientIP netip.Addr
 	// Forwarded: the request has a header that proxies write.
 	Forwarded bool
 }
 
-// Admits returns nil for a newcomer who may ask for a place, else a *RefusedError; or ctx's error if ctx ended first.
-func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
+// Admits returns nil for a newcomer who may ask for a place in the zone with these settings, else a *RefusedError; or ctx's
+// error if ctx ended first.
+func (g *Guard) Admits(ctx context.Context, z *zone.Settings, n Newcomer) error {
 	if n.ClientID != "" {
-		a, err := g.check(ctx, limiter.Question{Policy: JoinsClient, Key: clientKey(n.ZoneID, n.ClientID)})
+		a, err := g.check(ctx, limiter.Question{Policy: JoinsClient, Key: clientKey(z.ZoneID, n.ClientID)})
 		if err != nil {
 			return err
 		}
@@ -63,8 +65,8 @@ func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
 	if !ok {
 		return nil
 	}
-	a, err := g.options.Limiter.CheckAll(g.options.Lines.Bound(ctx), g.byAddress(n.ZoneID, from)...)
-	if a, err = g.decided(ctx, JoinsAddress, a, err); err != nil || a.Allowed {
+	a, err := g.checkAddress(ctx, z, from)
+	if err != nil || a.Allowed {
 		return err
 	}
 	if n.Forwarded && n.Address == from {
@@ -78,6 +80,23 @@ func (g *Guard) Admits(ctx context.Context, n Newcomer) error {
 	return &RefusedError{RetryMillis: a.RetryMillis + rand.Int64N(spread)}
 }
 
+// checkAddress asks the policies about an address: what it may have in the zone, and in all zones.
+func (g *Guard) checkAddress(ctx context.Context, z *zone.Settings, from netip.Addr) (limiter.Answer, error) {
+	questions := make([]limiter.Question, 0, 2)
+	if by, ok := shareOf(z.InForce()); ok {
+		questions = append(questions, limiter.Question{Policy: JoinsZone, Key: "zone:" + z.ZoneID + "/" + address.Line(from), Scale: &by})
+	}
+	questions = append(questions, limiter.Question{Policy: JoinsAddress, Key: address.Of(from)})
+	bounded := ctx
+	if g.options.Within > 0 {
+		var cancel context.CancelFunc
+		bounded, cancel = context.WithTimeout(ctx, g.options.Within)
+		defer cancel()
+	}
+	a, err := g.options.Limiter.CheckAll(bounded, questions...)
+	return g.decided(ctx, JoinsAddress, a, err)
+}
+
 // Press counts something that an address did, and returns how much it does lately: 0 for as usual, 1 if more than half of its
 // permits are taken, 2 if there are none. Of a join for which no address is counted, it is 0.
 func (g *Guard) Press(ctx context.Context, n Newcomer, cost int64) (level int) {
@@ -85,7 +104,7 @@ func (g *Guard) Press(ctx context.Context, n Newcomer, cost int64) (level int) {
 	if reason != "" {
 		return 0
 	}
-	a, err := g.check(ctx, limiter.Question{Policy: Challenges, Key: address.Key(from), Cost: cost})
+	a, err := g.check(ctx, limiter.Question{Policy: Challenges, Key: address.Of(from), Cost: cost})
 	switch {
 	case err != nil || a.Allowed && len(a.Quotas) == 0:
 		return 0
@@ -97,36 +116,24 @@ func (g *Guard) Press(ctx context.Context, n Newcomer, cost int64) (level int) {
 	return 0
 }
 
-// Source returns the address that a join or a poll counts for, "" if there is none.
-func (g *Guard) Source(n Newcomer) string {
+// Source returns the address that a join or a poll counts for, the zero value if there is none.
+func (g *Guard) Source(n Newcomer) netip.Addr {
 	from, _ := g.source(&n)
 	return from
 }
 
 // Named reports whether a join comes from one of Backends and has a clientId.
 func (g *Guard) Named(n Newcomer) bool {
-	a, err := netip.ParseAddr(n.Address)
-	return n.ClientID != "" && err == nil && address.Within(g.options.Backends, a.Unmap().WithZone(""))
+	return n.ClientID != "" && address.Within(g.options.Backends, n.Address)
 }
 
-// byAddress returns the questions about an address: what it may have in the zone, and in all zones.
-func (g *Guard) byAddress(zoneID, from string) []limiter.Question {
-	all := make([]limiter.Question, 0, 2)
-	if settings := g.options.Lines.Settings(zoneID); settings != nil {
-		if by, ok := shareOf(settings.InForce()); ok {
-			all = append(all, limiter.Question{Policy: JoinsZone, Key: "zone:" + zoneID + "/" + address.Line(from), Scale: &by})
-		}
-	}
-	return append(all, limiter.Question{Policy: JoinsAddress, Key: address.Key(from)})
-}
-
-// flood returns a *RefusedError for an early poll if the visitor sends too many. The time to come back is that of the
-// last answer, since there is nothing new before.
-func (g *Guard) flood(ctx context.Context, p line.Place, a *line.Told) error {
+// Flood returns a *RefusedError for a poll before its time if the visitor sends too many. The time to come back is
+// retryMillis, that of the last answer, since there is nothing new before.
+func (g *Guard) Flood(ctx context.Context, id line.ID, retryMillis int64) error {
 	var key [len("place:") + 11]byte
 	copy(key[:], "place:")
-	base64.RawURLEncoding.Encode(key[len("place:"):], p.ID[:])
-	return g.often(ctx, string(key[:]), a.PeriodMillis)
+	base64.RawURLEncoding.Encode(key[len("place:"):], id[:])
+	return g.often(ctx, string(key[:]), retryMillis)
 }
 
 // Exchange returns a *RefusedError for a pass that is shown too often to the store, by whomever: see PollsToken.
@@ -134,13 +141,13 @@ func (g *Guard) Exchange(ctx context.Context, admission [16]byte) error {
 	return g.often(ctx, "pass:"+base64.RawURLEncoding.EncodeToString(admission[:]), 0)
 }
 
-// often returns a *RefusedError if PollsToken refuses the key. The time to come back is retryMillis, and at least apart.
+// often returns a *RefusedError if PollsToken refuses the key. The time to come back is retryMillis, and at least leastRetry.
 func (g *Guard) often(ctx context.Context, key string, retryMillis int64) error {
 	v, err := g.check(ctx, limiter.Question{Policy: PollsToken, Key: key})
 	if err != nil || v.Allowed {
 		return err
 	}
-	return &RefusedError{RetryMillis: max(retryMillis, apart)}
+	return &RefusedError{RetryMillis: max(retryMillis, leastRetry)}
 }
 
 // check asks one policy that this server counts by itself.
@@ -164,47 +171,42 @@ func (g *Guard) decided(ctx context.Context, policy string, a limiter.Answer, er
 				"policy", policy, "error", err)
 		})
 	}
-	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
+	return allowed, nil
 }
 
 // counted returns the address that a join counts for; ok is false if there is none.
-func (g *Guard) counted(n *Newcomer) (from string, ok bool) {
+func (g *Guard) counted(n *Newcomer) (from netip.Addr, ok bool) {
 	from, reason := g.source(n)
 	if reason == "" {
 		return from, true
 	}
 	g.options.Meter.JoinUnlimited(reason)
-	a, err := netip.ParseAddr(n.Address)
 	switch {
 	case reason == ReasonTrusted:
 		g.silent.Do(func() {
 			g.options.Logger.Warn("joins come through a proxy of ours that does not say for whom, and are not limited by address; "+
 				"have it write the visitor's address into X-Forwarded-For", "address", n.Address)
 		})
-	case n.Forwarded, err != nil, !a.Unmap().IsLoopback():
+	case n.Forwarded, !n.Address.Unmap().IsLoopback():
 		g.private.Do(func() {
 			g.options.Logger.Warn("joins come from an address that is no visitor's, and are not limited by address; "+
 				"if it is a balancer or a proxy of yours that writes the visitor's address into X-Forwarded-For itself, "+
 				"name it in QUEUE_TRUSTED_PROXIES", "address", n.Address, "forwarded", n.Forwarded)
 		})
 	}
-	return "", false
+	return netip.Addr{}, false
 }
 
 // source returns the address that a join counts for, or the reason why there is none.
-func (g *Guard) source(n *Newcomer) (from, reason string) {
-	a, err := netip.ParseAddr(n.Address)
-	a = a.Unmap().WithZone("")
-	if err == nil && address.Within(g.options.Backends, a) {
-		if b, err := netip.ParseAddr(n.ClientIP); err == nil && public(b.Unmap()) {
-			return n.ClientIP, ""
-		}
-	}
+func (g *Guard) source(n *Newcomer) (from netip.Addr, reason string) {
+	backend := address.Within(g.options.Backends, n.Address)
 	switch {
-	case err == nil && (address.Within(g.options.Backends, a) || address.Within(g.options.Trusted, a)):
-		return "", ReasonTrusted
-	case err != nil || !public(a):
-		return "", ReasonPrivate
+	case backend && public(n.ClientIP):
+		return n.ClientIP, ""
+	case backend || address.Within(g.options.Trusted, n.Address):
+		return netip.Addr{}, ReasonTrusted
+	case !public(n.Address):
+		return netip.Addr{}, ReasonPrivate
 	}
 	return n.Address, ""
 }
@@ -215,6 +217,7 @@ var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 // public reports whether an address can be a subscriber's. The others are those of
 // this machine, of private networks and of nobody.
 func public(a netip.Addr) bool {
+	a = a.Unmap()
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !sharedSpace.Contains(a)
 }
 

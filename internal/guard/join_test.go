@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // asked is a limiter that allows everything and notes what it was asked.
@@ -29,6 +29,15 @@ func (a *asked) CheckAll(_ context.Context, questions ...limiter.Question) (limi
 	return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
 }
 
+// ip is an address, or the zero value for a text that is none.
+func ip(text string) netip.Addr {
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a
+}
+
 // byAddress are the questions about one who is a part of the test's zone.
 func byAddress(line, network string) []string {
 	return []string{"joins-zone zone:" + zoneID + "/ip:" + line, "joins-address ip:" + network}
@@ -42,37 +51,36 @@ func TestWhoIsCounted(t *testing.T) {
 		seen  string
 		warns bool
 	}{
-		"a subscriber": {guard.Newcomer{Address: "203.0.113.9"}, byAddress("203.0.113.9", "203.0.113.9"), "", false},
+		"a subscriber": {guard.Newcomer{Address: ip("203.0.113.9")}, byAddress("203.0.113.9", "203.0.113.9"), "", false},
 		"what the body says is nobody's proof": {
-			guard.Newcomer{Address: "203.0.113.9", ClientIP: "192.0.2.1"}, byAddress("203.0.113.9", "203.0.113.9"), "", false,
+			guard.Newcomer{Address: ip("203.0.113.9"), ClientIP: ip("192.0.2.1")}, byAddress("203.0.113.9", "203.0.113.9"), "", false,
 		},
-		"a network of IPv6": {guard.Newcomer{Address: "2001:db8:1:2:3:4:5:6"}, byAddress("2001:db8:1::/56", "2001:db8:1:2::/64"), "", false},
-		"IPv4 within IPv6":  {guard.Newcomer{Address: "::ffff:203.0.113.9"}, byAddress("203.0.113.9", "203.0.113.9"), "", false},
+		"a network of IPv6": {guard.Newcomer{Address: ip("2001:db8:1:2:3:4:5:6")}, byAddress("2001:db8:1::/56", "2001:db8:1:2::/64"), "", false},
+		"IPv4 within IPv6":  {guard.Newcomer{Address: ip("::ffff:203.0.113.9")}, byAddress("203.0.113.9", "203.0.113.9"), "", false},
 		"with a clientId": {
-			guard.Newcomer{ClientID: "c", Address: "203.0.113.9"},
+			guard.Newcomer{ClientID: "c", Address: ip("203.0.113.9")},
 			append([]string{"joins-client client:" + zoneID + "/c"}, byAddress("203.0.113.9", "203.0.113.9")...), "", false,
 		},
-		"this machine":       {guard.Newcomer{Address: "127.0.0.1"}, nil, "unlimited private", false},
-		"a proxy here":       {guard.Newcomer{Address: "127.0.0.1", Forwarded: true}, nil, "unlimited private", true},
-		"a private network":  {guard.Newcomer{Address: "10.1.2.3"}, nil, "unlimited private", true},
-		"a unique local one": {guard.Newcomer{Address: "fd00::1"}, nil, "unlimited private", true},
-		"a link":             {guard.Newcomer{Address: "fe80::1%eth0"}, nil, "unlimited private", true},
-		"a shared space":     {guard.Newcomer{Address: "100.64.3.4"}, nil, "unlimited private", true},
-		"no address":         {guard.Newcomer{Address: "@"}, nil, "unlimited private", true},
-		"a proxy of ours":    {guard.Newcomer{Address: "198.51.100.1", Forwarded: true}, nil, "unlimited trusted", true},
-		"a proxy that passes on what a visitor writes": {guard.Newcomer{Address: "198.51.100.1", ClientIP: "203.0.113.9"}, nil, "unlimited trusted", true},
-		"a backend of ours":                            {guard.Newcomer{Address: "192.0.2.200", ClientIP: "203.0.113.9"}, byAddress("203.0.113.9", "203.0.113.9"), "", false},
-		"it says a private one":                        {guard.Newcomer{Address: "192.0.2.200", ClientIP: "10.0.0.1"}, nil, "unlimited trusted", true},
-		"it says nothing":                              {guard.Newcomer{Address: "192.0.2.200"}, nil, "unlimited trusted", true},
+		"this machine":       {guard.Newcomer{Address: ip("127.0.0.1")}, nil, "unlimited private", false},
+		"a proxy here":       {guard.Newcomer{Address: ip("127.0.0.1"), Forwarded: true}, nil, "unlimited private", true},
+		"a private network":  {guard.Newcomer{Address: ip("10.1.2.3")}, nil, "unlimited private", true},
+		"a unique local one": {guard.Newcomer{Address: ip("fd00::1")}, nil, "unlimited private", true},
+		"a link":             {guard.Newcomer{Address: ip("fe80::1%eth0")}, nil, "unlimited private", true},
+		"a shared space":     {guard.Newcomer{Address: ip("100.64.3.4")}, nil, "unlimited private", true},
+		"no address":         {guard.Newcomer{Address: ip("@")}, nil, "unlimited private", true},
+		"a proxy of ours":    {guard.Newcomer{Address: ip("198.51.100.1"), Forwarded: true}, nil, "unlimited trusted", true},
+		"a proxy that passes on what a visitor writes": {guard.Newcomer{Address: ip("198.51.100.1"), ClientIP: ip("203.0.113.9")}, nil, "unlimited trusted", true},
+		"a backend of ours":                            {guard.Newcomer{Address: ip("192.0.2.200"), ClientIP: ip("203.0.113.9")}, byAddress("203.0.113.9", "203.0.113.9"), "", false},
+		"it says a private one":                        {guard.Newcomer{Address: ip("192.0.2.200"), ClientIP: ip("10.0.0.1")}, nil, "unlimited trusted", true},
+		"it says nothing":                              {guard.Newcomer{Address: ip("192.0.2.200")}, nil, "unlimited trusted", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom(t)
+			r := newRoom()
 			var a asked
 			r.guard = r.behind(&a)
-			tt.from.ZoneID = zoneID
 			for range 2 {
-				if err := r.guard.Admits(t.Context(), tt.from); err != nil {
+				if err := r.admits(t.Context(), tt.from); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -89,11 +97,12 @@ func TestWhoIsCounted(t *testing.T) {
 
 func TestALongClientID(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newRoom()
 	var a asked
 	r.guard = r.behind(&a)
+	r.zone.ZoneID = strings.Repeat("z", 64)
 	for _, id := range []string{strings.Repeat("x", 256), strings.Repeat("x", 255) + "y"} {
-		if err := r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: strings.Repeat("z", 64), ClientID: id, Address: "127.0.0.1"}); err != nil {
+		if err := r.admits(t.Context(), guard.Newcomer{ClientID: id, Address: ip("127.0.0.1")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,12 +115,12 @@ func TestALongClientID(t *testing.T) {
 // for longer than the policy says.
 func TestASchoolJoins(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, guard.Policies()...)
-	r.change(func(s *zone.Settings) { s.PerMinute = 20_000 }) // of 6,000 or fewer, the school gets its share
+	r := newRoom(guard.Policies()...)
+	r.zone.PerMinute = 20_000 // of 6,000 or fewer, the school gets its share
 	joined, refused := 0, 0
 	var worst int64
 	for i := range 1200 {
-		err := r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, ClientID: fmt.Sprint(i), Address: "203.0.113.9"})
+		err := r.admits(t.Context(), guard.Newcomer{ClientID: fmt.Sprint(i), Address: ip("203.0.113.9")})
 		var refusal *guard.RefusedError
 		switch {
 		case err == nil:
@@ -129,30 +138,30 @@ func TestASchoolJoins(t *testing.T) {
 	}
 	r.clock.forward(20 * time.Second)
 	for i := range 200 {
-		if err := r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, ClientID: fmt.Sprint(1000 + i), Address: "203.0.113.9"}); err != nil {
+		if err := r.admits(t.Context(), guard.Newcomer{ClientID: fmt.Sprint(1000 + i), Address: ip("203.0.113.9")}); err != nil {
 			t.Fatalf("the %dth of the others: %v", i, err)
 		}
 	}
-	if err := r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, Address: "203.0.113.10"}); err != nil {
+	if err := r.admits(t.Context(), guard.Newcomer{Address: ip("203.0.113.10")}); err != nil {
 		t.Error("an address beside it:", err)
 	}
 }
 
 func TestARepeatedJoin(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, guard.Policies()...)
-	n := guard.Newcomer{ZoneID: zoneID, ClientID: "c", Address: "127.0.0.1"}
+	r := newRoom(guard.Policies()...)
+	n := guard.Newcomer{ClientID: "c", Address: ip("127.0.0.1")}
 	for range 10 {
-		if err := r.guard.Admits(t.Context(), n); err != nil {
+		if err := r.admits(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var refusal *guard.RefusedError
-	if err := r.guard.Admits(t.Context(), n); !errors.As(err, &refusal) || refusal.RetryMillis != 3_000 {
+	if err := r.admits(t.Context(), n); !errors.As(err, &refusal) || refusal.RetryMillis != 3_000 {
 		t.Errorf("%v", err)
 	}
-	n.ZoneID = "OTHER"
-	if err := r.guard.Admits(t.Context(), n); err != nil {
+	r.zone.ZoneID = "OTHER"
+	if err := r.admits(t.Context(), n); err != nil {
 		t.Error("in another zone:", err)
 	}
 }
@@ -160,16 +169,16 @@ func TestARepeatedJoin(t *testing.T) {
 // TestForwardedJoinsThatAreRefused may be a crowd behind a CDN that nobody named.
 func TestForwardedJoinsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, limit.Policy{Name: guard.JoinsAddress, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 60}}})
-	join := func(n guard.Newcomer) { _ = r.guard.Admits(t.Context(), n) }
+	r := newRoom(limit.Policy{Name: guard.JoinsAddress, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 60}}})
+	join := func(n guard.Newcomer) { _ = r.admits(t.Context(), n) }
 	for range 3 {
-		join(guard.Newcomer{Address: "203.0.113.9"})
+		join(guard.Newcomer{Address: ip("203.0.113.9")})
 	}
 	if len(r.meter.seen) > 0 || r.logs.Len() > 0 {
 		t.Errorf("not forwarded: %q, %s", r.meter.seen, r.logs)
 	}
 	for range 3 {
-		join(guard.Newcomer{Address: "203.0.113.10", Forwarded: true})
+		join(guard.Newcomer{Address: ip("203.0.113.10"), Forwarded: true})
 	}
 	if n := strings.Count(r.logs.String(), "203.0.113.10"); n != 1 || len(r.meter.seen) != 2 {
 		t.Errorf("%q, warned %d times:\n%s", r.meter.seen, n, r.logs)
@@ -189,15 +198,15 @@ func (f failing) CheckAll(context.Context, ...limiter.Question) (limiter.Answer,
 
 func TestALimiterThatFails(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newRoom()
 	r.guard = r.behind(failing{errors.New("out of order")})
-	n := guard.Newcomer{ZoneID: zoneID, ClientID: "c", Address: "203.0.113.9"}
-	if err := r.guard.Admits(t.Context(), n); err != nil || !strings.Contains(r.logs.String(), "out of order") {
+	n := guard.Newcomer{ClientID: "c", Address: ip("203.0.113.9")}
+	if err := r.admits(t.Context(), n); err != nil || !strings.Contains(r.logs.String(), "out of order") {
 		t.Errorf("%v, %s", err, r.logs)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := r.guard.Admits(ended, n); !errors.Is(err, context.Canceled) {
+	if err := r.admits(ended, n); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -217,8 +226,8 @@ func TestPolicies(t *testing.T) {
 // wrong solution as many, and a while later all is as usual again. Nobody counts for what has no address.
 func TestAnAddressThatAsksForMuch(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, guard.Policies()...)
-	n := guard.Newcomer{ZoneID: zoneID, Address: "203.0.113.9"}
+	r := newRoom(guard.Policies()...)
+	n := guard.Newcomer{Address: ip("203.0.113.9")}
 	press := func(times int, cost int64) (level int) {
 		for range times {
 			level = r.guard.Press(t.Context(), n, cost)
@@ -236,16 +245,16 @@ func TestAnAddressThatAsksForMuch(t *testing.T) {
 			t.Errorf("step %d: level %d, want %d", i, got, step.want)
 		}
 	}
-	n.Address = "203.0.113.10"
+	n.Address = ip("203.0.113.10")
 	if got := press(1, 1); got != 0 {
 		t.Errorf("a neighbour: level %d", got)
 	}
-	n.Address = "10.1.2.3"
+	n.Address = ip("10.1.2.3")
 	if got := press(1_000, 1); got != 0 || len(r.meter.seen) > 0 {
 		t.Errorf("a private address: level %d, %q", got, r.meter.seen)
 	}
 	r.use() // an operator has deleted the policy
-	n.Address = "203.0.113.9"
+	n.Address = ip("203.0.113.9")
 	if got := press(1_000, 1); got != 0 {
 		t.Errorf("without a policy: level %d", got)
 	}
@@ -253,17 +262,31 @@ func TestAnAddressThatAsksForMuch(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newRoom()
 	for n, want := range map[guard.Newcomer]bool{
-		{Address: "192.0.2.200", ClientID: "member-4711"}:        true,
-		{Address: "::ffff:192.0.2.200", ClientID: "member-4711"}: true,
-		{Address: "192.0.2.200"}:                                 false,
-		{Address: "198.51.100.1", ClientID: "c"}:                 false,
-		{Address: "203.0.113.9", ClientID: "c", Forwarded: true}: false,
-		{Address: "", ClientID: "c", ClientIP: "192.0.2.200"}:    false,
+		{Address: ip("192.0.2.200"), ClientID: "member-4711"}:        true,
+		{Address: ip("::ffff:192.0.2.200"), ClientID: "member-4711"}: true,
+		{Address: ip("192.0.2.200")}:                                 false,
+		{Address: ip("198.51.100.1"), ClientID: "c"}:                 false,
+		{Address: ip("203.0.113.9"), ClientID: "c", Forwarded: true}: false,
+		{ClientID: "c", ClientIP: ip("192.0.2.200")}:                 false,
 	} {
 		if got := r.guard.Named(n); got != want {
 			t.Errorf("%+v: %t", n, got)
 		}
+	}
+}
+
+// TestExchange: a pass is shown to the store thirty times at once, and each pass for itself.
+func TestExchange(t *testing.T) {
+	t.Parallel()
+	r := newRoom(guard.Policies()...)
+	for i := range 31 {
+		if err := r.guard.Exchange(t.Context(), [16]byte{1}); errors.Is(err, guard.ErrRefused) != (i == 30) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if err := r.guard.Exchange(t.Context(), [16]byte{2}); err != nil {
+		t.Error(err)
 	}
 }

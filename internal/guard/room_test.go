@@ -15,52 +15,40 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
-	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const zoneID = "TEST_ZONE"
 
-// room is a guard before a store that answers what it is told to.
+// room is a guard of a zone.
 type room struct {
-	t     testing.TB
 	guard *guard.Guard
-	store *scripted
-	lines *zones.Registry
+	zone  zone.Settings
 	clock *clock
 	meter *meter
 	logs  *bytes.Buffer
 	limit *limiter.Limiter
 }
 
-func newRoom(t testing.TB, policies ...limit.Policy) *room {
-	t.Helper()
-	r := &room{t: t, store: newStore(), clock: &clock{now: time.UnixMilli(1_795_223_373_000)}, meter: &meter{}, logs: &bytes.Buffer{}}
-	counting := local.New(local.CountersOptions{Now: r.clock.Now})
-	r.limit = limiter.New(limiter.Dependencies{Local: counting, Now: r.clock.Now})
+func newRoom(policies ...limit.Policy) *room {
+	r := &room{zone: zone.Defaults(zoneID), clock: &clock{now: time.UnixMilli(1_795_223_373_000)}, meter: &meter{}, logs: &bytes.Buffer{}}
+	r.limit = limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{Now: r.clock.Now}), Now: r.clock.Now})
 	r.use(policies...)
-	r.lines = zones.New(zones.Options{Store: r.store, Now: r.clock.Now})
-	r.lines.RunOnce(t.Context())
-	t.Cleanup(r.lines.Stop)
 	r.guard = r.behind(r.limit)
 	return r
 }
 
-// change has an operator change the zone.
-func (r *room) change(do func(*zone.Settings)) {
-	r.t.Helper()
-	r.store.set(func(s *scripted) { do(&s.settings) })
-	r.lines.RunOnce(r.t.Context())
+// admits asks the guard about a newcomer to the zone.
+func (r *room) admits(ctx context.Context, n guard.Newcomer) error {
+	return r.guard.Admits(ctx, &r.zone, n)
 }
 
 // behind returns a guard with this limiter.
 func (r *room) behind(l guard.Limiter) *guard.Guard {
 	return guard.New(guard.Options{
-		Lines: r.lines, Limiter: l, Meter: r.meter,
+		Limiter: l, Meter: r.meter,
 		Trusted: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}, Backends: []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25")},
 		Logger: slog.New(slog.NewTextHandler(r.logs, nil)),
 	})
@@ -72,43 +60,6 @@ func (r *room) use(policies ...limit.Policy) {
 		b = b.Put(p)
 	}
 	r.limit.Use(b)
-}
-
-// poll returns the answer, and whether the store was asked.
-func (r *room) poll(p line.Place) (a line.Told, asked bool) {
-	r.t.Helper()
-	before := r.store.count()
-	a, err := r.guard.Poll(r.t.Context(), zoneID, p)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return a, r.store.count() > before
-}
-
-// passes and waits poll after a while, and say who must have answered.
-func (r *room) passes(what string, after time.Duration, p line.Place) line.Told {
-	r.t.Helper()
-	r.clock.forward(after)
-	a, asked := r.poll(p)
-	if !asked || a.Early {
-		r.t.Errorf("%s: the store was not asked: %+v", what, a)
-	}
-	return a
-}
-
-func (r *room) early(what string, after time.Duration, p line.Place) line.Told {
-	r.t.Helper()
-	r.clock.forward(after)
-	a, asked := r.poll(p)
-	if asked || !a.Early {
-		r.t.Errorf("%s: the store was asked: %+v", what, a)
-	}
-	return a
-}
-
-// visitor is somebody far from the front.
-func visitor(n byte) line.Place {
-	return line.Place{ID: line.ID{n, 1, 2, 3, 4, 5, 6, n}, ArrivedAtMicros: 1_795_223_300_000_000 + int64(n)}
 }
 
 type clock struct {
@@ -126,81 +77,6 @@ func (c *clock) forward(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
-}
-
-// scripted is a store that says to everybody what it is told to.
-type scripted struct {
-	store.Store
-
-	mu       sync.Mutex
-	asked    int
-	shown    line.Place // by the last poll
-	says     line.Answer
-	err      error
-	settings zone.Settings
-	gone     bool
-	// hold, when not nil, keeps calls until it is closed.
-	hold chan struct{}
-	left int
-}
-
-func newStore() *scripted {
-	return &scripted{
-		says: line.Answer{
-			Position: 100, WaitMillis: 60_000, PeriodMillis: 10_000,
-			State: line.State{NowMillis: 1_795_223_373_000, EdgeMicros: 1_795_223_200_000_000, Waiting: 500},
-		},
-		settings: zone.Defaults(zoneID),
-	}
-}
-
-func (s *scripted) set(change func(*scripted)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(s)
-}
-
-func (s *scripted) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.asked
-}
-
-func (s *scripted) Poll(_ context.Context, _ string, p line.Place) (line.Answer, error) {
-	s.mu.Lock()
-	s.asked++
-	s.shown = p
-	a, err, hold := s.says, s.err, s.hold
-	s.mu.Unlock()
-	if hold != nil {
-		<-hold
-	}
-	a.Place = p
-	return a, err
-}
-
-func (s *scripted) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
-	return s.Poll(ctx, zoneID, line.Place{ID: id, ArrivedAtMicros: 1_795_223_373_000_000})
-}
-
-func (s *scripted) Leave(context.Context, string, line.Place) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.left++
-	return s.err
-}
-
-func (s *scripted) Zones(context.Context) ([]zone.Settings, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gone {
-		return nil, nil
-	}
-	return []zone.Settings{s.settings}, nil
-}
-
-func (s *scripted) Zone(context.Context, string) (zone.Settings, error) {
-	return zone.Settings{}, line.ErrZoneDeleted
 }
 
 // meter writes down what it is told.

@@ -32,13 +32,13 @@ func TestAnAddressHasAShareOfAZone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom(t, guard.Policies()...)
-			r.change(tt.set)
+			r := newRoom(guard.Policies()...)
+			tt.set(&r.zone)
 			got, number := 0, 0
 			ask := func(times int) {
 				for range times {
 					number++
-					err := r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, ClientID: fmt.Sprint(number), Address: "203.0.113.9"})
+					err := r.admits(t.Context(), guard.Newcomer{ClientID: fmt.Sprint(number), Address: ip("203.0.113.9")})
 					if err == nil {
 						got++
 					} else if !errors.Is(err, guard.ErrRefused) {
@@ -72,9 +72,10 @@ func TestAnAddressHasAShareOfAZone(t *testing.T) {
 // TestAShareIsOfOneZone: who has used it up in one zone may join another.
 func TestAShareIsOfOneZone(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, guard.Policies()...)
+	r := newRoom(guard.Policies()...)
 	from := func(zoneID, address string) error {
-		return r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, Address: address})
+		r.zone.ZoneID = zoneID
+		return r.admits(t.Context(), guard.Newcomer{Address: ip(address)})
 	}
 	for range 30 {
 		if err := from(zoneID, "2001:db8:1:200::1"); err != nil {
@@ -98,21 +99,21 @@ func TestAShareIsOfOneZone(t *testing.T) {
 // not refused from memory when it is raised again.
 func TestAShareIsThatOfTheNewSettings(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, guard.Policies()...)
+	r := newRoom(guard.Policies()...)
 	join := func() error {
-		return r.guard.Admits(t.Context(), guard.Newcomer{ZoneID: zoneID, Address: "203.0.113.9"})
+		return r.admits(t.Context(), guard.Newcomer{Address: ip("203.0.113.9")})
 	}
-	r.change(func(s *zone.Settings) { s.PerMinute = 6_000 })
+	r.zone.PerMinute = 6_000
 	for range 300 {
 		if err := join(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.change(func(s *zone.Settings) { s.PerMinute = 60 })
+	r.zone.PerMinute = 60
 	if err := join(); !errors.Is(err, guard.ErrRefused) {
 		t.Fatal("while it is lowered:", err)
 	}
-	r.change(func(s *zone.Settings) { s.PerMinute = 6_000 })
+	r.zone.PerMinute = 6_000
 	r.clock.forward(time.Second)
 	if err := join(); err != nil {
 		t.Error("a second after it is raised:", err)

@@ -66,13 +66,12 @@ type of struct {
 	share         float64
 }
 
-// networks returns those that an address is in; none for a text that is no address.
-func (s *Shares) networks(z *zone.Settings, from string) (all []of) {
-	a, err := netip.ParseAddr(from)
-	if err != nil {
+// networks returns those that an address is in; none for the zero value.
+func (s *Shares) networks(z *zone.Settings, from netip.Addr) (all []of) {
+	if !from.IsValid() {
 		return nil
 	}
-	a = address.Subscriber(a)
+	a := address.Subscriber(from)
 	by := s.file.find(a)
 	if by.Number > 0 {
 		all = append(all, of{network: fmt.Sprint("AS", by.Number), name: by.Name, bounded: true})
@@ -97,10 +96,10 @@ type Join struct {
 	weight int64
 }
 
-// Begin begins a join from an address, which is "" if it is not known. It returns ErrShare if a network of that has its share of the
+// Begin begins a join from an address, the zero value if that is not known. It returns ErrShare if a network of that has its share of the
 // zone, and then a Join for the count of refusals. lined says that newcomers have to line up. While they need not, ErrShare is returned
 // only if the share is 0, or if as many joins of the network as Floor are under way. Who is spared gets no ErrShare.
-func (s *Shares) Begin(z *zone.Settings, from string, spared, lined bool) (*Join, error) {
+func (s *Shares) Begin(z *zone.Settings, from netip.Addr, spared, lined bool) (*Join, error) {
 	networks := s.networks(z, from)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,8 +130,8 @@ func (j *Join) End(c Counts) {
 }
 
 // Admit counts a visitor who was admitted after a wait.
-func (s *Shares) Admit(zoneID, from string) {
-	if j, err := s.Begin(&zone.Settings{ZoneID: zoneID}, from, true, false); err == nil { // always, who is spared
+func (s *Shares) Admit(z *zone.Settings, from netip.Addr) {
+	if j, err := s.Begin(z, from, true, false); err == nil { // always, who is spared
 		j.End(Counts{Admissions: 1})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -37,6 +38,14 @@ func newServer(file *network.File, change func(*zone.Settings)) *server {
 	return s
 }
 
+// ip is an address, or the zero value for "".
+func ip(text string) netip.Addr {
+	if text == "" {
+		return netip.Addr{}
+	}
+	return netip.MustParseAddr(text)
+}
+
 func atMost(percent int64, own ...string) func(*zone.Settings) {
 	return func(z *zone.Settings) { z.MaxShareByNetwork, z.NetworkShares = percent, own }
 }
@@ -45,7 +54,7 @@ func atMost(percent int64, own ...string) func(*zone.Settings) {
 func (s *server) join(from string) bool { return s.joins(from, false, true) }
 
 func (s *server) joins(from string, spared, lined bool) bool {
-	j, err := s.Begin(&s.zone, from, spared, lined)
+	j, err := s.Begin(&s.zone, ip(from), spared, lined)
 	if err != nil {
 		j.End(network.Counts{Refused: 1})
 		return false
@@ -135,7 +144,7 @@ func TestQuietDay(t *testing.T) {
 	}
 	under := 0
 	for {
-		if _, err := s.Begin(&s.zone, "203.0.113.1", false, false); err != nil {
+		if _, err := s.Begin(&s.zone, ip("203.0.113.1"), false, false); err != nil {
 			break
 		}
 		under++
@@ -153,7 +162,7 @@ func TestJoinsUnderWay(t *testing.T) {
 	s.others(t, 1_900)
 	var under []*network.Join
 	for range 3_000 {
-		p, err := s.Begin(&s.zone, "203.0.113.1", false, true)
+		p, err := s.Begin(&s.zone, ip("203.0.113.1"), false, true)
 		if err == nil {
 			under = append(under, p)
 		} else if p.End(network.Counts{Refused: 1}); !errors.Is(err, network.ErrShare) {
@@ -183,13 +192,13 @@ func TestCounts(t *testing.T) {
 	}
 	s.join("192.0.2.1")
 	s.join("203.0.113.1")
-	j, err := s.Begin(&s.zone, "2001:db8::1", false, true)
+	j, err := s.Begin(&s.zone, ip("2001:db8::1"), false, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	j.End(network.Counts{Joins: 1, Admissions: 1})
-	s.Admit(sale, "198.51.100.8")
-	s.Admit(sale, "")
+	s.Admit(&s.zone, ip("198.51.100.8"))
+	s.Admit(&s.zone, ip(""))
 	got, err := json.Marshal(s.List(s.zone, 3))
 	want := `{"zoneId":"SALE","minutes":10,"joins":5,"admissions":3,"refused":1,"networks":[` +
 		`{"network":"198.51.100.0/24","joins":3,"admissions":1,"refused":0,"part":60},` +

@@ -24,6 +24,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -300,7 +301,7 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, 
 		*s = s.next()
 	}
 	return h.join(ctx, c, settings, wait.Newcomer{
-		ZoneID: settings.ZoneID, ClientID: s.client, ClientAgent: clientAgent, Ticket: readTicket(c, settings.ZoneID),
+		ZoneID: settings.ZoneID, Newcomer: guard.Newcomer{ClientID: s.client}, ClientAgent: clientAgent, Ticket: readTicket(c, settings.ZoneID),
 		Challenge: readUnsolved(c.Request(), settings.ZoneID),
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -67,7 +68,7 @@ func newRoom(t testing.TB, perMinute int64) *room {
 	passes, err := pass.NewSigner(pass.DefaultIssuer, bytes.Repeat([]byte{'n'}, 32))
 	must(t, err)
 	issuer := answer.NewIssuer(tokens, passes).WithZones(r.settings)
-	r.wait = wait.New(r, nil, tokens, issuer, unmetered{}, func() time.Time { return r.now })
+	r.wait = wait.New(r, guard.New(guard.Options{Limiter: guard.Unlimited{}}), tokens, issuer, unmetered{}, func() time.Time { return r.now })
 	r.keys = tokens
 	r.entry = entry.New(r, issuer, unmetered{})
 	h, err := page.New(r.wait, r.entry, r, r.isInside)

@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -8,9 +9,11 @@ import (
 	"crypto/hkdf"
 	"crypto/rsa"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/asn1"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"math/big"
@@ -19,7 +22,6 @@ import (
 	"strings"
 
 	"github.com/golang-jwt/jwt/v5"
-	"github.com/lestrrat-go/jwx/v3/jwk"
 )
 
 // MinSecretBytes is the least length of a secret: that of the Ed25519 seed
@@ -53,6 +55,8 @@ var (
 	// has a colon and is no URI (RFC 7519, StringOrURI).
 	ErrIssuer = errors.New("pass: unusable issuer")
 )
+
+var errNotRSA = errors.New("it is of another type")
 
 // CheckIssuer returns an error that wraps ErrIssuer if the string cannot be an issuer.
 func CheckIssuer(issuer string) error {
@@ -96,21 +100,21 @@ func ReadRSA(file string) ([]*rsa.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}
-	set, err := jwk.Parse(text, jwk.WithPEM(true))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrKey, file, err)
-	}
 	var all []*rsa.PrivateKey
-	for i := range set.Len() {
-		one, _ := set.Key(i)
-		var key rsa.PrivateKey
-		if err := jwk.Export(one, &key); err != nil {
-			return nil, fmt.Errorf("%w: %s: key %d is no private RSA key: %w", ErrKey, file, i+1, err)
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+		if err != nil {
+			var either any
+			either, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+			key, _ = either.(*rsa.PrivateKey)
+		}
+		if key == nil {
+			return nil, fmt.Errorf("%w: %s: key %d is no private RSA key: %w", ErrKey, file, len(all)+1, cmp.Or(err, errNotRSA))
 		}
 		if bits := key.N.BitLen(); bits < minRSABits {
-			return nil, fmt.Errorf("%w: %s: key %d has %d bits, must have at least %d", ErrKey, file, i+1, bits, minRSABits)
+			return nil, fmt.Errorf("%w: %s: key %d has %d bits, must have at least %d", ErrKey, file, len(all)+1, bits, minRSABits)
 		}
-		all = append(all, &key)
+		all = append(all, key)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%w: %s has none", ErrKey, file)
@@ -155,21 +159,21 @@ func (k Keys) NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 		all = append(all, signingKey{method: jwt.SigningMethodRS256, private: key})
 	}
 	s := &Signer{issuer: issuer, keys: make(map[string]signingKey, len(all)), lists: signedLists{zones: map[string]signedList{}}}
-	set := jwk.NewSet()
+	var set struct {
+		Keys []publicKey `json:"keys"`
+	}
 	algorithm := k.Algorithm
 	if algorithm == "" {
 		algorithm = Algorithms[0]
 	}
 	for _, key := range all {
-		public, kid, err := publish(key)
-		if err == nil {
-			err = set.AddKey(public)
-		}
+		public, err := publish(key)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKey, err)
 		}
-		key.header = map[string]any{"alg": key.method.Alg(), "typ": "JWT", "kid": kid}
-		s.keys[kid] = key
+		set.Keys = append(set.Keys, public)
+		key.header = map[string]any{"alg": public.Algorithm, "typ": "JWT", "kid": public.ID}
+		s.keys[public.ID] = key
 		if s.newest.method == nil && key.method.Alg() == algorithm {
 			s.newest = key
 		}
@@ -184,18 +188,40 @@ func (k Keys) NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 	return s, nil
 }
 
-// publish returns the public key as it is published (RFC 7517), and its kid, the thumbprint (RFC 7638).
-func publish(key signingKey) (public jwk.Key, kid string, err error) {
-	if public, err = jwk.Import(key.private.Public()); err != nil {
-		return nil, "", err
+// publicKey is a key as it is published (RFC 7517). Its members are in the order of their names, as RFC 7638 wants them.
+type publicKey struct {
+	Algorithm string `json:"alg,omitempty"`
+	Curve     string `json:"crv,omitempty"`
+	E         string `json:"e,omitempty"`
+	ID        string `json:"kid,omitempty"`
+	Type      string `json:"kty"`
+	N         string `json:"n,omitempty"`
+	Use       string `json:"use,omitempty"`
+	X         string `json:"x,omitempty"`
+	Y         string `json:"y,omitempty"`
+}
+
+// publish returns the public part of a key. Its kid is the thumbprint (RFC 7638).
+func publish(key signingKey) (publicKey, error) {
+	encode := base64.RawURLEncoding.EncodeToString
+	var p publicKey
+	switch public := key.private.Public().(type) {
+	case ed25519.PublicKey:
+		p = publicKey{Type: "OKP", Curve: "Ed25519", X: encode(public)}
+	case *ecdsa.PublicKey:
+		point, err := public.Bytes() // 4, x, y
+		if err != nil {
+			return p, err
+		}
+		half := len(point) / 2
+		p = publicKey{Type: "EC", Curve: public.Params().Name, X: encode(point[1 : 1+half]), Y: encode(point[1+half:])}
+	case *rsa.PublicKey:
+		p = publicKey{Type: "RSA", N: encode(public.N.Bytes()), E: encode(big.NewInt(int64(public.E)).Bytes())}
 	}
-	sum, err := public.Thumbprint(crypto.SHA256)
-	if err != nil {
-		return nil, "", err
-	}
-	kid = base64.RawURLEncoding.EncodeToString(sum)
-	return public, kid, errors.Join(
-		public.Set(jwk.KeyIDKey, kid), public.Set(jwk.KeyUsageKey, "sig"), public.Set(jwk.AlgorithmKey, key.method.Alg()))
+	text, err := json.Marshal(p)
+	sum := sha256.Sum256(text)
+	p.ID, p.Use, p.Algorithm = encode(sum[:]), "sig", key.method.Alg()
+	return p, err
 }
 
 // deriveES256 makes a private key of P-256 of a secret, as FIPS 186-5, A.2.1, does of random bits: 64 more than the

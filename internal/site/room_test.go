@@ -110,7 +110,7 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	must(tb, err)
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, secret)
 	must(tb, err)
-	r.wait = wait.New(r, nil, r.keys, answer.NewIssuer(r.keys, r.passes), meter{r}, r.clock)
+	r.wait = wait.New(r, guard.New(guard.Options{Limiter: guard.Unlimited{}}), r.keys, answer.NewIssuer(r.keys, r.passes), meter{r}, r.clock)
 	r.crowd = zones.New(zones.Options{Store: r.Store, Now: r.clock})
 	r.crowd.RunOnce(tb.Context())
 	r.bare = r.server(roomURL)

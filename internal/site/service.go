@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -471,7 +472,7 @@ func (s *Service) admitNow(ctx context.Context, settings zone.Settings, q *reque
 	if settings.Mode == zone.ModeClosed || settings.PerMinute == 0 || settings.InvitationAt(now) != "" || s.lines(ctx, settings, now) {
 		return verdict{}, false
 	}
-	n := wait.Newcomer{ClientID: browser + strconv.FormatInt(now.Unix()/int64(sameJoin/time.Second), 10)}
+	n := wait.Newcomer{Newcomer: guard.Newcomer{ClientID: browser + strconv.FormatInt(now.Unix()/int64(sameJoin/time.Second), 10)}}
 	return s.join(ctx, settings, n.From(address, q.header), now)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/site"
@@ -396,7 +397,7 @@ func (r *room) challenge(lined func(string) bool) {
 		must(r.t, err)
 		return &s
 	})
-	r.wait = wait.New(r, nil, r.keys, issuer, meter{r}, r.clock).WithChallenges(desk, lined)
+	r.wait = wait.New(r, guard.New(guard.Options{Limiter: guard.Unlimited{}}), r.keys, issuer, meter{r}, r.clock).WithChallenges(desk, lined)
 	r.bare = r.server(roomURL)
 	r.http, r.public = openapitest.Site.Handler(r.t, r.bare), openapitest.Public.Handler(r.t, r.bare)
 }

@@ -5,14 +5,13 @@ import (
 	"errors"
 
 	"github.com/openqueue/waitingroom/internal/challenge"
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// prove returns the proof of a newcomer who has to show one; nil if it need not. who gets the name by which its joins are counted.
-func (s *Service) prove(ctx context.Context, z *zone.Settings, n Newcomer, who *guard.Newcomer) (j challenge.Join, proof *challenge.Proof, err error) {
-	if s.challenges == nil || !z.Challenges() || s.spares(z, *who) {
+// prove returns the proof of a newcomer who has to show one; nil if it need not.
+func (s *Service) prove(ctx context.Context, z *zone.Settings, n Newcomer) (j challenge.Join, proof *challenge.Proof, err error) {
+	if s.challenges == nil || !z.Challenges() || s.spares(z, n) {
 		return j, nil, nil
 	}
 	due := z.ChallengeWhen == zone.ChallengeAlways || s.lined(n.ZoneID)
@@ -20,18 +19,12 @@ func (s *Service) prove(ctx context.Context, z *zone.Settings, n Newcomer, who *
 		return j, nil, nil
 	}
 	j = challenge.Join{Zone: z, ClientID: n.ClientID, Shown: n.Challenge, Press: func(cost int64) int {
-		if s.guard == nil {
-			return 0
-		}
-		return s.guard.Press(ctx, *who, cost)
+		return s.guard.Press(ctx, n.Newcomer, cost)
 	}}
 	// A join that is repeated when the line has gone has to find the place that was taken before.
 	p, err := s.challenges.Check(ctx, j)
 	switch {
 	case err == nil:
-		if who.ClientID == "" {
-			who.ClientID = string(p.ID[:])
-		}
 		return j, &p, nil
 	case !due && errors.Is(err, challenge.ErrRequired):
 		return j, nil, nil
@@ -40,8 +33,8 @@ func (s *Service) prove(ctx context.Context, z *zone.Settings, n Newcomer, who *
 }
 
 // spares reports whether a newcomer to a zone need not be told from a bot: it is invited, or the shop names it.
-func (s *Service) spares(z *zone.Settings, who guard.Newcomer) bool {
-	return z.InvitationAt(s.now()) != "" || s.guard != nil && s.guard.Named(who)
+func (s *Service) spares(z *zone.Settings, n Newcomer) bool {
+	return z.InvitationAt(s.now()) != "" || s.guard.Named(n.Newcomer)
 }
 
 // joinProved takes the one place of a proof. With a proof that was used, the visitor finds that place or the admission, and takes no other.

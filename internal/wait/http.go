@@ -2,10 +2,12 @@ package wait
 
 import (
 	"net/http"
+	"net/netip"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/serve"
 )
 
 // stateCaching lets caches hold a zone's state for StateMaxAge.
@@ -20,15 +22,22 @@ func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
 // Join is POST /traffic/wait.
 func (h *HTTP) Join(c echo.Context) error {
 	var n Newcomer
+	var clientIP string
 	if err := answer.Receive(c,
 		answer.Field{Name: "zoneId", Value: &n.ZoneID},
 		answer.Field{Name: "clientId", Value: &n.ClientID},
-		answer.Field{Name: "clientIp", Value: &n.ClientIP},
+		answer.Field{Name: "clientIp", Value: &clientIP},
 		answer.Field{Name: "clientAgent", Value: &n.ClientAgent},
 		answer.Field{Name: "ticket", Value: &n.Ticket},
 		answer.Field{Name: "challenge", Value: &n.Challenge},
 	); err != nil {
 		return err
+	}
+	if clientIP != "" {
+		var err error
+		if n.ClientIP, err = netip.ParseAddr(clientIP); err != nil {
+			return &serve.FieldError{Field: "clientIp", Reason: "must be an IPv4 or IPv6 address"}
+		}
 	}
 	a, err := h.service.Join(c.Request().Context(), n.From(c.RealIP(), c.Request().Header))
 	if err != nil {
@@ -40,7 +49,9 @@ func (h *HTTP) Join(c echo.Context) error {
 // From adds what the request shows: the address that it came from, and whether its header says that it was forwarded.
 // Every join goes through here: that of the API, of the waiting page and of the gate.
 func (n Newcomer) From(address string, h http.Header) Newcomer {
-	n.Address = address
+	if from, err := netip.ParseAddr(address); err == nil {
+		n.Address = from
+	}
 	n.Forwarded = len(h[echo.HeaderXForwardedFor]) > 0 || len(h["Forwarded"]) > 0 || len(h[echo.HeaderXRealIP]) > 0
 	return n
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"reflect"
 	"slices"
@@ -199,7 +200,9 @@ func TestJoinIsGuarded(t *testing.T) {
 		return w
 	}
 	for header, forwarded := range map[string]bool{"": false, "X-Forwarded-For": true, "Forwarded": true, "X-Real-IP": true, "Via": false} {
-		want := guard.Newcomer{ZoneID: zoneID, ClientID: "c", ClientIP: "203.0.113.9", Address: "198.51.100.7", Forwarded: forwarded}
+		want := guard.Newcomer{
+			ClientID: "c", ClientIP: netip.MustParseAddr("203.0.113.9"), Address: netip.MustParseAddr("198.51.100.7"), Forwarded: forwarded,
+		}
 		if w := send(header); w.Code != 200 || r.newcomer != want {
 			t.Errorf("%q: %d, %+v", header, w.Code, r.newcomer)
 		}

@@ -2,6 +2,7 @@ package wait
 
 import (
 	"context"
+	"net/netip"
 
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -11,20 +12,20 @@ import (
 
 // share begins a join for the newcomer's network, or returns network.ErrShare. Whoever need not show a proof counts, but is never
 // refused.
-func (s *Service) share(z *zone.Settings, who guard.Newcomer) (*network.Join, error) {
-	if s.shares == nil || s.guard == nil {
+func (s *Service) share(z *zone.Settings, n Newcomer) (*network.Join, error) {
+	if s.shares == nil {
 		return nil, nil
 	}
-	spared := z.InForce().Mode != zone.ModeQueue || s.spares(z, who)
-	return s.shares.Begin(z, s.guard.Source(who), spared, s.lined(who.ZoneID))
+	spared := z.InForce().Mode != zone.ModeQueue || s.spares(z, n)
+	return s.shares.Begin(z, s.guard.Source(n.Newcomer), spared, s.lined(z.ZoneID))
 }
 
 // again finds the place that an earlier join of the same clientId took, since any join can be repeated. It returns network.ErrShare
 // if there is none. The limits of addresses hold before, so that nobody can ask the store as often as it likes.
-func (s *Service) again(ctx context.Context, n Newcomer, who guard.Newcomer, refused *network.Join) (line.Told, error) {
+func (s *Service) again(ctx context.Context, z *zone.Settings, n Newcomer, refused *network.Join) (line.Told, error) {
 	a := line.Told{Answer: line.Answer{Status: line.Gone}}
 	if n.ClientID != "" {
-		err := s.guard.Admits(ctx, who)
+		err := s.guard.Admits(ctx, z, n.Newcomer)
 		if err == nil {
 			a, err = s.store.Poll(ctx, n.ZoneID, line.Place{ID: s.tokens.VisitorID(n.ZoneID, n.ClientID), ArrivedAtMicros: line.AnyArrival})
 		}
@@ -42,8 +43,8 @@ func (s *Service) again(ctx context.Context, n Newcomer, who guard.Newcomer, ref
 
 // Admitted counts a visitor whom a poll from that address let in.
 func (s *Service) Admitted(zoneID, address string) {
-	if s.shares != nil && s.guard != nil {
-		s.shares.Admit(zoneID, s.guard.Source(guard.Newcomer{ZoneID: zoneID, Address: address}))
+	if from, err := netip.ParseAddr(address); err == nil && s.shares != nil {
+		s.shares.Admit(&zone.Settings{ZoneID: zoneID}, s.guard.Source(guard.Newcomer{Address: from}))
 	}
 }
 

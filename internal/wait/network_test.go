@@ -47,7 +47,7 @@ func TestShareOfANetwork(t *testing.T) {
 	r.fill(t)
 	r.store.asked()
 	r.meter.told()
-	r.newcomer.ZoneID = ""
+	r.admits = false
 	w := r.joinFrom("2001:db8::ffff", "")
 	if d := read(t, w); w.Code != http.StatusTooManyRequests || d.Code != "network_share" {
 		t.Fatalf("%d %s", w.Code, w.Body)
@@ -55,7 +55,7 @@ func TestShareOfANetwork(t *testing.T) {
 	if after, err := strconv.Atoi(w.Header().Get("Retry-After")); err != nil || after < 10 || after > 20 {
 		t.Errorf("Retry-After %q", w.Header().Get("Retry-After"))
 	}
-	if calls := r.store.asked(); len(calls) > 0 || r.newcomer.ZoneID != "" {
+	if calls := r.store.asked(); len(calls) > 0 || r.admits {
 		t.Errorf("the store was asked for %q, the guard about %+v", calls, r.newcomer)
 	}
 	if told := r.meter.told(); !slices.Equal(told, []string{"join TEST_ZONE network_share", "refuse TEST_ZONE network_share"}) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +45,7 @@ type room struct {
 	http    http.Handler
 	// newcomer is the latest whom the guard saw, refuses what it says.
 	newcomer guard.Newcomer
+	admits   bool // was asked
 	refuses  error
 	named    bool
 }
@@ -77,13 +79,13 @@ func (r *room) settings(id string) *zone.Settings {
 }
 
 // Admits is the guard's.
-func (r *room) Admits(_ context.Context, n guard.Newcomer) error {
-	r.newcomer = n
+func (r *room) Admits(_ context.Context, _ *zone.Settings, n guard.Newcomer) error {
+	r.newcomer, r.admits = n, true
 	return r.refuses
 }
 
 // Press, Named and Source are the guard's, too.
-func (r *room) Source(n guard.Newcomer) string                   { return n.ClientIP }
+func (r *room) Source(n guard.Newcomer) netip.Addr               { return n.ClientIP }
 func (r *room) Press(context.Context, guard.Newcomer, int64) int { return 0 }
 func (r *room) Named(guard.Newcomer) bool                        { return r.named }
 

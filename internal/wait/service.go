@@ -12,7 +12,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
-	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -32,16 +31,11 @@ const (
 	MaxClientAgent = 256
 )
 
-// Guard refuses newcomers who ask too much.
+// Guard refuses newcomers who ask too much. *guard.Guard does.
 type Guard interface {
-	// Admits returns nil for a newcomer who may ask for a place, or an error that
-	// wraps guard.ErrRefused.
-	Admits(ctx context.Context, n guard.Newcomer) error
-	// Press counts so much of what the newcomer's address asks for, and returns how much that is lately: see challenge.Join.
+	Admits(ctx context.Context, z *zone.Settings, n guard.Newcomer) error
 	Press(ctx context.Context, n guard.Newcomer, cost int64) (level int)
-	// Source returns the address that a newcomer counts for, "" if there is none.
-	Source(n guard.Newcomer) string
-	// Named reports whether a backend of the shop joins for a user, whom it names by the clientId.
+	Source(n guard.Newcomer) netip.Addr
 	Named(n guard.Newcomer) bool
 }
 
@@ -80,8 +74,7 @@ type Service struct {
 	lined      func(zoneID string) bool
 }
 
-// New returns the room over this store, behind this guard; a nil guard lets
-// everybody in. now is the clock by which invitations are in force; a nil now is time.Now.
+// New returns the room over this store, behind this guard. now is the clock by which invitations are in force; a nil now is time.Now.
 func New(store Lines, guard Guard, tokens *token.Keys, issuer answer.Issuer, meter Meter, now func() time.Time) *Service {
 	if now == nil {
 		now = time.Now
@@ -114,11 +107,9 @@ func (s *Service) WithNetworks(shares *network.Shares, lined func(zoneID string)
 type Newcomer struct {
 	// ZoneID names the zone.
 	ZoneID string
-	// ClientID is a stable key of the client's own, at most MaxClientID bytes. A join that repeats it finds the same
-	// place. Nobody else should be able to guess it: it is as good as the token.
-	ClientID string
-	// ClientIP is the visitor's address, as the gateway saw it.
-	ClientIP string
+	// Of the Newcomer, ClientID has at most MaxClientID bytes. A join that repeats it finds the same place. Nobody else should be
+	// able to guess it: it is as good as the token. Address and Forwarded are what From found in the request.
+	guard.Newcomer
 	// ClientAgent is the kind of client, at most MaxClientAgent bytes.
 	ClientAgent string
 	// Ticket is looked at where the zone takes invited visitors alone: see package ticket. The place then belongs to
@@ -126,22 +117,12 @@ type Newcomer struct {
 	Ticket string
 	// Challenge is looked at where the zone asks for a proof: a solution or a provider's token, see package challenge.
 	Challenge string
-
-	// Address and Forwarded are what From found in the request: where it came from, as trusted proxies say, and
-	// whether it has a header that proxies write.
-	Address   string
-	Forwarded bool
 }
 
 // check returns a *serve.FieldError for the first field that is out of bounds.
 func (n *Newcomer) check() error {
 	if err := answer.CheckZoneID(n.ZoneID); err != nil {
 		return err
-	}
-	if n.ClientIP != "" {
-		if _, err := netip.ParseAddr(n.ClientIP); err != nil {
-			return &serve.FieldError{Field: "clientIp", Reason: "must be an IPv4 or IPv6 address"}
-		}
 	}
 	if err := answer.CheckLength("clientAgent", n.ClientAgent, MaxClientAgent); err != nil {
 		return err
@@ -206,25 +187,26 @@ func (s *Service) zone(ctx context.Context, zoneID string) (*zone.Settings, erro
 
 // join takes a place for the newcomer, if its network has less than its share.
 func (s *Service) join(ctx context.Context, z *zone.Settings, n Newcomer) (a line.Told, err error) {
-	who := guard.Newcomer{ZoneID: n.ZoneID, ClientID: n.ClientID, Address: n.Address, ClientIP: n.ClientIP, Forwarded: n.Forwarded}
-	joining, err := s.share(z, who)
+	joining, err := s.share(z, n)
 	if err != nil {
-		return s.again(ctx, n, who, joining)
+		return s.again(ctx, z, n, joining)
 	}
 	defer func() { joining.End(counts(&a, err)) }()
-	return s.take(ctx, z, n, who)
+	return s.take(ctx, z, n)
 }
 
 // take asks the store for a place under the newcomer's id.
-func (s *Service) take(ctx context.Context, z *zone.Settings, n Newcomer, who guard.Newcomer) (line.Told, error) {
-	asked, proof, err := s.prove(ctx, z, n, &who)
+func (s *Service) take(ctx context.Context, z *zone.Settings, n Newcomer) (line.Told, error) {
+	asked, proof, err := s.prove(ctx, z, n)
 	if err != nil {
 		return line.Told{}, err
 	}
-	if s.guard != nil {
-		if err := s.guard.Admits(ctx, who); err != nil {
-			return line.Told{}, err
-		}
+	who := n.Newcomer
+	if proof != nil && who.ClientID == "" {
+		who.ClientID = string(proof.ID[:])
+	}
+	if err := s.guard.Admits(ctx, z, who); err != nil {
+		return line.Told{}, err
 	}
 	if proof != nil {
 		return s.joinProved(ctx, asked, *proof)

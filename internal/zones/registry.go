@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/openqueue/waitingroom/internal/estimate"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -80,6 +81,10 @@ type Options struct {
 	// Servers is how many servers share the store at most, this one included. Local admission divides the limits by it.
 	// A value below 1 counts as 1.
 	Servers int64
+	// AnswerEarly has polls before their time be answered from memory, and Guard, which is required then, refuses those who
+	// send too many of them. Else each poll goes to the store, as load tests and simulations want it.
+	AnswerEarly bool
+	Guard       *guard.Guard
 	// Within bounds a visitor's call. 0 sets no bound: right for a store in this process, whose calls do not wait.
 	Within time.Duration
 	// Meter may be nil.
@@ -90,8 +95,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Registry remembers the zones of a store, heals the store from memory, and answers visitors in an outage. It is the
-// last link of the chain, and the only one that asks the store. Its methods may be called from any number of goroutines.
+// Registry remembers the zones of a store, heals the store from memory, and answers visitors in an outage. It alone asks the
+// store. Its methods may be called from any number of goroutines.
 type Registry struct {
 	store     store.Store
 	seedFresh bool
@@ -101,6 +106,9 @@ type Registry struct {
 	servers   int64
 	limits    deadlines
 	now       func() time.Time
+	// polls answers polls before their time, and guard refuses who sends too many of them.
+	polls *pollCache
+	guard *guard.Guard
 	// began is when the registry was made.
 	began time.Time
 
@@ -138,7 +146,10 @@ func New(o Options) *Registry {
 		store: o.Store, seedFresh: o.SeedFresh, drawSeeds: o.DrawSeeds,
 		meter: o.Meter, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
 		servers: max(1, o.Servers), limits: deadlines{within: o.Within}, touched: make(map[string]struct{}),
-		seeks: rate.NewLimiter(seeksPerSecond, seeksPerSecond),
+		seeks: rate.NewLimiter(seeksPerSecond, seeksPerSecond), guard: o.Guard,
+	}
+	if o.AnswerEarly {
+		r.polls = newPollCache()
 	}
 	if r.meter == nil {
 		r.meter = noMeter{}

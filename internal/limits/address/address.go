@@ -85,18 +85,23 @@ func Within(networks []netip.Prefix, a netip.Addr) bool {
 
 // Key returns the key of an address: "ip:203.0.113.9", "ip:2001:db8:0:1::/64". All texts that
 // are no address share one key.
-func Key(address string) string { return key(address, prefixIPv6) }
-
-// Line does what Key does, but takes 56 bits of an IPv6 address, "ip:2001:db8:0:100::/56". It is
-// for a quota that a line must not get again with each of its networks. Up to 256 phones, each
-// of which has a network, share that key.
-func Line(address string) string { return key(address, lineIPv6) }
-
-func key(address string, bits int) string {
+func Key(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return "ip:unknown"
 	}
+	return Of(a)
+}
+
+// Of is Key for an address that was parsed already. It must be valid.
+func Of(a netip.Addr) string { return key(a, prefixIPv6) }
+
+// Line does what Of does, but takes 56 bits of an IPv6 address, "ip:2001:db8:0:100::/56". It is
+// for a quota that a line must not get again with each of its networks. Up to 256 phones, each
+// of which has a network, share that key.
+func Line(a netip.Addr) string { return key(a, lineIPv6) }
+
+func key(a netip.Addr, bits int) string {
 	if a = Subscriber(a); a.Is4() {
 		return "ip:" + a.String()
 	}

@@ -2,8 +2,6 @@ package identity
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -60,16 +58,11 @@ type FinderOptions struct {
 type Finder struct {
 	options FinderOptions
 	parser  *jwt.Parser
-	// keySet is where the keys of tokens are; nil for none. apiKeyFile is the list of API keys; "" for none.
-	keySet     *keyset.Source
+	// keys verify tokens; nil for none. apiKeyFile is the list of API keys; "" for none.
+	keys       *keyset.Set
 	apiKeyFile string
-
-	apiKeys atomic.Pointer[apiKeys]
-	keys    atomic.Pointer[[]keyset.Key]
-	// skipped is the latest log entry about keys that cannot be used.
-	skipped string
-
-	running background.Group
+	apiKeys    atomic.Pointer[apiKeys]
+	running    background.Group
 }
 
 // New returns a finder. It reads the files. One that cannot be read is an error that wraps
@@ -83,19 +76,12 @@ func New(o FinderOptions) (*Finder, error) {
 	o.Claim, o.TierClaim = cmp.Or(o.Claim, DefaultClaim), cmp.Or(o.TierClaim, DefaultTierClaim)
 	f := &Finder{options: o, parser: newParser(o)}
 	f.apiKeys.Store(&apiKeys{})
-	if o.JWKS != "" {
-		set, err := keyset.NewSource(o.JWKS, o.HTTP)
-		if err != nil {
-			return nil, err
-		}
-		f.keySet = &set
-	}
 	if o.APIKeys != AnyAPIKey {
 		f.apiKeyFile = o.APIKeys
 	}
 	err := f.readAPIKeys()
-	if f.keySet != nil && !f.keySet.Remote() {
-		err = errors.Join(err, f.readKeySet(context.Background()))
+	if o.JWKS != "" && err == nil {
+		f.keys, err = keyset.New(keyset.Options{Place: o.JWKS, Secrets: true, Every: refreshEvery, Least: refreshEvery, HTTP: o.HTTP, Logger: o.Logger})
 	}
 	if err != nil {
 		return nil, err

@@ -15,30 +15,26 @@ const refreshEvery = 15 * time.Second
 
 // Start keeps the keys fresh, until Stop.
 func (f *Finder) Start(ctx context.Context) {
-	if f.options.JWKS == "" && f.apiKeyFile == "" {
-		return
+	if f.keys != nil {
+		f.keys.Start(ctx)
 	}
-	f.running.Start(ctx, func(ctx context.Context) {
-		f.refresh(ctx)
-		background.Every(refreshEvery, f.refresh)(ctx)
-	})
+	if f.apiKeyFile != "" {
+		f.running.Start(ctx, background.Every(refreshEvery, f.refreshAPIKeys))
+	}
 }
 
 // Stop ends what Start began, and waits for it.
-func (f *Finder) Stop() { f.running.Stop() }
+func (f *Finder) Stop() {
+	if f.keys != nil {
+		f.keys.Stop()
+	}
+	f.running.Stop()
+}
 
-// refresh reads the list and the key set again. If one cannot be read, the former stays in
-// force.
-func (f *Finder) refresh(ctx context.Context) {
+// refreshAPIKeys reads the list again. If it cannot be read, the former stays in force.
+func (f *Finder) refreshAPIKeys(ctx context.Context) {
 	if err := f.readAPIKeys(); err != nil {
 		f.options.Logger.WarnContext(ctx, "API keys could not be read anew: those read before stay in force", "error", err)
-	}
-	if f.keySet == nil {
-		return
-	}
-	if err := f.readKeySet(ctx); err != nil && ctx.Err() == nil {
-		f.options.Logger.WarnContext(ctx, "the key set could not be read anew: tokens are checked with the keys read before, if any",
-			"key_set", f.options.JWKS, "error", err)
 	}
 }
 
@@ -56,17 +52,4 @@ func (f *Finder) readAPIKeys() error {
 		f.apiKeys.Store(&keys)
 	}
 	return err
-}
-
-func (f *Finder) readKeySet(ctx context.Context) error {
-	keys, skipped, err := f.keySet.Read(ctx, true)
-	if err != nil {
-		return err
-	}
-	f.keys.Store(&keys)
-	if said := fmt.Sprint(skipped); skipped != nil && said != f.skipped {
-		f.skipped = said // so that it is logged once, not each time
-		f.options.Logger.Warn("keys of the key set cannot be used: tokens that they sign do not count", "key_set", f.options.JWKS, "error", skipped)
-	}
-	return nil
 }

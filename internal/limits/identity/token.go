@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/serve/keyset"
 )
 
 // Bounds of tokens.
@@ -62,14 +60,11 @@ func (f *Finder) byToken(r *http.Request) (Identity, bool) {
 // iss and aud are good. It is for callers that need more than an Identity. The errors are
 // those of package jwt, such as jwt.ErrTokenExpired.
 func (f *Finder) Claims(token string) (jwt.MapClaims, error) {
-	keys := f.keys.Load()
-	if keys == nil || len(token) > maxToken {
+	if f.keys == nil || len(token) > maxToken {
 		return nil, jwt.ErrTokenUnverifiable
 	}
 	claims := jwt.MapClaims{}
-	_, err := f.parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
-		return keyOf(*keys, t)
-	})
+	_, err := f.parser.ParseWithClaims(token, claims, f.key)
 	if err != nil {
 		return claims, err
 	}
@@ -81,20 +76,15 @@ func (f *Finder) Claims(token string) (jwt.MapClaims, error) {
 	return claims, err
 }
 
-// keyOf returns the key that a token names. A token that names none is verified with the only
+// key returns the key that a token names. A token that names none is verified with the only
 // key of the set.
-func keyOf(keys []keyset.Key, t *jwt.Token) (any, error) {
+func (f *Finder) key(t *jwt.Token) (any, error) {
 	if _, critical := t.Header["crit"]; critical {
 		return nil, errCritical
 	}
-	id, named := t.Header["kid"].(string)
-	if !named && len(keys) > 1 {
-		return nil, errKeyUnknown
-	}
-	for _, k := range keys {
-		if (!named || k.ID == id) && slices.Contains(k.Algorithms, t.Method.Alg()) {
-			return k.Verifier, nil
-		}
+	id, _ := t.Header["kid"].(string)
+	if key, _ := f.keys.Find(id, t.Method.Alg()); key != nil {
+		return key, nil
 	}
 	return nil, errKeyUnknown
 }

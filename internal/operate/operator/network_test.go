@@ -3,6 +3,7 @@ package operator_test
 import (
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/network"
@@ -20,7 +21,7 @@ func TestNetworks(t *testing.T) {
 	shares := network.New(nil, slog.New(slog.DiscardHandler), clock)
 	r.service.WithNetworks(shares)
 	for _, from := range []string{"203.0.113.1", "203.0.113.2", "2001:db8::1"} {
-		j, err := shares.Begin(&z, from, false, true)
+		j, err := shares.Begin(&z, netip.MustParseAddr(from), false, true)
 		must(t, err)
 		j.End(network.Counts{Joins: 1})
 	}

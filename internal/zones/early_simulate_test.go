@@ -2,7 +2,7 @@
 
 // One goroutine in virtual time: see the promises in internal/operate/simulate.
 
-package guard_test
+package zones_test
 
 import (
 	"context"
@@ -11,26 +11,25 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/embedded"
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
 
-// behind is a store behind a guard.
+// behind is a store behind a server that answers polls before their time.
 type behind struct {
 	*embedded.Store
-	guard *guard.Guard
+	zones *zones.Registry
 }
 
 func (b *behind) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
-	a, err := b.guard.Join(ctx, zoneID, id)
+	a, err := b.zones.Join(ctx, zoneID, id)
 	return a.Answer, err
 }
 
 func (b *behind) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	a, err := b.guard.Poll(ctx, zoneID, p)
+	a, err := b.zones.Poll(ctx, zoneID, p)
 	a.WaitMillis = a.EstimateMillis
 	return a.Answer, err
 }
@@ -56,7 +55,7 @@ func crowd(leave float64, every time.Duration) simulate.Config {
 	}
 }
 
-// through runs a crowd through a guard, and returns how many polls reached the store.
+// through runs a crowd through a server that answers polls before their time, and returns how many polls reached the store.
 func through(t *testing.T, cfg simulate.Config) (r simulate.Report, polls int) {
 	t.Helper()
 	cfg.Open = func(now func() time.Time) (simulate.Store, error) {
@@ -64,9 +63,7 @@ func through(t *testing.T, cfg simulate.Config) (r simulate.Report, polls int) {
 		if err != nil {
 			return nil, err
 		}
-		lines := zones.New(zones.Options{Store: counted{store, &polls}, Now: now})
-		d := guard.New(guard.Options{Lines: lines, Limiter: &asked{}, Meter: &meter{}})
-		return &behind{Store: store, guard: d}, nil
+		return &behind{store, zones.New(zones.Options{Store: counted{store, &polls}, AnswerEarly: true, Guard: unlimited, Now: now})}, nil
 	}
 	r, err := simulate.Run(t.Context(), cfg)
 	if err != nil {
@@ -75,8 +72,8 @@ func through(t *testing.T, cfg simulate.Config) (r simulate.Report, polls int) {
 	return r, polls
 }
 
-// TestWhoPollsAsToldNoticesNoDoor: the same crowd, in all that is measured.
-func TestWhoPollsAsToldNoticesNoDoor(t *testing.T) {
+// TestWhoPollsAsToldNoticesNoCache: the same crowd, in all that is measured.
+func TestWhoPollsAsToldNoticesNoCache(t *testing.T) {
 	t.Parallel()
 	cfg := crowd(0.35, 0)
 	without, err := simulate.Run(t.Context(), cfg)
@@ -84,13 +81,13 @@ func TestWhoPollsAsToldNoticesNoDoor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if with, _ := through(t, cfg); !reflect.DeepEqual(with, without) {
-		t.Errorf("with a guard\n%+v\nwithout\n%+v", with, without)
+		t.Errorf("with the cache\n%+v\nwithout\n%+v", with, without)
 	}
 }
 
 // TestTheImpatientCostLittleAndNobodyCapacity: clients that poll in a rhythm of their
 // own, whatever they are told, reach the store about as often as they should have; and
-// still the promises hold (G1, G2, G4 and G6), as they do without a guard.
+// still the promises hold (G1, G2, G4 and G6), as they do without the cache.
 func TestTheImpatientCostLittleAndNobodyCapacity(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

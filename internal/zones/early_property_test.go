@@ -1,4 +1,4 @@
-package guard_test
+package zones_test
 
 import (
 	"errors"
@@ -13,6 +13,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
+
+// unlimited refuses nobody.
+var unlimited = guard.New(guard.Options{Limiter: guard.Unlimited{}})
 
 // told is what one visitor knows.
 type told struct {
@@ -39,10 +42,11 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 		settings.PerMinute = 10
 		_, err = lines.PutZone(t.Context(), settings, nil, "")
 		must(t, err)
-		zones := zones.New(zones.Options{Store: lines, Now: clock.Now})
+		zones := zones.New(zones.Options{Store: lines, AnswerEarly: true, Guard: unlimited, Now: clock.Now})
 		zones.RunOnce(t.Context())
 		defer zones.Stop()
-		d := guard.New(guard.Options{Lines: zones, Limiter: &asked{}, Meter: &meter{}})
+		z, err := zones.Find(t.Context(), zoneID)
+		must(t, err)
 		visitors := make([]*told, 8)
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
 			clock.forward(time.Duration(rapid.SampledFrom([]int{0, 1, 50, 250, 999, 1000, 3000, 9000}).Draw(t, "ms")) * time.Millisecond)
@@ -50,7 +54,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 			v := visitors[n]
 			switch rapid.SampledFrom([]string{"poll", "poll", "poll", "poll", "poll", "join", "join", "leave", "change", "sweep"}).Draw(t, "step") {
 			case "join":
-				a, err := d.Join(t.Context(), zoneID, line.ID{byte(n), 7})
+				a, err := z.Join(t.Context(), line.ID{byte(n), 7})
 				must(t, err)
 				if v == nil || v.left || v.expires > 0 && clock.Now().UnixMilli() >= v.expires ||
 					a.Place.ArrivedAtMicros != v.place.ArrivedAtMicros && v.admitted == 0 {
@@ -62,7 +66,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 				if v == nil {
 					continue
 				}
-				a, err := d.Poll(t.Context(), zoneID, v.place)
+				a, err := z.Poll(t.Context(), v.place)
 				must(t, err)
 				if a.Early && a.Status == line.Waiting && !clock.Now().Before(v.until) {
 					t.Fatalf("in time, and answered from memory: %+v", a)
@@ -70,7 +74,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 				v.hears(t, clock.Now(), a)
 			case "leave":
 				if v != nil && v.admitted == 0 {
-					must(t, d.Leave(t.Context(), zoneID, v.place))
+					must(t, z.Leave(t.Context(), v.place))
 					v.left = true
 				}
 			case "change":

@@ -1,4 +1,4 @@
-package guard
+package zones
 
 import (
 	"encoding/binary"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
-	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // When a poll is answered from the cache, in milliseconds.
@@ -54,11 +53,11 @@ const (
 // entry is what is remembered of one visitor, in 64 bytes.
 type entry struct {
 	id line.ID
-	// asked is when the latest call to the store began, in milliseconds on the guard's clock.
+	// asked is when the latest call to the store began, in milliseconds on the registry's clock.
 	asked int64
 	// place is the arrival of a waiting visitor, in microseconds.
 	place int64
-	// due is when the store last told a waiting visitor to poll again, on the guard's clock.
+	// due is when the store last told a waiting visitor to poll again, on the registry's clock.
 	due int64
 	// low and high are the range of the estimate, in milliseconds.
 	low, high uint32
@@ -80,7 +79,7 @@ type entry struct {
 	crossed bool
 }
 
-// pollCache holds the latest answer to each visitor. It has a fixed size. When it is full, visitors who always came in
+// pollCache holds the latest answer to each visitor. A nil *pollCache holds nothing. It has a fixed size. When it is full, visitors who always came in
 // time are forgotten first, and of these the one who is due first.
 type pollCache struct {
 	table []place
@@ -147,7 +146,10 @@ func (e *entry) worth(now int64) int64 {
 
 // early returns what is known of a visitor, and whether the poll came before its time. If it did not, the caller is to
 // ask the store at once, unless the visitor polls too often for another place than it is gone from (entry.another).
-func (c *pollCache) early(z *zones.Zone, p line.Place, now int64) (known entry, early bool) {
+func (c *pollCache) early(z *Zone, p line.Place, now int64) (known entry, early bool) {
+	if c == nil {
+		return entry{}, false
+	}
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
@@ -168,7 +170,7 @@ func (c *pollCache) early(z *zones.Zone, p line.Place, now int64) (known entry, 
 }
 
 // passes reports whether the store is to be asked.
-func (e *entry) passes(z *zones.Zone, now int64) bool {
+func (e *entry) passes(z *Zone, now int64) bool {
 	since := now - e.asked
 	switch {
 	case since < apart:
@@ -209,7 +211,7 @@ func (e *entry) left(told uint32, now int64) int64 {
 
 // vouch gives a place from an older token the time at which this server knows the visitor to be due. So a visitor who
 // always shows its first token counts as fresh as one who shows the newest, on the servers that it polls.
-func (e *entry) vouch(z *zones.Zone, p line.Place) line.Place {
+func (e *entry) vouch(z *Zone, p line.Place) line.Place {
 	if due := e.due + z.AheadMillis(); e.kind == waiting && e.place == p.ArrivedAtMicros && due > p.DueMillis {
 		p.DueMillis, p.Epoch = due, z.Epoch()
 	}
@@ -220,7 +222,10 @@ func (e *entry) vouch(z *zones.Zone, p line.Place) line.Place {
 func (e *entry) waits(p line.Place) bool { return e.kind == waiting && e.place == p.ArrivedAtMicros }
 
 // late returns the last answer to a visitor who waits, with another period: the store has too much to do to give one.
-func (c *pollCache) late(z *zones.Zone, p line.Place, now, retry int64) (a line.Told, ok bool) {
+func (c *pollCache) late(z *Zone, p line.Place, now, retry int64) (a line.Told, ok bool) {
+	if c == nil {
+		return line.Told{}, false
+	}
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
@@ -237,7 +242,7 @@ func (c *pollCache) late(z *zones.Zone, p line.Place, now, retry int64) (a line.
 func (e *entry) arrived() int64 { return int64(e.a)<<32 | int64(e.b) }
 
 // answer returns what the store said, less the time that has passed since. ahead is by how many milliseconds the
-// store's clock is ahead of the guard's.
+// store's clock is ahead of the registry's.
 func (e *entry) answer(p line.Place, now, ahead int64) line.Told {
 	a := line.Told{Early: true, Answer: line.Answer{Place: p, State: line.State{NowMillis: now + ahead}}}
 	switch e.kind {
@@ -258,7 +263,10 @@ func (e *entry) answer(p line.Place, now, ahead int64) line.Told {
 }
 
 // keep remembers what the store answered to a call that began at asked. p is the place that the call was about.
-func (c *pollCache) keep(z *zones.Zone, p line.Place, a *line.Told, asked int64) {
+func (c *pollCache) keep(z *Zone, p line.Place, a *line.Told, asked int64) {
+	if c == nil {
+		return
+	}
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
@@ -321,13 +329,16 @@ func nearer(a, b uint32) uint32 {
 	return min(a, b)
 }
 
-// another reports whether the guard knows that the visitor is gone, from another place than p.
+// another reports whether this server knows that the visitor is gone, from another place than p.
 func (e *entry) another(p line.Place) bool { return e.kind == gone && e.arrived() != p.ArrivedAtMicros }
 
 func (e *entry) setArrived(v int64) { e.a, e.b = uint32(v>>32), uint32(v) }
 
 // leave remembers that the visitor has given the place up.
-func (c *pollCache) leave(z *zones.Zone, p line.Place, now int64) {
+func (c *pollCache) leave(z *Zone, p line.Place, now int64) {
+	if c == nil {
+		return
+	}
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
@@ -338,7 +349,10 @@ func (c *pollCache) leave(z *zones.Zone, p line.Place, now int64) {
 
 // left reports whether the visitor is known to have given up this place just now; another, whether it is known to be gone
 // from another.
-func (c *pollCache) left(z *zones.Zone, p line.Place, now int64) (left, another bool) {
+func (c *pollCache) left(z *Zone, p line.Place, now int64) (left, another bool) {
+	if c == nil {
+		return false, false
+	}
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()

@@ -1,4 +1,4 @@
-package guard_test
+package zones_test
 
 import (
 	"errors"
@@ -125,7 +125,7 @@ func TestAZoneThatIsGone(t *testing.T) {
 	r.passes("", 0, v)
 	r.store.set(func(s *scripted) { s.gone = true })
 	r.lines.RunOnce(t.Context())
-	if _, err := r.guard.Poll(t.Context(), zoneID, v); !errors.Is(err, line.ErrZoneUnknown) {
+	if _, err := r.Poll(t.Context(), v); !errors.Is(err, line.ErrZoneUnknown) {
 		t.Errorf("a zone that is not there: %v", err)
 	}
 	r.store.set(func(s *scripted) { s.gone = false })
@@ -133,7 +133,7 @@ func TestAZoneThatIsGone(t *testing.T) {
 	r.passes("made anew", time.Second, v)
 	r.early("", time.Second, v)
 	r.store.set(func(s *scripted) { s.err = line.ErrZoneDeleted })
-	if _, err := r.guard.Poll(t.Context(), zoneID, visitor(2)); !errors.Is(err, line.ErrZoneDeleted) {
+	if _, err := r.Poll(t.Context(), visitor(2)); !errors.Is(err, line.ErrZoneDeleted) {
 		t.Fatal(err)
 	}
 	r.store.set(func(s *scripted) { s.err = nil })
@@ -146,12 +146,12 @@ func TestLeaving(t *testing.T) {
 	r, v := newRoom(t), visitor(1)
 	r.passes("", 0, v)
 	for range 3 {
-		if err := r.guard.Leave(t.Context(), zoneID, v); err != nil || r.store.left != 1 {
+		if err := r.Leave(t.Context(), v); err != nil || r.store.left != 1 {
 			t.Fatalf("left %d times, %v", r.store.left, err)
 		}
 	}
 	r.clock.forward(time.Second)
-	if err := r.guard.Leave(t.Context(), zoneID, v); err != nil || r.store.left != 2 {
+	if err := r.Leave(t.Context(), v); err != nil || r.store.left != 2 {
 		t.Fatalf("left %d times, %v", r.store.left, err)
 	}
 	if a := r.early("known to be gone", 0, v); a.Status != line.Gone {
@@ -172,12 +172,12 @@ func TestAPollThatWasUnderWayWhenItLeft(t *testing.T) {
 	hold := make(chan struct{})
 	r.store.set(func(s *scripted) { s.hold = hold })
 	var polling sync.WaitGroup
-	polling.Go(func() { _, _ = r.guard.Poll(t.Context(), zoneID, v) })
+	polling.Go(func() { _, _ = r.Poll(t.Context(), v) })
 	for r.store.count() < 2 {
 		runtime.Gosched()
 	}
 	r.store.set(func(s *scripted) { s.hold = nil })
-	if err := r.guard.Leave(t.Context(), zoneID, v); err != nil {
+	if err := r.Leave(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	close(hold)
@@ -218,7 +218,7 @@ func TestAFloodAsksOnce(t *testing.T) {
 	r.store.set(func(s *scripted) { s.hold, s.asked = hold, 0 })
 	var first, others sync.WaitGroup
 	poll := func() {
-		if _, err := r.guard.Poll(t.Context(), zoneID, v); err != nil {
+		if _, err := r.Poll(t.Context(), v); err != nil {
 			t.Error(err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestVouching(t *testing.T) {
 	r.store.err = line.ErrStoreUnavailable
 	for _, when := range []string{"at the first poll", "at the second"} {
 		r.clock.forward(100 * time.Second)
-		if _, err := r.guard.Poll(t.Context(), zoneID, v); !errors.Is(err, line.ErrStoreUnavailable) {
+		if _, err := r.Poll(t.Context(), v); !errors.Is(err, line.ErrStoreUnavailable) {
 			t.Fatal(err)
 		}
 		if p := r.store.shown; p.DueMillis != due || p.Epoch != 9 {
@@ -263,7 +263,7 @@ func TestAStoreThatIsBehind(t *testing.T) {
 	r, v := newRoom(t), visitor(1)
 	refused := func(what string) {
 		t.Helper()
-		if a, err := r.guard.Poll(t.Context(), zoneID, v); !errors.Is(err, line.ErrStoreUnavailable) {
+		if a, err := r.Poll(t.Context(), v); !errors.Is(err, line.ErrStoreUnavailable) {
 			t.Errorf("%s: %+v, %v, want it refused", what, a, err)
 		}
 	}
@@ -282,7 +282,7 @@ func TestAStoreThatIsBehind(t *testing.T) {
 		r.passes("another, who is answered", 0, visitor(2))
 		r.store.err = line.ErrStoreUnavailable
 	}
-	if _, err := r.guard.Join(t.Context(), zoneID, visitor(3).ID); !errors.Is(err, line.ErrStoreUnavailable) {
+	if _, err := r.Join(t.Context(), visitor(3).ID); !errors.Is(err, line.ErrStoreUnavailable) {
 		t.Errorf("a newcomer: %v", err)
 	}
 	r.clock.forward(zones.AwayAfter)
@@ -309,7 +309,7 @@ func TestAFloodIsRefused(t *testing.T) {
 	var refusal *guard.RefusedError
 	for range 100 {
 		r.clock.forward(10 * milli)
-		_, err := r.guard.Poll(t.Context(), zoneID, v)
+		_, err := r.Poll(t.Context(), v)
 		if errors.As(err, &refusal) {
 			break
 		}
@@ -326,21 +326,7 @@ func TestAFloodIsRefused(t *testing.T) {
 	}
 	r.use(limit.Policy{Name: guard.PollsToken, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 60}}})
 	r.early("changed live", milli, v)
-	if _, err := r.guard.Poll(t.Context(), zoneID, v); !errors.Is(err, guard.ErrRefused) {
-		t.Error(err)
-	}
-}
-
-// TestExchange: a pass is shown to the store thirty times at once, and each pass for itself.
-func TestExchange(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, guard.Policies()...)
-	for i := range 31 {
-		if err := r.guard.Exchange(t.Context(), [16]byte{1}); errors.Is(err, guard.ErrRefused) != (i == 30) {
-			t.Errorf("%d: %v", i, err)
-		}
-	}
-	if err := r.guard.Exchange(t.Context(), [16]byte{2}); err != nil {
+	if _, err := r.Poll(t.Context(), v); !errors.Is(err, guard.ErrRefused) {
 		t.Error(err)
 	}
 }
@@ -357,7 +343,7 @@ func TestAFloodWithTwoPlacesIsRefused(t *testing.T) {
 	refused := 0
 	for i := range 200 {
 		r.clock.forward(5 * milli)
-		if _, err := r.guard.Poll(t.Context(), zoneID, []line.Place{anew, v}[i%2]); errors.Is(err, guard.ErrRefused) {
+		if _, err := r.Poll(t.Context(), []line.Place{anew, v}[i%2]); errors.Is(err, guard.ErrRefused) {
 			refused++
 		}
 	}
@@ -366,7 +352,7 @@ func TestAFloodWithTwoPlacesIsRefused(t *testing.T) {
 		t.Errorf("the store was asked %d times, and %d polls refused", asked, refused)
 	}
 	for i := range 200 {
-		_ = r.guard.Leave(t.Context(), zoneID, []line.Place{anew, v}[i%2])
+		_ = r.Leave(t.Context(), []line.Place{anew, v}[i%2])
 	}
 	if r.store.left > 1 {
 		t.Errorf("the store was told %d times that the visitor leaves", r.store.left)
@@ -376,7 +362,7 @@ func TestAFloodWithTwoPlacesIsRefused(t *testing.T) {
 // TestPollsDoNotAllocate: neither those in time nor those that are early.
 func TestPollsDoNotAllocate(t *testing.T) {
 	r, v := newRoom(t), visitor(1)
-	poll := func() { _, _ = r.guard.Poll(t.Context(), zoneID, v) }
+	poll := func() { _, _ = r.Poll(t.Context(), v) }
 	if n := testing.AllocsPerRun(100, func() { r.clock.forward(10 * time.Second); poll() }); n != 0 {
 		t.Errorf("in time: %v", n)
 	}

@@ -1,4 +1,4 @@
-package guard_test
+package zones_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -31,7 +30,7 @@ func TestEarlyAnswersSayAll(t *testing.T) {
 	fill(reflect.ValueOf(&told).Elem())
 	fill(reflect.ValueOf(&told.Answer).Elem())
 	told.Place, told.Reason, told.State = line.Place{ArrivedAtMicros: 1}, line.Faster, line.State{NowMillis: 1, Waiting: 5}
-	said, remembered := members(t, told), members(t, guard.EarlyAnswer(z, told))
+	said, remembered := members(t, told), members(t, zones.EarlyAnswer(z, told))
 	for name, value := range said {
 		if value != nil && !reflect.ValueOf(value).IsZero() && (remembered[name] == nil || reflect.ValueOf(remembered[name]).IsZero()) {
 			t.Errorf("cache.go: an early answer has no %s: keep it in entry (keep), and give it (answer)", name)
