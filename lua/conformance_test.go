@@ -28,6 +28,12 @@ func TestModel(t *testing.T) {
 	conformance.Property(t, openHarness, openEmbedded)
 }
 
+// TestOutside: the shop never sees more inside than the cap, whatever Redis loses.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	conformance.Outside(t, func(t conformance.TB, now func() time.Time) conformance.Harness { return openStore(t, now).harness() })
+}
+
 func TestSpends(t *testing.T) {
 	t.Parallel()
 	conformance.Spends(t, openHarness, openEmbedded)
@@ -38,6 +44,10 @@ func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
 	s := openStore(t, now)
 	t.Cleanup(func() { s.checkSeen(t) })
+	return s.harness()
+}
+
+func (s *Store) harness() conformance.Harness {
 	return conformance.Harness{
 		Store: s,
 		Lose: func(t conformance.TB) store.Store {
@@ -46,6 +56,12 @@ func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 			return s
 		},
 		Mark:      s.mark,
+		LoseKey: func(t conformance.TB, zoneID, key string) {
+			t.Helper()
+			if err := s.client.Unlink(t.Context(), s.prefix+"{"+zoneID+"}:"+key).Err(); err != nil {
+				t.Fatalf("unlink: %v", err)
+			}
+		},
 		Footprint: s.footprint,
 	}
 }

@@ -185,7 +185,11 @@ func (q *zoneQueue) renewOrEnd(t *transaction, s line.Stay) line.StayStatus {
 	_, over := in.over[s.Admission]
 	ends, is := in.ends[s.Admission]
 	stays := !s.Named && s.LeftMillis > 0
-	switch until := q.lasts(s.Admission, t.now+s.LeftMillis); {
+	until := t.now + s.LeftMillis
+	if !is { // the pass may be shown once more, if the store lost that it was spent
+		until = max(until, s.AtMillis+q.settings.PassTTL().Milliseconds())
+	}
+	switch until = q.lasts(s.Admission, until); {
 	case over, stays && s.AtMillis <= q.settings.InsideState.RevokedUpToMillis:
 		return line.StayOver
 	case !stays && !is && s.Named:

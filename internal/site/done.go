@@ -19,6 +19,9 @@ type Crowd interface {
 	// Here takes in that a session asks that lasts until then. over says that it is to be refused, donePaths which paths of
 	// the zone end a visit.
 	Here(zoneID string, admission [16]byte, until time.Time) (over bool, donePaths []string)
+	// Begin tells the store of a session that begins or is renewed. over says that the admission is over. After an error no
+	// session may begin.
+	Begin(ctx context.Context, zoneID string, admission [16]byte, until time.Time) (over bool, err error)
 	// Over reports whether an admission is done or revoked.
 	Over(zoneID string, admission [16]byte) bool
 	// MayRenew reports whether a session that ends then may be renewed.

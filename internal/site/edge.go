@@ -34,7 +34,14 @@ func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown
 	if err == nil && !first {
 		err = entry.ErrGone
 	}
-	return token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: sessionLeft(settings, g, now)}, outcome, err
+	is = token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: sessionLeft(settings, g, now)}
+	if err == nil {
+		var over bool
+		if over, err = s.Crowd.Begin(ctx, settings.ZoneID, g.Admission, now.Add(is.Length)); over {
+			err = entry.ErrGone
+		}
+	}
+	return is, outcome, err
 }
 
 // unless returns the outcome of a request that gets no session.
@@ -46,7 +53,7 @@ func unless(err error) (outcome string) {
 }
 
 // renewFor returns a session anew if that is due, and else as it is.
-func (s *Service) renewFor(settings zone.Settings, text string, now time.Time) (is token.Session, outcome string, err error) {
+func (s *Service) renewFor(ctx context.Context, settings zone.Settings, text string, now time.Time) (is token.Session, outcome string, err error) {
 	is, err = s.Keys.VerifySession(settings.ZoneID, text)
 	switch {
 	case err != nil:
@@ -54,7 +61,7 @@ func (s *Service) renewFor(settings zone.Settings, text string, now time.Time) (
 	case !is.Good(now), s.Crowd.Over(settings.ZoneID, is.Admission):
 		return is, "", entry.ErrGone
 	}
-	is, anew := s.renewed(settings, is, now)
+	is, anew := s.renewed(ctx, settings, is, now)
 	if outcome = outSession; anew {
 		outcome = outRenewed
 	}

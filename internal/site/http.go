@@ -234,7 +234,7 @@ func (s *Service) Session(c echo.Context) error {
 		outcome string
 	)
 	if session != "" {
-		is, outcome, err = s.renewFor(settings, session, now)
+		is, outcome, err = s.renewFor(ctx, settings, session, now)
 	} else {
 		is, outcome, err = s.exchangeFor(ctx, settings, shown, key, tok, now)
 	}

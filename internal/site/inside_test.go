@@ -83,18 +83,12 @@ func TestRenewalIsTold(t *testing.T) {
 	s.inside(0)
 }
 
-// TestRenewedInTime: no session is renewed so late that it might have ended before the store hears of that, nor while the store has
-// not answered.
+// TestRenewedInTime: no session is renewed so late that it might have ended before the store hears of that.
 func TestRenewedInTime(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)
 	kept := s.asks("/", "", http.StatusOK)
-	s.wait(40)
-	s.forward(3 * time.Second) // the store does not answer
-	if s.asks("/", kept, http.StatusOK) != kept {
-		t.Error("renewed without knowing whether the store can be told")
-	}
-	s.wait(1)
+	s.wait(44)
 	s.forward(15 * time.Second)
 	s.crowd.TellInsideOnce(t.Context())
 	s.forward(700 * time.Millisecond) // a session begins with a whole second

@@ -237,10 +237,9 @@ func (s *Service) renew(ctx context.Context, zoneID string, q *request, h held, 
 	if err != nil || bypasses(settings, q) { // caches may keep what is never queued, and must not keep a session with it
 		return verdict{outcome: outSession}
 	}
-	is, renewed := s.renewed(settings, h.session, now)
+	is, renewed := s.renewed(ctx, settings, h.session, now)
 	switch {
 	case renewed:
-		s.Crowd.Here(zoneID, is.Admission, is.Issued.Add(is.Length))
 		return verdict{outcome: outRenewed, keep: s.session(settings, is, q.header.Get(SessionHeader) != ""), origin: named(settings, q)}
 	case h.key != "" && q.navigates():
 		return verdict{outcome: outSession, keep: keep{names: &keyNames, domain: settings.CookieDomain}}
@@ -248,15 +247,20 @@ func (s *Service) renew(ctx context.Context, zoneID string, q *request, h held, 
 	return verdict{outcome: outSession}
 }
 
-// renewed returns a session anew, if half of it is over, the zone's settings say so, and the store can be told in time.
-func (s *Service) renewed(settings zone.Settings, is token.Session, now time.Time) (token.Session, bool) {
+// renewed returns a session anew, if half of it is over, the zone's settings say so, and the store was told in time. If it could not
+// be told, the next request tries again.
+func (s *Service) renewed(ctx context.Context, settings zone.Settings, is token.Session, now time.Time) (token.Session, bool) {
 	left := is.Begun.Add(maxSession).Sub(now)
 	ends := is.Issued.Add(is.Length)
 	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second || !s.Crowd.MayRenew(settings.ZoneID, is.Admission, ends) {
 		return is, false
 	}
-	is.Issued, is.Length = now, min(settings.Session(), left.Truncate(time.Second))
-	return is, true
+	anew := is
+	anew.Issued, anew.Length = now, min(settings.Session(), left.Truncate(time.Second))
+	if over, err := s.Crowd.Begin(ctx, settings.ZoneID, is.Admission, now.Add(anew.Length)); over || err != nil {
+		return is, false
+	}
+	return anew, true
 }
 
 // session returns what a visitor keeps as a session: a cookie, or a header of an app.
@@ -268,11 +272,15 @@ func (s *Service) session(settings zone.Settings, is token.Session, app bool) ke
 	return k
 }
 
-// begin lets a visitor in with a new session for an admission.
-func (s *Service) begin(outcome string, settings zone.Settings, g pass.Grant, app bool, now time.Time) verdict {
+// begin lets a visitor in with a new session for an admission. ok is false if the admission is over, and with an error if the store
+// could not be told: then the visitor comes again.
+func (s *Service) begin(ctx context.Context, outcome string, settings zone.Settings, g pass.Grant, app bool, now time.Time) (v verdict, ok bool) {
 	begun := token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: sessionLeft(settings, g, now)}
-	s.Crowd.Here(settings.ZoneID, g.Admission, now.Add(begun.Length))
-	return verdict{outcome: outcome, keep: s.session(settings, begun, app)}
+	over, err := s.Crowd.Begin(ctx, settings.ZoneID, g.Admission, now.Add(begun.Length))
+	if err != nil {
+		return verdict{outcome: outUnknown, err: fmt.Errorf("site: begin: %w", err)}, false
+	}
+	return verdict{outcome: outcome, keep: s.session(settings, begun, app)}, !over
 }
 
 // grant returns what a pass grants, and whether it is a good pass of the zone that may begin a session.
@@ -357,9 +365,10 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 		case err == nil && first && by == "":
 			return verdict{outcome: outAsked, location: page.WithPass(q.here(), asked+shown), keep: key(settings)}
 		case err == nil && first:
-			v := s.begin(outExchanged, settings, g, false, now)
-			v.location = q.here()
-			return v
+			v, ok := s.begin(ctx, outExchanged, settings, g, false, now)
+			if v.location = q.here(); ok || v.err != nil && !h.inside {
+				return v
+			}
 		}
 	}
 	if h.inside { // a visitor with a session came back to the address with the pass
@@ -393,7 +402,8 @@ func (s *Service) app(ctx context.Context, settings zone.Settings, q *request, n
 		return verdict{}, false
 	}
 	// The page of a browser that sends cookies by itself keeps the session in one: see site.js of package page.
-	return s.begin(outPass, settings, g, q.header.Get("Sec-Fetch-Site") != "same-origin", now), true
+	v, ok = s.begin(ctx, outPass, settings, g, q.header.Get("Sec-Fetch-Site") != "same-origin", now)
+	return v, ok || v.err != nil
 }
 
 // key returns a new key for a browser.
@@ -449,7 +459,7 @@ func (s *Service) join(ctx context.Context, settings zone.Settings, n wait.Newco
 	if !ok {
 		return verdict{}, false
 	}
-	return s.begin(outAdmitted, settings, g, false, now), true
+	return s.begin(ctx, outAdmitted, settings, g, false, now)
 }
 
 // lines reports whether a newcomer would have to line up, as far as is known without the store.

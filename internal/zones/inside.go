@@ -23,8 +23,8 @@ const (
 	// tellInsideEvery is how often the store is told of sessions, and asked which are over: often enough that a session
 	// that is done or revoked is refused everywhere within a second.
 	tellInsideEvery = 900 * time.Millisecond
-	// ToldWithin is how long it takes at most until the store was told of a session, while it answers. A session or a pass
-	// that ends earlier is not renewed and begins none.
+	// ToldWithin is how long it takes at most until the store was told of a session. A session or a pass that ends earlier is
+	// not renewed and begins none.
 	ToldWithin = 2 * time.Second
 	// insideParts is how many parts sessions are kept in, each with a lock of its own: with a million sessions, one is held for
 	// some 2 ms at a time. Every tidyEvery tellings each part is gone through.
@@ -48,9 +48,9 @@ type jti = [16]byte
 // else is said.
 type insiders struct {
 	parts [insideParts]insidersPart
-	// telling: the background is telling the store. answered is when it was told last, longest is State.LongestMillis.
-	telling           atomic.Bool
-	answered, longest atomic.Int64
+	// telling: the background is telling the store. longest is State.LongestMillis.
+	telling atomic.Bool
+	longest atomic.Int64
 
 	// mu guards what follows. since is up to when it is known which are over, on the zone's clock; tellings counts.
 	mu              sync.Mutex
@@ -110,18 +110,51 @@ func (r *Registry) Here(zoneID string, admission [16]byte, until time.Time) (ove
 	if isOver && gone.from <= now {
 		return true, nil
 	}
-	was, known := p.sessions[admission]
-	if !isOver && (!known || ends > was.until) {
+	if was, known := p.sessions[admission]; !isOver && (!known || ends > was.until) {
 		add(&p.untold, admission, max(ends, was.until))
 	}
+	p.asks(admission, now, ends)
+	return false, s.DonePaths
+}
+
+// asks remembers that a session asks that lasts until then. The caller holds mu.
+func (p *insidersPart) asks(j jti, now, ends int64) {
+	was, known := p.sessions[j]
 	if known || len(p.sessions) < maxSessions/insideParts {
 		is := session{max(ends, was.until), now, now, was.renewed || known && ends > was.until}
 		if known {
 			is.since = was.since
 		}
-		add(&p.sessions, admission, is)
+		add(&p.sessions, j, is)
 	}
-	return false, s.DonePaths
+}
+
+// Begin tells the store that a session lasts until then, before it begins or is renewed: so the store knows of it, whatever becomes
+// of this server. over says that the admission is over. With an error the store was not told, and no session may begin. In a zone
+// without a cap it does nothing.
+func (r *Registry) Begin(ctx context.Context, zoneID string, admission [16]byte, until time.Time) (over bool, err error) {
+	z := r.lookup(zoneID)
+	if z == nil || z.settings.Load().MaxInside == 0 {
+		return false, nil
+	}
+	a, ok := line.AdmissionOf(zoneID, admission)
+	if !ok || r.Over(zoneID, admission) {
+		return true, nil
+	}
+	now, ends := r.Millis(), until.UnixMilli()
+	heard, err := z.tell(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now)}}, SinceMillis: z.now.Load()})
+	if err != nil {
+		return false, err
+	}
+	if heard.Statuses[0] == line.StayOver {
+		z.end(admission, graceMillis, false)
+		return true, nil
+	}
+	p := z.crowd.part(admission)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asks(admission, now, ends)
+	return false, nil
 }
 
 func add[V any](all *map[jti]V, j jti, v V) {
@@ -174,8 +207,8 @@ func (r *Registry) Over(zoneID string, admission [16]byte) bool {
 	return over
 }
 
-// MayRenew reports whether a session that ends then may be renewed. Where those inside are counted it has to be one that is not
-// over, sessions have to count, and the store has to hear of it before it would end: so it must have answered lately.
+// MayRenew reports whether a session that ends then may be renewed, with Begin. Where those inside are counted it has to be one that
+// is not over, sessions have to count, and the store has to hear of it before the session would end.
 func (r *Registry) MayRenew(zoneID string, admission [16]byte, ends time.Time) bool {
 	z := r.lookup(zoneID)
 	if z == nil || r.Over(zoneID, admission) {
@@ -183,7 +216,7 @@ func (r *Registry) MayRenew(zoneID string, admission [16]byte, ends time.Time) b
 	}
 	s, now := z.settings.Load(), r.Millis()
 	return s.MaxInside == 0 || s.InsideBy == zone.InsideBySession &&
-		ends.UnixMilli()-now > ToldWithin.Milliseconds() && now-z.crowd.answered.Load() <= ToldWithin.Milliseconds()
+		ends.UnixMilli()-now > ToldWithin.Milliseconds()
 }
 
 // Done ends an admission of a zone with a cap. known is false if it was only named and the store does not know it. Of one that was
@@ -391,7 +424,6 @@ func (r *Registry) tellInside(ctx context.Context, z *Zone) {
 		r.log.Debug("the store cannot be told of those inside yet", "zone", z.id, "error", err)
 		return
 	}
-	c.answered.Store(r.Millis())
 	c.mu.Lock()
 	if c.lostAt == t.LostAtMillis { // no other loss was heard of since
 		c.again, c.lostAt = again, 0

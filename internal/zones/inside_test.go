@@ -1,6 +1,7 @@
 package zones
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -272,6 +273,38 @@ func TestPassOfOneWhoLeft(t *testing.T) {
 	defer later.Stop()
 	if !later.Over(testZone, name) {
 		t.Error("a server that starts later takes the pass")
+	}
+}
+
+// TestBeginTellsFirst: no session begins of which the store was not told, nor one that another server has told to be done.
+func TestBeginTellsFirst(t *testing.T) {
+	r := newRoom(t, 2, capped(2))
+	r.asked(3)
+	_, name := r.admitted(0)
+	_, other := r.admitted(0)
+	until := r.clock.now().Add(time.Hour)
+	r.servers[0].wire.down.Store(true)
+	if _, err := r.servers[0].Begin(t.Context(), testZone, name, until); !errors.Is(err, line.ErrStoreUnavailable) {
+		t.Errorf("while the store is away: %v", err)
+	}
+	r.servers[0].wire.down.Store(false)
+	if over, err := r.servers[0].Begin(t.Context(), testZone, name, until); over || err != nil {
+		t.Errorf("over %t, %v", over, err)
+	}
+	r.servers[0].Registry = New(Options{Store: r.servers[0].wire, Now: r.clock.now}) // dies at once
+	for range 11 * 60 {
+		r.clock.advance(time.Second)
+		_, _ = r.store.Observe(t.Context(), testZone, 0)
+	}
+	if st, err := r.store.Observe(t.Context(), testZone, 0); err != nil || st.State.Inside != 1 {
+		t.Errorf("%d are inside, want the one whose session has begun: %v", st.State.Inside, err)
+	}
+	if _, err := r.servers[1].Done(t.Context(), testZone, other, false); err != nil {
+		t.Fatal(err)
+	}
+	r.servers[0].RunOnce(t.Context())
+	if over, err := r.servers[0].Begin(t.Context(), testZone, other, until); !over || err != nil {
+		t.Errorf("one who is done: over %t, %v", over, err)
 	}
 }
 

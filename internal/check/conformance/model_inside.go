@@ -199,6 +199,9 @@ func (m *model) tell(t line.Telling) (h line.Heard) {
 
 func (m *model) tellOne(s line.Stay) line.StayStatus {
 	i, ends := m.isInside(s.Admission), m.now+s.LeftMillis
+	if i < 0 {
+		ends = max(ends, s.AtMillis+m.settings.PassTTL().Milliseconds())
+	}
 	if m.settings.InsideBy == zone.InsideByAdmission {
 		ends = min(ends, s.AtMillis+m.settings.SessionSeconds*1000)
 	}

@@ -38,10 +38,14 @@ local function stays_in(z, t, id, at, ends)
   local key = id .. struct.pack('>I6', at)
   if at <= z.revoked_upto or over_since(key) > 0 then
     return 2
-  elseif z.by_session == 0 then
-    ends = min(ends, at + z.session)
   end
   local before = tonumber(redis.call('ZSCORE', INSIDE, key) or '')
+  if not before then -- the pass may be shown once more, if the store lost that it was spent
+    ends = max(ends, at + z.ttl)
+  end
+  if z.by_session == 0 then
+    ends = min(ends, at + z.session)
+  end
   if not before and ends > t.from then
     local back = comes_back(z, key, at)
     t.inside, t.cap = t.inside - back, t.cap + back
