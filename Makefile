@@ -168,7 +168,7 @@ image: ## build the container image for amd64 and arm64, bin/queue-server.oci.ta
 
 .PHONY: generate
 generate: ## write what is made from tables: parts of API descriptions, pages and a script (tests see what is stale)
-	$(GO) test -p 1 -count=1 -vet=off -run Generated ./internal/serve/openapi ./internal/serve/problem ./cmd/queue-server -args -write
+	$(GO) test -p 1 -count=1 -vet=off -run Generated ./internal/serve/openapi ./cmd/queue-server -args -write
 
 .PHONY: fmt
 fmt: ## format all files

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
-	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 // KeyFunc returns the client's key and tier; "" for no tier. A request whose key is "" is
@@ -92,7 +92,7 @@ func (l *Limiter) fail(w http.ResponseWriter, r *http.Request, policy string, er
 
 func refuse(w http.ResponseWriter, r *http.Request, d *Decision) {
 	body, h := d.Problem(), w.Header()
-	h.Set("Content-Type", ratelimit.ContentType)
+	h.Set("Content-Type", refusal.ContentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusTooManyRequests)

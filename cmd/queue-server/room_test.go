@@ -17,11 +17,11 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
-	"github.com/openqueue/waitingroom/internal/serve/metric"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
 
 func TestReadyAsksTheStoreSeldomAndNotForLong(t *testing.T) {
@@ -85,7 +85,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 	var text bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&text, nil))
 	reg := prometheus.NewRegistry()
-	metrics := metric.New(reg, metric.Options{Codes: problem.Codes()})
+	metrics := metric.New(reg, metric.Options{Codes: refusal.Codes()})
 	return rooms{
 		health: newHealth(ping), registry: reg, log: log,
 		meter: metrics, clientIP: clientIP(checked{}), entrance: &entrance{},

@@ -20,10 +20,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
@@ -36,7 +36,7 @@ type rooms struct {
 	entry    *entry.HTTP
 	operator *operator.HTTP
 	limits   *policyset.HTTP
-	gate     *checkapi.HTTP // nil without the limits' listener
+	checks   *checkapi.HTTP // nil without the limits' listener
 	site     *site.Service
 	console  http.Handler
 	entrance *entrance
@@ -169,16 +169,16 @@ func (r rooms) operators() http.Handler {
 	return e
 }
 
-// gateway are the routes of the limits' listener. Gateways ask with the method of
+// limitChecks are the routes of the limits' listener. Gateways ask with the method of
 // their client's request, which can be any word: a route that is not found is one
 // with another method.
-func (r rooms) gateway() http.Handler {
+func (r rooms) limitChecks() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
-	e.POST("/limits/:policy/check", r.gate.Check)
+	e.POST("/limits/:policy/check", r.checks.Check)
 	for _, path := range []string{"/limits/:policy/auth", "/limits/:policy/auth/*"} {
-		e.Match(reading, path, r.gate.Auth)
-		e.RouteNotFound(path, r.gate.Auth)
+		e.Match(reading, path, r.checks.Auth)
+		e.RouteNotFound(path, r.checks.Auth)
 	}
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.standing)

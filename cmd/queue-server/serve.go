@@ -18,15 +18,15 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
-	"github.com/openqueue/waitingroom/internal/serve/metric"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -115,7 +115,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 
 	reg := prometheus.NewRegistry()
 	build := readBuild()
-	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: problem.Codes()})
+	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes()})
 	opened, err := openStore(ctx, s, keys, log, reg)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		entry:         entry.NewHTTP(polling, keys.passes, zones.Settings),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
-		gate:          checks,
+		checks:        checks,
 		site:          gate,
 		console:       consoles.Handler(),
 		entrance:      entrance,
@@ -216,7 +216,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	failed := make(chan error, 4)
 	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
-	limitsListener.serve(r.gateway(), writeTimeout, log, failed)
+	limitsListener.serve(r.limitChecks(), writeTimeout, log, failed)
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)

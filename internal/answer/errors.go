@@ -1,16 +1,15 @@
 package answer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
-	"github.com/openqueue/waitingroom/internal/challenge"
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -31,7 +30,18 @@ func CheckZoneID(zoneID string) error {
 }
 
 // ErrSoldOut: there is nothing to wait for any more. Compare with errors.Is.
-var ErrSoldOut = errors.New("answer: sold out")
+var ErrSoldOut = refusal.New("answer: sold out", refusal.Refusal{
+	Status: http.StatusGone, Code: "sold_out",
+	Title:   "There is nothing left to wait for",
+	Detail:  "The organiser has ended the line.",
+	Outcome: "sold_out",
+	Ordered: true,
+	Page:    refusal.Page{State: "soldOut"},
+	Readers: refusal.Visitors,
+	Doc: ", for polls and joins. There is nothing left to wait for, and `detail` says why, in the operator's words and in " +
+		"the language that `Accept-Language` names, where there are several. Stop asking. An admitted visitor keeps the " +
+		"pass.",
+})
 
 // SoldOutError is ErrSoldOut, with the operator's words.
 type SoldOutError struct{ Reason zone.Texts }
@@ -39,20 +49,11 @@ type SoldOutError struct{ Reason zone.Texts }
 // Error returns the sentence for a log.
 func (e *SoldOutError) Error() string { return ErrSoldOut.Error() }
 
+// DetailFor returns the operator's words in the language that best fits this Accept-Language.
+func (e *SoldOutError) DetailFor(accept string) string { return serve.TextFor(e.Reason, accept) }
+
 // Unwrap returns ErrSoldOut.
 func (e *SoldOutError) Unwrap() error { return ErrSoldOut }
-
-// refusals name the errors that are outcomes of their own. All others are outcomeError.
-var refusals = []struct {
-	outcome string
-	errs    []error
-}{
-	{"refused", []error{guard.ErrRefused, challenge.ErrBusy}},
-	{"challenged", []error{challenge.ErrRequired}},
-	{"network_share", []error{network.ErrShare}},
-	{"sold_out", []error{ErrSoldOut}},
-	{"uninvited", []error{ticket.ErrMissing, ticket.ErrInvalid, ticket.ErrUsed}},
-}
 
 const (
 	// outcomeEarly: the guard answered from memory.
@@ -60,29 +61,17 @@ const (
 	outcomeError = "error"
 )
 
-// Outcomes are all that Outcome returns: the names of the statuses, and of what else a join or a poll may end with.
-var Outcomes = func() []string {
-	all := []string{outcomeEarly, outcomeError}
-	for s := line.Waiting; s <= line.Undrawn; s++ {
-		all = append(all, s.String())
-	}
-	for _, r := range refusals {
-		all = append(all, r.outcome)
-	}
-	return all
-}()
+// Outcomes returns all that Outcome may return: the names of the statuses, and what else a join or a poll may end with.
+func Outcomes() []string {
+	return slices.Concat([]string{outcomeEarly, outcomeError}, line.Statuses(), refusal.Outcomes())
+}
 
 // Outcome names the outcome of a join or a poll for a meter. It is one of Outcomes.
 func Outcome(a *line.Told, err error) string {
-	if err != nil {
-		for _, r := range refusals {
-			if slices.ContainsFunc(r.errs, func(target error) bool { return errors.Is(err, target) }) {
-				return r.outcome
-			}
-		}
-		return outcomeError
-	}
-	if a.Early {
+	switch {
+	case err != nil:
+		return cmp.Or(refusal.Of(err).Outcome, outcomeError)
+	case a.Early:
 		return outcomeEarly
 	}
 	return a.Status.String()

@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -58,7 +60,18 @@ var Outcomes = []string{
 }
 
 // ErrRequired: the join shows no proof that is good. Nobody took a place. Compare with errors.Is.
-var ErrRequired = errors.New("challenge: required")
+var ErrRequired = refusal.New("challenge: required", refusal.Refusal{
+	Status: http.StatusForbidden, Code: "challenge_required",
+	Title:   "Solve a challenge to join",
+	Detail:  "Solve the challenge, and join again with the solution.",
+	Outcome: "challenged",
+	Ordered: true,
+	Page:    refusal.Page{State: "proving"},
+	Readers: refusal.Visitors,
+	Doc: "The zone asks newcomers for a proof. `challenge` says for which, and `challenge.reason` why the proof was none: `required` (the " +
+		"join showed none), `expired`, `used`, `wrong`, `wrong_zone`, `wrong_visitor`, `unknown_key`, `malformed` or `provider_away`. Solve it " +
+		"and join again, with the solution as `challenge`. With `Retry-After`, come again then. See docs/operate/challenge.md.",
+})
 
 // RequiredError is ErrRequired, with what to show: the client is told of it as JSON.
 type RequiredError struct {
@@ -77,6 +90,9 @@ func (e *RequiredError) Error() string { return ErrRequired.Error() + ": " + e.R
 
 // Unwrap returns ErrRequired.
 func (e *RequiredError) Unwrap() error { return ErrRequired }
+
+// Challenge returns what the client is told to show.
+func (e *RequiredError) Challenge() any { return e }
 
 // RetryAfterSeconds is when to come back, rounded up; 0 for as soon as there is a solution.
 func (e *RequiredError) RetryAfterSeconds() int {

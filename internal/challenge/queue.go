@@ -2,15 +2,17 @@ package challenge
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
+
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 // maxQueued is how many solutions wait for their derivation: less than half a second of one core.
 const maxQueued = 1_024
 
 // ErrBusy: more solutions came than can be checked. Nothing was done; the same solution can be shown again. Compare with errors.Is.
-var ErrBusy = errors.New("challenge: busy")
+var ErrBusy = refusal.New("challenge: busy", refusal.TooManyRequests.Saying(
+	"More solutions came than can be checked. Send the same request again when Retry-After has passed."))
 
 // queue lets derivations have half of the cores, so that polls have the other half.
 type queue struct {

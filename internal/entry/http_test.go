@@ -28,7 +28,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -371,7 +371,7 @@ func TestPollWhenTheStoreFails(t *testing.T) {
 		"unavailable":  {err: fmt.Errorf("store: %w: i/o timeout", line.ErrStoreUnavailable), want: 503, code: "store_unavailable"},
 		"too slow":     {err: context.DeadlineExceeded, want: 503, code: "store_unavailable"},
 		"anything":     {err: errors.New("the secret is hunter2"), want: 500, code: "internal_error", logged: true},
-		"no status":    {status: line.Undrawn + 1, want: 500, code: "internal_error", logged: true},
+		"no status":    {status: line.Status(len(line.Statuses())), want: 500, code: "internal_error", logged: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -2,19 +2,29 @@ package entry
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // ErrGone: the token is genuine, but its place is no more: it was swept, or
 // left, or its admission has expired. The visitor has to join again.
-var ErrGone = errors.New("entry: token expired")
+var ErrGone = refusal.New("entry: token expired", refusal.Refusal{
+	Status: http.StatusGone, Code: "token_expired",
+	Title:   "The place is no more",
+	Detail:  "It was given up or not polled for too long, or its admission has expired. Join the line again.",
+	Page:    refusal.Page{State: "lost"},
+	Alert:   "visitors came back after `idleTimeoutSeconds`; if they are many, raise it",
+	Readers: refusal.Visitors,
+	Doc: "The place was given up, or not polled for longer than the zone's idle timeout, or its admission has expired: " +
+		"join again.",
+})
 
 // Meter counts the outcomes of polls. Package problem counts requests that are refused before. A zoneID is well-formed,
 // but the zone may have been deleted.

@@ -3,7 +3,6 @@ package guard
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 // Limiter decides whether a client is within its limits. *limiter.Limiter does.
@@ -89,7 +89,7 @@ func (noMeter) JoinUnlimited(string) {}
 func (noMeter) ForwardedRefused()    {}
 
 // ErrRefused: this client asks too often. Nothing was done. Compare with errors.Is.
-var ErrRefused = errors.New("guard: refused")
+var ErrRefused = refusal.New("guard: refused", refusal.TooManyRequests)
 
 // RefusedError is ErrRefused, with when to come back.
 type RefusedError struct {

@@ -3,31 +3,44 @@
 package line
 
 import (
-	"errors"
 	"fmt"
+	"net/http"
+
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 // Errors of a store. Compare with errors.Is.
 var (
 	// ErrZoneUnknown: the store has no such zone, and knows of no recent deletion of it. If a server remembers the
 	// zone, the store has lost it.
-	ErrZoneUnknown = errors.New("line: zone unknown")
+	ErrZoneUnknown = refusal.New("line: zone unknown", refusal.Refusal{
+		Status: http.StatusNotFound, Code: "zone_unknown",
+		Title:  "There is no such zone",
+		Detail: "Check the zoneId; names of zones are case-sensitive.",
+		Page:   refusal.Page{State: "unknown"},
+		Alert: "a client asks for what is not there: a wrong zone in an app, or a scanner. Nothing is lost here but processor " +
+			"time",
+		Readers: refusal.Visitors,
+		Doc:     "There is no zone of this name, or it was deleted.",
+	})
 	// ErrZoneDeleted: an operator deleted the zone; it must not be put back.
-	ErrZoneDeleted = errors.New("line: zone deleted")
+	ErrZoneDeleted = refusal.Like("line: zone deleted", ErrZoneUnknown)
 	// ErrZoneChanged: the settings are not those that the caller had read;
 	// read them again and repeat the change.
-	ErrZoneChanged = errors.New("line: zone changed meanwhile")
+	ErrZoneChanged = refusal.New("line: zone changed meanwhile", refusal.Conflict)
 	// ErrStoreUnavailable: the store did not answer in time. Nothing is known
 	// of the call's effect; repeating it is safe.
-	ErrStoreUnavailable = errors.New("line: store unavailable")
+	ErrStoreUnavailable = refusal.New("line: store unavailable", refusal.StoreUnavailable)
 	// ErrStoreFull: the store has no memory for another place, and nothing was done. It wraps ErrStoreUnavailable: those
 	// who wait go on, and a newcomer has to come again.
 	ErrStoreFull = fmt.Errorf("%w: no memory for another place", ErrStoreUnavailable)
 	// ErrFormat: a newer version has written the data, in a format that this version does not know. Nothing was changed.
-	ErrFormat = errors.New("line: data of a newer format")
+	ErrFormat = refusal.New("line: data of a newer format", refusal.StoreUnavailable.Saying(
+		"A newer version of the server has written the data. Places are kept; newer servers answer."))
 	// ErrSecrets: servers that use the store have other secrets than this one.
 	// Each would refuse the tokens of the other.
-	ErrSecrets = errors.New("line: other servers of the store have other secrets")
+	ErrSecrets = refusal.New("line: other servers of the store have other secrets", refusal.StoreUnavailable.Saying(
+		"This server's QUEUE_SECRET differs from that of the other servers on its store. Places are kept; the other servers answer."))
 )
 
 // ID names a visitor within a zone: 64 random bits, or a keyed hash of the
@@ -102,6 +115,9 @@ var statuses = [...]string{
 	Waiting: "waiting", Admitted: "admitted", AdmittedBefore: "admitted_before", Gone: "gone", Closed: "closed", Full: "full",
 	Undrawn: "undrawn",
 }
+
+// Statuses returns the names of all outcomes.
+func Statuses() []string { return statuses[:] }
 
 // String returns the outcome's name; "error" for one that is none.
 func (s Status) String() string {

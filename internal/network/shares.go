@@ -3,15 +3,16 @@ package network
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -26,7 +27,21 @@ const (
 )
 
 // ErrShare: the newcomer's network has its share of the line. Nobody took a place. Compare with errors.Is.
-var ErrShare = errors.New("network: it has its share")
+var ErrShare = refusal.New("network: it has its share", refusal.Refusal{
+	Status: http.StatusTooManyRequests, Code: "network_share",
+	Title:    "The network has its share of the line",
+	Detail:   "Many joined from this network lately. Join again when Retry-After has passed.",
+	RetryMin: 10, RetryMax: 20,
+	Outcome: "network_share",
+	Ordered: true,
+	Page:    refusal.Page{State: "away", Text: "fullText", AgainSeconds: 30}, // there is no place that could be kept
+	Alert: "a network has its share of the line ([challenge.md](challenge.md#places-by-network)). `queue-server networks " +
+		"list SHOP` says which. If bots: leave it. If a large provider of honest visitors: raise its share, " +
+		"`networkShares=AS64500=40`",
+	Readers: refusal.Visitors,
+	Doc: "The visitors of one network get at most a share of the line (`maxShareByNetwork`, `networkShares`), and lately as many joined from " +
+		"this one. No place was taken; whoever has a place keeps it.",
+})
 
 // Shares counts joins by network. It is safe for concurrent use.
 type Shares struct {

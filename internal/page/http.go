@@ -240,7 +240,7 @@ type shownError struct {
 // Unwrap returns the error.
 func (e *shownError) Unwrap() error { return e.error }
 
-// HTML is a member of the problem: see problem.Problem.
+// HTML is a member of the problem: see refusal.Document.
 func (e *shownError) HTML() string { return e.html }
 
 // opened reports whether a visitor opens the page and sees it. Where a service worker of the site fetches the

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/text/feature/plural"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 func allLocales(t *testing.T) *locales {
@@ -76,7 +78,10 @@ func TestEveryLanguageIsWhole(t *testing.T) {
 func TestEveryTextThatIsNamedIsThere(t *testing.T) {
 	t.Parallel()
 	said := allLocales(t).all[0].texts.Said
-	keys := []string{"inLine", "turn", "lost", "closed", "paused", "full", "away", "unknown", "left", "invited", "soldOut", "announced", "gathering", "drawn", "ended"}
+	keys := []string{"inLine", "turn", "paused", "away", "left", "announced", "gathering", "drawn", "ended"}
+	for _, r := range refusal.All() {
+		keys = append(keys, cmp.Or(r.Page.State, string(away)), cmp.Or(r.Page.Text, string(away)))
+	}
 	files, err := filepath.Glob("*.*")
 	if err != nil {
 		t.Fatal(err)

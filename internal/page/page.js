@@ -342,15 +342,15 @@ $('options').addEventListener('submit', async (event) => {
 });
 // Without a connection the page says so, and what it said before when there is one again:
 // the room is asked when it wants to be.
-let before = ['away', texts.away, texts.awayText];
+let online = ['away', texts.away, texts.awayText];
 window.addEventListener('offline', () => {
   if (!WAITS.includes(shown().state) || shown().state === 'offline') return;
-  before = [shown().state, $('heading').textContent, $('text').textContent, document.title];
+  online = [shown().state, $('heading').textContent, $('text').textContent, document.title];
   local('offline');
 });
 window.addEventListener('online', () => {
-  if (shown().state === 'offline') head(...before);
-  before = ['away', texts.away, texts.awayText];
+  if (shown().state === 'offline') head(...online);
+  online = ['away', texts.away, texts.awayText];
 });
 document.querySelectorAll('.scripted').forEach((p) => { p.hidden = false; });
 $('notify').closest('p').hidden = !canNotify();

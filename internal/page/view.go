@@ -9,31 +9,24 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
-	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/ticket"
-	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// state is what the page shows. It is the key of its heading; with Text behind, that of its text.
+// state is what the page shows. It is the key of its heading; with Text behind, that of its text. Those of refusals, which the
+// page does not tell apart, are in their declarations alone: see refusal.Page.
 type state string
 
 const (
 	inLine  state = "inLine"
 	turn    state = "turn"
-	lost    state = "lost"
 	closed  state = "closed"
 	paused  state = "paused"
-	full    state = "full"
 	away    state = "away"
-	unknown state = "unknown"
 	left    state = "left"
-	invited state = "invited"
 	soldOut state = "soldOut"
 	// proving: the browser is asked for a proof before it has a place.
 	proving state = "proving"
@@ -177,35 +170,25 @@ func (v *view) finish(accept string) {
 
 // refuse chooses the state and the status for an error, and when the page is loaded again.
 func (v *view) refuse(err error, accept string) {
-	const soon, later = 5, 30
-	var refused *guard.RefusedError
-	var sold *answer.SoldOutError
-	var proof *challenge.RequiredError
-	switch {
-	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
-		v.State, v.status = unknown, http.StatusNotFound
-	case errors.Is(err, entry.ErrGone):
-		v.State, v.status = lost, http.StatusGone
-	case errors.As(err, &proof):
+	if proof, ok := errors.AsType[*challenge.RequiredError](err); ok {
 		v.prove(proof)
-	case errors.Is(err, ticket.ErrMissing), errors.Is(err, ticket.ErrInvalid), errors.Is(err, ticket.ErrUsed):
-		v.State, v.status = invited, http.StatusForbidden
-	case errors.As(err, &sold):
-		v.State, v.status, v.Text = soldOut, http.StatusGone, serve.TextFor(sold.Reason, accept)
-	case errors.Is(err, wait.ErrClosed):
-		v.State, v.status, v.RefreshSeconds = closed, http.StatusLocked, later
-	case errors.Is(err, wait.ErrFull):
-		v.State, v.status, v.RefreshSeconds = full, http.StatusTooManyRequests, later
-	case errors.Is(err, network.ErrShare): // there is no place that could be kept
-		v.State, v.Text, v.status, v.RefreshSeconds = away, v.text("fullText"), http.StatusTooManyRequests, later
-	case errors.As(err, &refused):
-		v.State, v.status, v.RefreshSeconds = away, http.StatusTooManyRequests, int64(refused.RetryAfterSeconds())
-	default:
+		return
+	}
+	r := refusal.Of(err)
+	v.State, v.status, v.RefreshSeconds = state(r.Page.State), r.Status, int64(r.Page.AgainSeconds)
+	if v.State == "" {
+		const soon = 5
 		v.State, v.status, v.RefreshSeconds = away, http.StatusServiceUnavailable, soon
-		var later interface{ RetryAfterSeconds() int }
-		if errors.As(err, &later) {
-			v.RefreshSeconds = int64(later.RetryAfterSeconds())
-		}
+	}
+	var later interface{ RetryAfterSeconds() int }
+	if errors.As(err, &later) {
+		v.RefreshSeconds = int64(later.RetryAfterSeconds())
+	}
+	var told interface{ DetailFor(accept string) string }
+	if errors.As(err, &told) {
+		v.Text = told.DetailFor(accept)
+	} else if r.Page.Text != "" {
+		v.Text = v.text(r.Page.Text)
 	}
 }
 

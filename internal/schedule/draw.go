@@ -4,16 +4,24 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 // ErrNoDraw: the zone has had no draw under that name lately, or there is no list of it.
-var ErrNoDraw = errors.New("schedule: no such draw")
+var ErrNoDraw = refusal.New("schedule: no such draw", refusal.Refusal{
+	Status: http.StatusNotFound, Code: "draw_unknown",
+	Title:   "There is no such draw",
+	Detail:  "The zone has had no draw under that name in the last week, or the draw has not closed yet: its list is there a few seconds later.",
+	Readers: refusal.Visitors,
+	Doc: "The zone has had no draw under this name in the last week, or the draw has not closed yet. The list is " +
+		"there from a few seconds after the draw has closed.",
+})
 
 // Draw is what everybody may know of a draw.
 type Draw struct {

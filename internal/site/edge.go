@@ -2,11 +2,11 @@ package site
 
 import (
 	"context"
-	"errors"
+	"net/http"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -44,9 +44,9 @@ func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown
 	return is, outcome, err
 }
 
-// unless returns the outcome of a request that gets no session.
-func unless(err error) (outcome string) {
-	if errors.Is(err, token.ErrInvalid) || errors.Is(err, entry.ErrGone) || errors.Is(err, guard.ErrRefused) {
+// outcomeOf returns the outcome of a request that gets no session: the visitor's own doing is a pass that is refused.
+func outcomeOf(err error) (outcome string) {
+	if refusal.Of(err).Status < http.StatusInternalServerError {
 		return outPassRefused
 	}
 	return outUnknown

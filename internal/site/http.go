@@ -9,8 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
 )
@@ -18,7 +18,7 @@ import (
 // Values of header fields, shared by all answers. Their capacity is their length, so an append by a
 // middleware copies them.
 var (
-	problemType = []string{ratelimit.ContentType}
+	problemType = []string{refusal.ContentType}
 	noStore     = []string{"no-store"}
 	private     = []string{"private, no-store"}
 	// comeAgain has a browser load the page again, in seconds.
@@ -239,7 +239,7 @@ func (s *Service) Session(c echo.Context) error {
 		is, outcome, err = s.exchangeFor(ctx, settings, shown, key, tok, now)
 	}
 	if err != nil {
-		s.Meter.Site(zoneID, unless(err))
+		s.Meter.Site(zoneID, outcomeOf(err))
 		return answer.InZone(zoneID, err)
 	}
 	s.Meter.Site(zoneID, outcome)

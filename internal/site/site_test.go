@@ -104,7 +104,7 @@ func TestALine(t *testing.T) {
 				Page   string `json:"page"`
 			}
 			must(t, json.Unmarshal([]byte(document), &got))
-			if (gateway == "nginx") != (w.Code == 403) || (gateway != "nginx") != (w.Code == 429) || got.Code != site.Code ||
+			if (gateway == "nginx") != (w.Code == 403) || (gateway != "nginx") != (w.Code == 429) || got.Code != "admission_required" ||
 				got.Join != roomURL+"/traffic/wait" || got.Page != roomURL+"/wait/SHOP" || got.ZoneID != zoneID {
 				t.Errorf("%s: %d %s", gateway, w.Code, document)
 			}

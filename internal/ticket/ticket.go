@@ -7,30 +7,50 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // Refusals of a join. Nobody took a place. Compare with errors.Is.
 var (
 	// ErrMissing: the zone requires a ticket, and the request has none.
-	ErrMissing = errors.New("ticket: missing")
+	ErrMissing = refusal.New("ticket: missing", uninvited(
+		"ticket_missing", "You need an invitation to join", "Join with the ticket of the invitation.",
+		"Visitors need an invitation to join this zone: join with the ticket, as `ticket`."))
 	// ErrInvalid: the ticket is no good for this zone and invitation. An InvalidError says why.
-	ErrInvalid = errors.New("ticket: invalid")
+	ErrInvalid = refusal.New("ticket: invalid", uninvited(
+		"ticket_invalid", "The ticket is not valid here", "The shop did not sign the ticket.",
+		"The shop did not sign the ticket, or the ticket has expired, or it is for another zone or another event: `detail` says "+
+			"which. No place was taken."))
 	// ErrUsed: the ticket's visitor was admitted before, and that admission has expired.
-	ErrUsed = errors.New("ticket: used")
+	ErrUsed = refusal.New("ticket: used", uninvited(
+		"ticket_used", "The ticket was used", "A visitor was admitted with the ticket before. It is good for one admission.",
+		"A visitor was admitted with the ticket before, and the pass has expired. While the pass is good, a join with the ticket "+
+			"gets the same pass."))
 )
+
+func uninvited(code, title, detail, doc string) refusal.Refusal {
+	return refusal.Refusal{
+		Status: http.StatusForbidden, Code: code, Title: title, Detail: detail, Outcome: "uninvited",
+		Page: refusal.Page{State: "invited"}, Readers: refusal.Visitors, Doc: doc,
+	}
+}
 
 // InvalidError is ErrInvalid, with what is wrong, in a sentence for a person.
 type InvalidError struct{ Reason string }
 
 // Error returns the sentence for a log.
 func (e *InvalidError) Error() string { return ErrInvalid.Error() + ": " + e.Reason }
+
+// Detail returns the sentence for the visitor.
+func (e *InvalidError) Detail() string { return e.Reason }
 
 // Unwrap returns ErrInvalid.
 func (e *InvalidError) Unwrap() error { return ErrInvalid }

@@ -5,9 +5,10 @@ import (
 	"crypto/hmac"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
+	"net/http"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 // Where the parts of a token lie: see doc.go.
@@ -41,7 +42,15 @@ const Size = (size*8 + 5) / 6
 
 // ErrInvalid is returned for every string that is not a token of the zone under one of the secrets. It gives no reason:
 // an honest client has no use for one, and an attacker might.
-var ErrInvalid = errors.New("token: invalid")
+var ErrInvalid = refusal.New("token: invalid", refusal.Refusal{
+	Status: http.StatusUnauthorized, Code: "token_invalid",
+	Title:        "The token is not valid",
+	Detail:       "The token was not made for this zone by this waiting room. Join the line to get one.",
+	Authenticate: `Bearer realm="waiting room", error="invalid_token"`,
+	Alert:        "[QueueTokensInvalid](#queuetokensinvalid)",
+	Readers:      refusal.Visitors,
+	Doc:          "The token was not made for this zone by this waiting room: join to get one. The store was not asked.",
+})
 
 // encoding refuses padding and stray bits in the last character. It skips line
 // breaks, which the check of both lengths in decode refuses.

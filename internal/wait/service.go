@@ -2,8 +2,8 @@ package wait
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -20,9 +21,27 @@ import (
 // Refusals of a join. Nobody took a place. Compare with errors.Is.
 var (
 	// ErrClosed: the operator closed the zone to newcomers.
-	ErrClosed = errors.New("wait: zone closed")
+	ErrClosed = refusal.New("wait: zone closed", refusal.Refusal{
+		Status: http.StatusLocked, Code: "zone_closed",
+		Title:   "The zone takes no newcomers",
+		Detail:  "The operator has closed it. Those who wait keep their places.",
+		Ordered: true,
+		Page:    refusal.Page{State: "closed", AgainSeconds: 30},
+		Readers: refusal.Visitors,
+		Doc:     "The operator closed the zone to newcomers. Visitors who wait keep their places.",
+	})
 	// ErrFull: as many wait as the operator allows (maxWaiting).
-	ErrFull = errors.New("wait: line full")
+	ErrFull = refusal.New("wait: line full", refusal.Refusal{
+		Status: http.StatusTooManyRequests, Code: "line_full",
+		Title:    "The line is full",
+		Detail:   "No place was taken. Try again when Retry-After has passed.",
+		RetryMin: 5, RetryMax: 10,
+		Page: refusal.Page{State: "full", AgainSeconds: 30},
+		Alert: "`maxWaiting` is reached. Raise it if there is time to serve them: `queue-server zones set SHOP " +
+			"maxWaiting=200000`",
+		Readers: refusal.Visitors,
+		Doc:     "As many wait as the operator allows (`maxWaiting`). No place was taken.",
+	})
 )
 
 // Bounds of what a newcomer says, in bytes. Both are far above what real clients send.

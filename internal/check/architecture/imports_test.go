@@ -25,6 +25,10 @@ type layer struct {
 // layers are the whole tree, from the ground up. Each package lies in one.
 var layers = []layer{
 	{
+		"refusals", []string{"internal/refusal"}, nil, true,
+		"whoever refuses says there what clients are told",
+	},
+	{
 		"kinds", []string{"internal/setting"}, nil, false, // the JSON reader that the standard library is about to have
 		"what a setting is knows nothing of what is set",
 	},
@@ -33,7 +37,7 @@ var layers = []layer{
 		"times and draws",
 	},
 	{
-		"words", []string{"internal/zone", "internal/line"}, []string{"kinds", "events"}, false,
+		"words", []string{"internal/zone", "internal/line"}, []string{"refusals", "kinds", "events"}, false,
 		"zone and line are what everything else is made of; of libraries, zone needs the list of public suffixes",
 	},
 	{
@@ -41,7 +45,7 @@ var layers = []layer{
 		"it says what every store promises, in the domain's words",
 	},
 	{
-		"arithmetic", []string{"internal/window", "internal/estimate", "internal/limits/limit"}, []string{"events", "words", "arithmetic"}, true,
+		"arithmetic", []string{"internal/window", "internal/estimate", "internal/limits/limit"}, []string{"refusals", "events", "words", "arithmetic"}, true,
 		"numbers in, numbers out",
 	},
 	{
@@ -53,15 +57,15 @@ var layers = []layer{
 		"a store knows the domain alone",
 	},
 	{
-		"proofs", []string{"internal/token", "internal/pass"}, []string{"events", "words"}, false,
+		"proofs", []string{"internal/token", "internal/pass"}, []string{"refusals", "events", "words"}, false,
 		"tokens and passes know nobody who hands them out",
 	},
 	{
-		"serve", []string{"internal/serve"}, []string{"kinds", "events", "words", "serve"}, false,
+		"serve", []string{"internal/serve"}, []string{"refusals", "kinds", "events", "words", "serve"}, false,
 		"it is what any server has",
 	},
 	{
-		"limits", []string{"internal/limits"}, []string{"events", "words", "arithmetic", "serve", "limits"}, false,
+		"limits", []string{"internal/limits"}, []string{"refusals", "events", "words", "arithmetic", "serve", "limits"}, false,
 		"it is a product of its own, and is handed its store",
 	},
 	{
@@ -69,7 +73,7 @@ var layers = []layer{
 		"others ship them; the waiting page has the JavaScript one in it",
 	},
 	{
-		"visitors", []string{"internal"}, []string{"events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "visitors"}, false,
+		"visitors", []string{"internal"}, []string{"refusals", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "visitors"}, false,
 		"ask for the groups of internal/store's methods that you call, cmd hands the store in; operators look in from outside",
 	},
 	{
@@ -77,21 +81,21 @@ var layers = []layer{
 		"what serves plays a crowd in virtual time, on an embedded store of its own",
 	},
 	{
-		"rehearsal", []string{"internal/operate/rehearse"}, []string{"events", "words", "proofs", "serve", "visitors", "tables"}, false,
+		"rehearsal", []string{"internal/operate/rehearse"}, []string{"refusals", "events", "words", "proofs", "serve", "visitors"}, false,
 		"it says by a script what the room says, and has no room",
 	},
 	{
 		"operate", []string{"internal/operate"},
-		[]string{"kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables"}, false,
+		[]string{"refusals", "kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{
-		"tables", []string{"internal/serve/problem", "internal/serve/metric"},
-		[]string{"events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
-		"they list what all the others return and count",
+		"tables", []string{"internal/problem", "internal/metric"},
+		[]string{"refusals", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
+		"they answer for and count what all the others return and do: only the server imports them",
 	},
 	{
-		"public", []string{"limit"}, []string{"arithmetic", "stores", "limits", "public"}, true,
+		"public", []string{"limit"}, []string{"refusals", "arithmetic", "stores", "limits", "public"}, true,
 		"whoever imports limit gets the limiter, its two stores and what they need; nothing here imports it",
 	},
 	{
@@ -105,14 +109,14 @@ var layers = []layer{
 	{
 		"server", []string{"cmd/queue-server"},
 		[]string{
-			"kinds", "events", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
+			"refusals", "kinds", "events", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
 		}, false,
 		"it wires all that serves; what is for tests stays out of it",
 	},
 	{
 		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy"},
 		[]string{
-			"events", "words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tables", "tools",
+			"refusals", "events", "words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tools",
 		}, false,
 		"they measure and test all of it",
 	},

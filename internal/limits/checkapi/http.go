@@ -13,6 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
 
@@ -82,7 +83,7 @@ func send(c echo.Context, a *limiter.Answer, describe bool) error {
 	var body []byte
 	switch {
 	case !a.Allowed:
-		status, kind, body = http.StatusTooManyRequests, ratelimit.ContentType, ratelimit.AppendRefusal(nil, a)
+		status, kind, body = http.StatusTooManyRequests, refusal.ContentType, ratelimit.AppendRefusal(nil, a)
 	case describe:
 		text, err := json.Marshal(permitOf(a))
 		if err != nil {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 // ErrPoliciesChanged says that somebody else has changed the policies since they were read.
-var ErrPoliciesChanged = errors.New("limit: the policies were changed meanwhile")
+var ErrPoliciesChanged = refusal.New("limit: the policies were changed meanwhile", refusal.Conflict)
 
 // PolicySet is all policies, as a store keeps them: one document. So it is changed and
 // restored as a whole, and the version tells the newer of two.

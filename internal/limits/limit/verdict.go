@@ -1,10 +1,10 @@
 package limit
 
-import "errors"
+import "github.com/openqueue/waitingroom/internal/refusal"
 
 // ErrStoreUnavailable says that the store did not answer. It may have counted the
 // request.
-var ErrStoreUnavailable = errors.New("limit: store unavailable")
+var ErrStoreUnavailable = refusal.New("limit: store unavailable", refusal.StoreUnavailable)
 
 // Request is one question to a store.
 type Request struct {

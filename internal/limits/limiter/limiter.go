@@ -5,18 +5,26 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 )
 
 // Errors of Check. Compare with errors.Is.
 var (
 	// ErrPolicyUnknown says that no policy of that name is in force on this server.
-	ErrPolicyUnknown = errors.New("limiter: no such policy")
+	ErrPolicyUnknown = refusal.New("limiter: no such policy", refusal.Refusal{
+		Status: http.StatusNotFound, Code: "policy_unknown",
+		Title:   "There is no such policy",
+		Detail:  "Check the name; names of policies are case-sensitive.",
+		Readers: refusal.Limits,
+		Doc:     "No policy of this name is in force on this server.",
+	})
 	// ErrCost says that the cost is below 1, or more than a rule can ever permit at once.
 	ErrCost = errors.New("limiter: cost out of range")
 	// ErrKey says that the key is empty, or longer than MaxKey.

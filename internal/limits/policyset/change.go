@@ -10,6 +10,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
@@ -17,10 +19,10 @@ import (
 // Errors of the methods. Compare with errors.Is.
 var (
 	// ErrUnknown says that there is no policy of that name.
-	ErrUnknown = errors.New("policyset: policy unknown")
+	ErrUnknown = refusal.Like("policyset: policy unknown", limiter.ErrPolicyUnknown)
 	// ErrPrecondition says that the policy is not as the caller had seen it, or exists
 	// although it should not. Nothing was changed.
-	ErrPrecondition = errors.New("policyset: policy is not as it was seen")
+	ErrPrecondition = refusal.New("policyset: policy is not as it was seen", refusal.Precondition)
 )
 
 // Version returns the version of a policy: see serve.Version.

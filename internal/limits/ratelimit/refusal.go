@@ -4,15 +4,10 @@ import (
 	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
-// ContentType is the media type of a refusal (RFC 9457).
-const ContentType = "application/problem+json"
-
-// TypeBase begins the type of a problem, the address of its description; the code follows.
-const TypeBase = "https://github.com/openqueue/waitingroom/blob/main/docs/reference/problems.md#"
-
-// The problem for a client whose limit is used up. internal/serve/problem lists it.
+// The problem for a client whose limit is used up.
 const (
 	// Code is for programs to compare. It never changes its meaning.
 	Code   = "rate_limited"
@@ -30,9 +25,9 @@ const (
 
 // The beginnings of the two documents.
 const (
-	refused = `{"type":"` + TypeBase + Code + `","title":"` + Title + `","status":429,"detail":"` + Detail +
+	refused = `{"type":"` + refusal.TypeBase + Code + `","title":"` + Title + `","status":429,"detail":"` + Detail +
 		`","code":"` + Code + `","policy":"`
-	closed = `{"type":"` + TypeBase + ClosedCode + `","title":"` + ClosedTitle + `","status":429,"detail":"` + ClosedDetail +
+	closed = `{"type":"` + refusal.TypeBase + ClosedCode + `","title":"` + ClosedTitle + `","status":429,"detail":"` + ClosedDetail +
 		`","code":"` + ClosedCode + `","policy":"`
 )
 

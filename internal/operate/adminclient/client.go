@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -152,7 +152,7 @@ func (c *Client) request(ctx context.Context, method, path string, only serve.Co
 		return nil, fmt.Errorf("adminclient: %w", err)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.options.Token)
-	req.Header.Set("Accept", "application/json, "+problem.ContentType)
+	req.Header.Set("Accept", "application/json, "+refusal.ContentType)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -182,7 +182,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 // room's.
 func (c *Client) refusal(res *http.Response, text []byte) error {
 	p := &ProblemError{}
-	if !isMedia(res.Header, problem.ContentType) || json.Unmarshal(text, p) != nil || p.Code == "" {
+	if !isMedia(res.Header, refusal.ContentType) || json.Unmarshal(text, p) != nil || p.Code == "" {
 		return &unreachableError{c.options.URL, fmt.Errorf("%w (it says %s)", errStranger, res.Status)}
 	}
 	p.Status = res.StatusCode

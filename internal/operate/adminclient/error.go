@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/openqueue/waitingroom/internal/serve/problem"
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 // Kinds of failure. Compare with errors.Is.
@@ -31,7 +31,7 @@ var (
 
 // ProblemError is a refusal: the server's problem document (RFC 9457). It is one of
 // the kinds above.
-type ProblemError struct{ problem.Problem }
+type ProblemError struct{ refusal.Document }
 
 // Error returns what the server said, for people.
 func (p *ProblemError) Error() string {

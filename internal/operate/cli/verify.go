@@ -14,8 +14,8 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
 
 // errForged is what events verify returns when it has said what is wrong with a list.
@@ -158,7 +158,7 @@ func fetchDraw(ctx context.Context, url string) (d schedule.Draw, list []byte, e
 		if res.StatusCode == http.StatusOK {
 			return text, nil
 		}
-		var said problem.Problem
+		var said refusal.Document
 		kind := adminclient.ErrUnreachable
 		if json.Unmarshal(text, &said) == nil && res.StatusCode == http.StatusNotFound && said.Code != "" {
 			kind = adminclient.ErrNotFound

@@ -10,7 +10,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -60,7 +59,7 @@ type Parts struct {
 	Spends  store.Spender
 	// Secure reports whether the browser that sends a request came over TLS.
 	Secure func(*http.Request) bool
-	Meter  problem.Meter
+	Meter  Meter
 	Logger *slog.Logger
 	// Now defaults to time.Now.
 	Now func() time.Time

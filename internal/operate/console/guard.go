@@ -12,8 +12,8 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 )
 
 // policy is the Content-Security-Policy of every answer: nothing but this
@@ -33,23 +33,24 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// pageError is a problem that the console alone has.
-type pageError struct{ problem.Problem }
-
-func (e *pageError) Error() string { return "console: " + e.Title }
-
 var (
 	// errNothing: there is no such page.
-	errNothing = &pageError{problem.Problem{
-		Status: http.StatusNotFound, Code: "not_found",
+	errNothing = refusal.New("console: no such page", refusal.Refusal{
+		Status: http.StatusNotFound, Code: refusal.NotFound.Code,
 		Title: "There is nothing at this address", Detail: "It may have been mistyped.",
-	}}
+	})
 	// errTooMany: more consoles are open than there may be.
-	errTooMany = &pageError{problem.Problem{
-		Status: http.StatusServiceUnavailable, Code: "service_unavailable", RetryAfterSeconds: 5,
+	errTooMany = refusal.New("console: too many are open", refusal.Refusal{
+		Status: http.StatusServiceUnavailable, Code: refusal.Unavailable.Code, RetryMin: 5, RetryMax: 5,
 		Title: "Too many consoles are open", Detail: "Close some of them.",
-	}}
+	})
 )
+
+// Meter counts refusals.
+type Meter interface {
+	// Refuse counts one request that ended with a problem. zoneID is the zone that the request named, or "".
+	Refuse(zoneID, code string)
+}
 
 // handler answers a request of a session. An error that it returns becomes a
 // page; it has not written anything then.
@@ -109,16 +110,14 @@ func (c *Console) guarded(h handler) http.HandlerFunc {
 	})
 }
 
-// fail answers with an error's page: its row in the table of problems. What is
-// unknown is logged, once, and its text is not sent.
+// fail answers with an error's page: what its refusal says. What has
+// none is logged, once, and its text is not sent.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, s session, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return // nobody reads it
 	}
-	p := problem.Of(err)
-	if own, ok := errors.AsType[*pageError](err); ok {
-		p = own.Problem
-	} else if p.Status == http.StatusInternalServerError {
+	p := refusal.Describe(err)
+	if p.Status == http.StatusInternalServerError {
 		c.Logger.ErrorContext(r.Context(), "console request failed", "method", r.Method, "path", r.Pattern, "error", err)
 	}
 	c.Meter.Refuse(answer.ZoneOf(err), p.Code)
@@ -139,7 +138,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 		return c.render(w, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
 	}
 	if err := c.Access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", who); err != nil {
-		p := problem.Of(err)
+		p := refusal.Describe(err)
 		form.TokenFault = "That is not the operators' token."
 		if p.RetryAfterSeconds > 0 {
 			form.TokenFault = "That is not the operators' token. Wrong tokens came too often; wait some seconds. The server takes the right token at any time."

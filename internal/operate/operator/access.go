@@ -15,18 +15,42 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/refusal"
+	"github.com/openqueue/waitingroom/internal/serve/cors"
 )
 
 // Refusals. Compare with errors.Is.
 var (
 	// ErrUnauthorized: the operators' token is missing or wrong.
-	ErrUnauthorized = errors.New("operator: unauthorized")
+	ErrUnauthorized = refusal.New("operator: unauthorized", refusal.Refusal{
+		Status: http.StatusUnauthorized, Code: "unauthorized",
+		Title:        "The operators' token is missing or wrong",
+		Detail:       "Send it as Authorization: Bearer <token>.",
+		Authenticate: `Bearer realm="operators"`,
+		Readers:      refusal.Operators,
+		Doc:          "`Authorization: Bearer` with the operators' token is missing or wrong.",
+	})
 	// ErrGuessing: it is wrong, and so were many before it.
-	ErrGuessing = errors.New("operator: too many wrong tokens")
+	ErrGuessing = refusal.New("operator: too many wrong tokens", refusal.Refusal{
+		Status: http.StatusTooManyRequests, Code: "too_many_wrong_tokens",
+		Title:    "Too many wrong operators' tokens",
+		Detail:   "The token is wrong, as were several just before. The server takes the right one at any time.",
+		RetryMin: 2, RetryMax: 4,
+		Readers: refusal.Operators,
+		Doc: "The token is wrong, as were five just before, from any address. The server takes the right one at any time: nobody is " +
+			"locked out by what others try.",
+	})
 	// ErrCrossOrigin: a browser sent the request on behalf of another site.
-	ErrCrossOrigin = errors.New("operator: cross-origin request")
+	ErrCrossOrigin = refusal.Like("operator: cross-origin request", cors.ErrCrossOrigin)
 	// ErrHost: the request is for another host.
-	ErrHost = errors.New("operator: request for another host")
+	ErrHost = refusal.New("operator: request for another host", refusal.Refusal{
+		Status: http.StatusMisdirectedRequest, Code: "host_unknown",
+		Title:   "The request is for another host",
+		Detail:  "The operators' listener answers as localhost and 127.0.0.1, and as what QUEUE_ADMIN_HOSTS names.",
+		Readers: refusal.Operators,
+		Doc: "The `Host` of the request is none of the operators' listener's own: a page of the internet may have had its name " +
+			"lead to this machine. `QUEUE_ADMIN_HOSTS` names those of proxies in front.",
+	})
 )
 
 // AccessOptions of an Access. Tokens and Logger are required.

@@ -4,17 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // ErrFixed: a list would change an event that is fixed. Every error that wraps it is, or wraps, a *FixedError.
-var ErrFixed = errors.New("operator: event is fixed")
+var ErrFixed = refusal.New("operator: event is fixed", refusal.Refusal{
+	Status: http.StatusConflict, Code: "event_fixed",
+	Title:   "The event is fixed",
+	Readers: refusal.Operators,
+	Doc: "A list of `events` would change or drop an event that is [fixed](../operate/events.md#what-is-fixed). `detail` " +
+		"says which command does what was wanted. Nothing was changed.",
+})
 
 // FixedError says which event a list would change, and how to do that instead. It wraps ErrFixed.
 type FixedError struct{ Sentence string }

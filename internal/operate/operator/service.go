@@ -12,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -20,11 +21,11 @@ import (
 
 // ErrConflict: others changed the zone each time that this change was about to
 // be made. Nothing was changed; it can be sent again.
-var ErrConflict = errors.New("operator: zone is being changed by others")
+var ErrConflict = refusal.New("operator: zone is being changed by others", refusal.Conflict)
 
 // ErrPrecondition: the zone is not as the caller of a conditional change had
 // seen it, or is there although it should not be. Nothing was changed.
-var ErrPrecondition = errors.New("operator: zone is not as it was seen")
+var ErrPrecondition = refusal.New("operator: zone is not as it was seen", refusal.Precondition)
 
 // Version names settings: see serve.Version.
 // One that has its default is left out: a server that does not know it says the same.

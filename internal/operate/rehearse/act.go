@@ -10,9 +10,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -47,7 +47,7 @@ type step struct {
 	period  time.Duration // pollingPeriod, while waiting
 	gathers bool          // while waiting: nobody has a number
 	enter   bool
-	problem problem.Problem
+	problem refusal.Document
 	page    int // the status of a page in HTML of something between client and room, or of its refusal in JSON
 }
 
@@ -65,7 +65,7 @@ func page(status int) step { return step{page: status} }
 // refused is the problem that the room makes of an error. retry is its Retry-After, in
 // seconds; 0 leaves what the room says.
 func refused(err error, retry int) step {
-	s := step{problem: problem.Of(err)}
+	s := step{problem: refusal.Describe(err)}
 	if retry > 0 {
 		s.problem.RetryAfterSeconds = retry
 	}
@@ -74,7 +74,7 @@ func refused(err error, retry int) step {
 
 // busy is the 429 of one who asks too often.
 func busy(retry int) step {
-	s := step{problem: problem.OfStatus(http.StatusTooManyRequests)}
+	s := step{problem: refusal.TooManyRequests.Document()}
 	s.problem.RetryAfterSeconds = retry
 	return s
 }
@@ -128,9 +128,9 @@ func Acts() []Act {
 			stranger, away(1), second.but(slow), second, entering.but(lost), page(http.StatusBadGateway), entering,
 		}},
 	}
-	for _, p := range []problem.Problem{
-		problem.Of(serve.ErrInvalid), problem.Of(cors.ErrCrossOrigin), problem.OfStatus(http.StatusNotFound),
-		problem.OfStatus(http.StatusMethodNotAllowed), problem.Of(serve.ErrTooLarge),
+	for _, p := range []refusal.Document{
+		refusal.Invalid.Document(), refusal.Describe(cors.ErrCrossOrigin), refusal.NotFound.Document(),
+		refusal.MethodNotAllowed.Document(), refusal.TooLarge.Document(),
 	} {
 		status := strconv.Itoa(p.Status)
 		acts = append(acts, Act{"wrong-" + status, status + " " + p.Code + ": the request itself is wrong", []step{{problem: p}}})

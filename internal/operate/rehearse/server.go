@@ -16,9 +16,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 )
 
@@ -167,13 +167,13 @@ func (r *Rehearsal) Handler() http.Handler {
 	})
 	mux.HandleFunc("GET /service", r.service)
 	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) {
-		r.refuse(w, problem.OfStatus(http.StatusNotFound), "%s %s is not of the room", q.Method, q.URL.Path)
+		r.refuse(w, refusal.NotFound.Document(), "%s %s is not of the room", q.Method, q.URL.Path)
 	})
 	return r.anybody.Handler(mux)
 }
 
 // refuse answers a request that is of no act.
-func (r *Rehearsal) refuse(w http.ResponseWriter, p problem.Problem, format string, a ...any) {
+func (r *Rehearsal) refuse(w http.ResponseWriter, p refusal.Document, format string, a ...any) {
 	r.mu.Lock()
 	r.stray = append(r.stray, Finding{Rule: RuleForm, Text: fmt.Sprintf(format, a...)})
 	r.mu.Unlock()
@@ -185,12 +185,12 @@ func (r *Rehearsal) serve(w http.ResponseWriter, q *http.Request, joins bool) {
 	in := request{joins: joins}
 	body, err := io.ReadAll(io.LimitReader(q.Body, serve.MaxBody+1))
 	if err != nil || len(body) > serve.MaxBody || json.Unmarshal(body, &in.body) != nil {
-		r.refuse(w, problem.Of(serve.ErrInvalid), "the body of a %s is no JSON object of at most %d bytes", in, serve.MaxBody)
+		r.refuse(w, refusal.Invalid.Document(), "the body of a %s is no JSON object of at most %d bytes", in, serve.MaxBody)
 		return
 	}
 	p := r.play(in.text("zoneId"))
 	if p == nil {
-		r.refuse(w, problem.Of(line.ErrZoneUnknown), "a %s names the zone %q, which is no act that is played", in, in.text("zoneId"))
+		r.refuse(w, refusal.Describe(line.ErrZoneUnknown), "a %s names the zone %q, which is no act that is played", in, in.text("zoneId"))
 		return
 	}
 	a, number := p.ask(in)
@@ -218,7 +218,7 @@ func (r *Rehearsal) service(w http.ResponseWriter, q *http.Request) {
 	grant, err := r.passes.Verify(shown, time.Now())
 	p := r.play(grant.ZoneID)
 	if err != nil || p == nil {
-		r.refuse(w, problem.Of(token.ErrInvalid), "the service was shown no pass of this room as Authorization: Bearer")
+		r.refuse(w, refusal.Describe(token.ErrInvalid), "the service was shown no pass of this room as Authorization: Bearer")
 		return
 	}
 	p.enter(shown)

@@ -19,13 +19,25 @@ import (
 	"strings"
 
 	"github.com/rs/cors"
+
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 // ErrInvalid is wrapped by every error of New.
 var ErrInvalid = errors.New("cors: invalid")
 
 // ErrCrossOrigin says that a browser sent the request for a page of a site that is not allowed.
-var ErrCrossOrigin = errors.New("cors: cross-origin request")
+var ErrCrossOrigin = refusal.New("cors: cross-origin request", refusal.Refusal{
+	Status: http.StatusForbidden, Code: "cross_origin",
+	Title:  "The request comes from another site",
+	Detail: "A browser may send this for pages of this server's own site, or of one that the operator allows.",
+	Alert: "a page of a site that is not in `QUEUE_ALLOWED_ORIGINS` has its readers' browsers join, or a proxy does not " +
+		"pass `Host` on",
+	Readers: refusal.Visitors,
+	Doc: "A browser sent it for a page of another site: join, poll and leave work for pages of the server's own site, and " +
+		"of those in `QUEUE_ALLOWED_ORIGINS`; changes by operators for the server's own pages alone. If the page is of " +
+		"the same site, a proxy in between does not pass `Host` on, and the browser is too old to send `Sec-Fetch-Site`.",
+})
 
 // anySite is the setting that allows all sites.
 const anySite = "*"

@@ -89,7 +89,7 @@ func observed(t *testing.T, reg *prometheus.Registry, name, label, value string)
 func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
 	m, reg := newTest(t)
 	want := map[string]int{
-		"queue_joins_total": len(answer.Outcomes) + 1, "queue_polls_total": len(answer.Outcomes) + 1,
+		"queue_joins_total": len(answer.Outcomes()) + 1, "queue_polls_total": len(answer.Outcomes()) + 1,
 		"queue_refusals_total": len(codes) + 1, "queue_admissions_total": 1,
 		"queue_local_admissions_total": 1, "queue_store_failing": 1, "queue_clock_ahead_seconds": 1,
 		"queue_departures_forgotten_total": 1,
@@ -314,13 +314,14 @@ func TestReady(t *testing.T) {
 
 func TestConcurrentUse(t *testing.T) {
 	m, _ := newTest(t)
+	outcomes := answer.Outcomes()
 	var all sync.WaitGroup
 	for i := range 4 {
 		zoneID := fmt.Sprintf("zone-%d", i%2)
 		all.Go(func() {
 			for n := range uint64(500) {
 				m.Know(zoneID)
-				m.Poll(zoneID, answer.Outcomes[int(n)%len(answer.Outcomes)])
+				m.Poll(zoneID, outcomes[int(n)%len(outcomes)])
 				m.Judged(zoneID, told(0.1, estimate.Held))
 				if n%100 == 0 {
 					m.Forget(zoneID)

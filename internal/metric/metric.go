@@ -118,9 +118,9 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 		observer = prometheus.Observer
 	)
 	m.counters("queue_joins_total", "Requests for a place, by what became of them.",
-		"outcome", orOther(answer.Outcomes), func(z *zoneMeter) *counters { return &z.joins })
+		"outcome", orOther(answer.Outcomes()), func(z *zoneMeter) *counters { return &z.joins })
 	m.counters("queue_polls_total", "Polls of a place, by what became of them.",
-		"outcome", orOther(answer.Outcomes), func(z *zoneMeter) *counters { return &z.polls })
+		"outcome", orOther(answer.Outcomes()), func(z *zoneMeter) *counters { return &z.polls })
 	m.counters("queue_refusals_total", "Requests that ended with a problem document, by its code.",
 		"code", orOther(codes), func(z *zoneMeter) *counters { return &z.refusals })
 	m.counters("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.",

@@ -2,16 +2,14 @@ package problem
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
 // Meter counts refusals.
@@ -23,7 +21,7 @@ type Meter interface {
 }
 
 // Handler returns the HTTPErrorHandler of echo, for all listeners: it answers with
-// the problem, counts it, and logs an error that the table does not have.
+// the problem, counts it, and logs an error without a refusal.
 func Handler(log *slog.Logger, meter Meter) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		ctx := c.Request().Context()
@@ -40,8 +38,9 @@ func Handler(log *slog.Logger, meter Meter) echo.HTTPErrorHandler {
 		if !errors.Is(err, context.Canceled) {
 			meter.Refuse(answer.ZoneOf(err), p.Code)
 		}
-		if sold, ok := errors.AsType[*answer.SoldOutError](err); ok {
-			p.Detail = serve.TextFor(sold.Reason, c.Request().Header.Get("Accept-Language"))
+		var told interface{ DetailFor(accept string) string }
+		if errors.As(err, &told) {
+			p.Detail = told.DetailFor(c.Request().Header.Get("Accept-Language"))
 		}
 		if err := write(c, p); err != nil {
 			log.DebugContext(ctx, "problem not sent", "route", c.Path(), "error", err)
@@ -49,17 +48,16 @@ func Handler(log *slog.Logger, meter Meter) echo.HTTPErrorHandler {
 	}
 }
 
-// of does what Of does, and knows the errors of echo, too.
-func of(err error) Problem {
-	k := kindOf(err)
+// of is the document of an error, of one of echo, too.
+func of(err error) refusal.Document {
 	var he *echo.HTTPError
-	if k == &internalError && errors.As(err, &he) {
-		return OfStatus(he.Code)
+	if refusal.Of(err).Code == refusal.Internal.Code && errors.As(err, &he) {
+		return refusal.OfStatus(he.Code).Document()
 	}
-	return describe(k, err)
+	return refusal.Describe(err)
 }
 
-func write(c echo.Context, p Problem) error {
+func write(c echo.Context, p refusal.Document) error {
 	res := c.Response()
 	body, err := p.Encode(res.Header())
 	if err != nil {
@@ -71,21 +69,4 @@ func write(c echo.Context, p Problem) error {
 	}
 	_, err = res.Write(body)
 	return err
-}
-
-// Encode returns the document, and sets the header that goes with it.
-func (p Problem) Encode(h http.Header) (body []byte, err error) {
-	if body, err = json.Marshal(p); err != nil {
-		return nil, err
-	}
-	h.Set(echo.HeaderContentType, ContentType)
-	h.Set(echo.HeaderCacheControl, "no-store") // a 404 or 410 would be cacheable
-	h.Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
-	if p.RetryAfterSeconds > 0 {
-		h.Set(echo.HeaderRetryAfter, strconv.Itoa(p.RetryAfterSeconds))
-	}
-	if p.Authenticate != "" {
-		h.Set(echo.HeaderWWWAuthenticate, p.Authenticate)
-	}
-	return body, nil
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,9 +21,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
-	"github.com/openqueue/waitingroom/internal/serve/problem"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -154,7 +154,7 @@ func TestHandler(t *testing.T) {
 // checkDescribed checks that a document describes the problem, just as it is.
 func checkDescribed(t *testing.T, code string, w *httptest.ResponseRecorder) {
 	t.Helper()
-	if !slices.Contains(problem.Codes(), code) || code == "method_not_allowed" {
+	if !slices.Contains(refusal.Codes(), code) || code == "method_not_allowed" {
 		return // made from a status that no route answers; or the router adds Allow: see TestHandlerOfRoutes
 	}
 	x := openapitest.Exchange{
@@ -191,19 +191,6 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestAlertsLeaveOutWhatWasOrdered: no alert wakes an operator for refusals that an operator asked for.
-func TestAlertsLeaveOutWhatWasOrdered(t *testing.T) {
-	t.Parallel()
-	const file = "deploy/prometheus/recording.rules.yml"
-	rules, err := os.ReadFile("../../../" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := fmt.Sprintf(`code!~"%s"`, strings.Join(problem.Ordered(), "|")); !strings.Contains(string(rules), want) {
-		t.Errorf("%s: zone:queue_refusals:ratio_rate1m must leave out what table.go says was ordered: %s", file, want)
-	}
-}
-
 func TestHandlerOfRoutes(t *testing.T) {
 	t.Parallel()
 	e := echo.New()
@@ -219,7 +206,7 @@ func TestHandlerOfRoutes(t *testing.T) {
 		w := httptest.NewRecorder()
 		openapitest.Public.Handler(t, e).ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, nil))
 		if w.Code != tt.status || w.Header().Get("Allow") != tt.allow ||
-			w.Header().Get("Content-Type") != problem.ContentType {
+			w.Header().Get("Content-Type") != refusal.ContentType {
 			t.Errorf("%s %s: got %d %v %s", tt.method, tt.path, w.Code, w.Header(), w.Body)
 		}
 	}
