@@ -55,7 +55,7 @@ func (s *Store) harness() conformance.Harness {
 			s.forgetAll(t)
 			return s
 		},
-		Mark:      s.mark,
+		Mark: s.mark,
 		LoseKey: func(t conformance.TB, zoneID, key string) {
 			t.Helper()
 			if err := s.client.Unlink(t.Context(), s.prefix+"{"+zoneID+"}:"+key).Err(); err != nil {

@@ -64,6 +64,8 @@ func (s *Store) tellBatch(ctx context.Context, zoneID string, t line.Telling, st
 		switch {
 		case one.Named:
 			what = "n"
+		case one.Begins && one.LeftMillis > 0:
+			what = "g"
 		case one.Before && one.LeftMillis <= 0:
 			what = "b"
 		case one.LeftMillis <= 0:

@@ -192,7 +192,7 @@ func (q *zoneQueue) renewOrEnd(t *transaction, s line.Stay) line.StayStatus {
 	switch until = q.lasts(s.Admission, until); {
 	case over, stays && s.AtMillis <= q.settings.InsideState.RevokedUpToMillis:
 		return line.StayOver
-	case !stays && !is && s.Named:
+	case !stays && !is && s.Named, stays && !is && s.Begins && in.unknown.Has(s.AtMillis) && t.now < in.unknown.AtMillis+window.QuietMillis:
 		return line.StayUnknown
 	case !stays:
 		if s.Before && !s.Named && is && s.AtMillis <= in.unknown.AtMillis {

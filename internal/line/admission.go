@@ -43,6 +43,9 @@ type Stay struct {
 	// Named says that the admission is only named, by its JTI: if the store does not know it, nothing is done. Any other
 	// was seen in a session or pass that a server has signed.
 	Named bool
+	// Begins says that its session begins with this, by a pass. Just after a loss of data the store cannot know whether the
+	// admission was done before, until servers have told it.
+	Begins bool
 	// Before says of one that is over that it was so before the latest loss of data: so it was not among those who may have
 	// been inside then.
 	Before bool
@@ -66,7 +69,7 @@ type Session struct {
 type StayStatus uint8
 
 const (
-	// StayUnknown: the admission was only named, and is not inside. Nothing was done.
+	// StayUnknown: the admission was only named, and is not inside; or its session begins too soon after a loss. Nothing was done.
 	StayUnknown StayStatus = iota
 	// StayInside: the admission is inside.
 	StayInside

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -142,13 +143,17 @@ func (r *Registry) Begin(ctx context.Context, zoneID string, admission [16]byte,
 		return true, nil
 	}
 	now, ends := r.Millis(), until.UnixMilli()
-	heard, err := z.tell(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now)}}, SinceMillis: z.now.Load()})
+	heard, err := z.tell(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now), Begins: true}}, SinceMillis: z.now.Load()})
 	if err != nil {
 		return false, err
 	}
-	if heard.Statuses[0] == line.StayOver {
+	switch heard.Statuses[0] {
+	case line.StayOver:
 		z.end(admission, graceMillis, false)
 		return true, nil
+	case line.StayUnknown: // for three seconds after a loss
+		return false, fmt.Errorf("zones: the store is being told of those inside: %w", line.ErrStoreUnavailable)
+	default:
 	}
 	p := z.crowd.part(admission)
 	p.mu.Lock()

@@ -8,6 +8,7 @@
 -- ARGV[4]     how many may have been inside then, by what the server had heard
 -- ARGV[5]     of each admission, at most 256, a letter, the id (8 bytes), and when it was given (6, ms)
 --               h  it is here, and (6) for how much longer at least, ms
+--               g  the same of one whose session begins with this
 --               d  it is done, and (6) nothing
 --               n  the same of one that is only named
 --               b  the same of one that was done before the loss
@@ -15,7 +16,7 @@
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
 --          {0, state, statuses, over, since}; but over each list is packed, see include/reply.lua
 --   state     see include/reply.lua
---   statuses  of each admission: 0 unknown, 1 inside, 2 over
+--   statuses  of each admission: 0 unknown, or begins too soon after a loss, 1 inside, 2 over
 --   over      those that were done, at most 5,000: 14 bytes for each
 --   since     ARGV[2] for the next call
 --
@@ -45,8 +46,8 @@ end
 local statuses = {}
 for i = 1, #ARGV[5], 21 do
   local what, id, at, left = struct.unpack('>c1c8I6I6', ARGV[5], i)
-  if what == 'h' then
-    statuses[#statuses + 1] = stays_in(z, t, id, at, t.now + left)
+  if what == 'h' or what == 'g' then
+    statuses[#statuses + 1] = stays_in(z, t, id, at, t.now + left, what == 'g')
   else
     statuses[#statuses + 1] = done(z, t, id, at, what == 'n', what == 'b')
   end

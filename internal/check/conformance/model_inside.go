@@ -209,7 +209,7 @@ func (m *model) tellOne(s line.Stay) line.StayStatus {
 	switch {
 	case m.isOver(s.Admission), stays && s.AtMillis <= m.settings.InsideState.RevokedUpToMillis:
 		return line.StayOver
-	case !stays && s.Named && i < 0:
+	case !stays && s.Named && i < 0, stays && s.Begins && i < 0 && m.c.unknown.Has(s.AtMillis) && m.now < m.c.unknown.AtMillis+window.QuietMillis:
 		return line.StayUnknown
 	case !stays:
 		if s.Before && !s.Named && i >= 0 && s.AtMillis <= m.c.unknown.AtMillis {

@@ -180,6 +180,7 @@ func (o *outside) begins(gate *zones.Registry, p *shopper) {
 	}
 	o.spent[p.jti] = true
 	if over, err := gate.Begin(o.t.Context(), "SHOP", p.jti, now.Add(length)); over || err != nil {
+		o.spent[p.jti] = over // else the same browser comes again
 		return
 	}
 	p.session, p.isDone, p.began, p.length, p.until = true, false, now, length, now.Add(length)

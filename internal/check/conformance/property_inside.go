@@ -38,7 +38,7 @@ func (c *crowd) here(t *rapid.T) {
 				left = max(left, (in.until-c.invariants.now)/1000+1)
 			}
 		}
-		told.Stays = append(told.Stays, line.Stay{Admission: a, LeftMillis: left})
+		told.Stays = append(told.Stays, line.Stay{Admission: a, LeftMillis: left, Begins: rapid.Bool().Draw(t, "begins")})
 	}
 	if rapid.Bool().Draw(t, "lost") {
 		told.LostAtMillis, told.Lost = max(0, c.model.healUntil-600_000), rapid.Int64Range(0, 12).Draw(t, "supposed")

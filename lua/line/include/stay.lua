@@ -22,9 +22,12 @@ end
 -- over_since is when an admission was done; below 0 if it came back since a loss.
 local function over_since(key) return tonumber(redis.call('ZSCORE', OVER, key) or '') or 0 end
 
+-- may_be_unknown reports whether an admission may be one of the unknown.
+local function may_be_unknown(z, at) return z.lost_inside > 0 and z.lost_from < at and at <= z.inside_lost_at end
+
 -- comes_back takes one off the unknown, if the admission may be one of them and did not come back before.
 local function comes_back(z, key, at)
-  if z.lost_inside > 0 and z.lost_from < at and at <= z.inside_lost_at and over_since(key) ~= -z.inside_lost_at then
+  if may_be_unknown(z, at) and over_since(key) ~= -z.inside_lost_at then
     z.lost_inside = z.lost_inside - 1
     redis.call('ZADD', OVER, -z.inside_lost_at, key)
     return 1
@@ -32,15 +35,17 @@ local function comes_back(z, key, at)
   return 0
 end
 
--- stays_in has an admission stay inside until then, or longer. It returns line.StayInside (1), or
--- line.StayOver (2).
-local function stays_in(z, t, id, at, ends)
+-- stays_in has an admission stay inside until then, or longer. It returns line.StayInside (1), line.StayOver (2), or for a session
+-- that begins too soon after a loss line.StayUnknown (0).
+local function stays_in(z, t, id, at, ends, begins)
   local key = id .. struct.pack('>I6', at)
   if at <= z.revoked_upto or over_since(key) > 0 then
     return 2
   end
   local before = tonumber(redis.call('ZSCORE', INSIDE, key) or '')
-  if not before then -- the pass may be shown once more, if the store lost that it was spent
+  if not before and begins and may_be_unknown(z, at) and t.now < z.inside_lost_at + QUIET then
+    return 0
+  elseif not before then -- the pass may be shown once more, if the store lost that it was spent
     ends = max(ends, at + z.ttl)
   end
   if z.by_session == 0 then
