@@ -48,7 +48,7 @@ check: format lint lint-lua test e2e ## the one word: format, lint, tests, and t
 # What is only tested is compiled without the profile: with it, all packages and the
 # standard library are compiled once more for queue-server alone. What is shipped
 # (build, release, image) and what is measured (bench) has it.
-lint test e2e faults: export GOFLAGS += -pgo=off
+lint test e2e faults generate: export GOFLAGS += -pgo=off
 
 # Property tests draw the same values on every run, so that one commit is always green or always red. RAPID_SEED=0 draws
 # others.
@@ -167,8 +167,9 @@ image: ## build the container image for amd64 and arm64, bin/queue-server.oci.ta
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## write what is made from tables: parts of API descriptions, pages and a script (tests see what is stale)
-	$(GO) test -p 1 -count=1 -vet=off -run Generated ./internal/serve/openapi ./cmd/queue-server -args -write
+generate: ## write what is made from tables: parts of API descriptions and pages (tests see what is stale)
+	$(GO) test -count=1 -vet=off -run Generated ./internal/serve/openapi -args -write
+	$(GO) test -count=1 -vet=off -run Generated ./cmd/queue-server -args -write
 
 .PHONY: fmt
 fmt: ## format all files

@@ -36,7 +36,7 @@ func TestNewerZone(t *testing.T) {
 		sc.fails(err, line.ErrFormat)
 		_, err = s.PutZone(ctx, sc.zone, nil, "")
 		sc.fails(err, line.ErrFormat)
-		_, err = s.putZone(ctx, "put", sc.zone, "", "{}", line.Memory{}, "")
+		_, err = s.putZone(ctx, "put", sc.zone, "", "{}", "")
 		sc.fails(err, line.ErrFormat)
 		sc.fails(s.RestoreZone(ctx, sc.zone, line.Memory{}), line.ErrFormat)
 		sc.fails(s.DeleteZone(ctx, "Z", ""), line.ErrFormat)
@@ -67,15 +67,14 @@ func TestNewerPolicies(t *testing.T) {
 	sc := newScene(t)
 	s, ctx := sc.store, t.Context()
 	book := limit.PolicySet{Version: 3}
-	sc.fails(s.PutPolicies(ctx, book, 0, "Ada"), nil)
+	sc.fails(s.PutPolicies(ctx, book, 0), nil)
 	s.client.HSet(ctx, s.policiesKeys()[0], formatField, policiesFormat+1)
 	sc.writesNothing(func() {
 		_, err := s.Policies(ctx)
 		sc.fails(err, line.ErrFormat)
 		sc.fails(s.Ping(ctx), line.ErrFormat)
 		book.Version = 4
-		sc.fails(s.PutPolicies(ctx, book, 3, "Ada"), line.ErrFormat)
-		sc.fails(s.RestorePolicies(ctx, book), line.ErrFormat)
+		sc.fails(s.PutPolicies(ctx, book, 3), line.ErrFormat)
 	})
 }
 

@@ -40,10 +40,10 @@ type note struct {
 // notes are polls of one zone of which Redis has to hear within noteAfter: those that this
 // server has answered by itself, and those that Redis did not answer.
 //
-// The notes of a server that is killed are lost. Nobody loses a place by that: a server
-// answers a poll by itself only while the visitor's token is late by less than a quarter
-// of the idle timeout. The visitor may be silent for a whole idle timeout from the time on
-// at which the token is due, and polls again within a third of it.
+// A server that is killed loses its notes, and no visitor loses a place by it. A server answers a poll by itself only
+// within a quarter of the idle timeout after the token was due. The longest period that it tells is a third of the idle
+// timeout. A visitor is swept a whole idle timeout after the token was due. With 60 s: a token was due at 12:00:00; the
+// visitor polls by 12:00:15 at the latest, is told to poll again by 12:00:35, and would be swept at 12:01:00.
 type notes struct {
 	mu      sync.Mutex
 	pending []note

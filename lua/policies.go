@@ -3,7 +3,6 @@ package lua
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -46,47 +45,21 @@ func (s *Store) Policies(ctx context.Context) (limit.PolicySet, error) {
 	return b, nil
 }
 
-// PutPolicies replaces the policies, if their version is still the one that was read:
-// else limit.ErrPoliciesChanged. The record says that it was done by the one of that
-// name.
-func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error {
-	before, err := s.Policies(ctx)
-	if err != nil {
-		return err
-	}
-	// With the version of b itself, it was this call that was made before, and
-	// whose reply was lost.
-	if before.Version != was && before.Version != b.Version {
-		return limit.ErrPoliciesChanged
-	}
-	changes, err := marshal(limit.Changes(before, b, by))
-	if err != nil {
-		return err
-	}
-	return s.putPolicies(ctx, "put", b, was, changes)
-}
-
-// RestorePolicies puts back policies that the store has lost: if it has none, or an
-// older version. Else it changes nothing.
-func (s *Store) RestorePolicies(ctx context.Context, b limit.PolicySet) error {
-	if err := s.putPolicies(ctx, "restore", b, 0, ""); !errors.Is(err, limit.ErrPoliciesChanged) {
-		return err
-	}
-	return nil
-}
-
-func (s *Store) putPolicies(ctx context.Context, how string, b limit.PolicySet, was int64, changes string) error {
-	if err := b.ValidateNames(); err != nil {
-		return err
-	}
+// PutPolicies replaces the policies, if their version is still was, the one that was read:
+// else it returns limit.ErrPoliciesChanged. changes go into the record, dated by Redis.
+func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
 	text, err := marshal(b)
+	record := ""
+	if err == nil && len(changes) > 0 {
+		record, err = marshal(changes)
+	}
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
 	reply, err := s.run(ctx, putPoliciesScript, s.policiesKeys(),
-		s.clock(), how, was, b.Version, text, changes, limit.MaxChanges)
+		s.clock(), was, b.Version, text, record, limit.MaxChanges)
 	switch {
 	case err != nil:
 		return err

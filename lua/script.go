@@ -59,7 +59,7 @@ func (sc *script) allowOOM() *script {
 	return &script{name: sc.name, text: text, sha: redis.NewScript(text).Hash()}
 }
 
-// Sources are the files of the package's scripts and of their includes.
+// Sources are the files of the package's scripts and of their includes. Those of the folder "tables" are made from tables of Go.
 func Sources() (files []string) {
 	_ = fs.WalkDir(sources, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
@@ -67,17 +67,23 @@ func Sources() (files []string) {
 		}
 		return err
 	})
+	for name := range tables {
+		files = append(files, tablesFolder+name)
+	}
 	return files
 }
 
 // Expand returns one of Sources with what it includes put in place.
 func Expand(file string) string {
+	if name, made := strings.CutPrefix(file, tablesFolder); made {
+		return tables[name]()
+	}
 	folder, _, _ := strings.Cut(file, "/")
 	return expand(folder, read(file), make(map[string]bool))
 }
 
 // expand puts in what a text includes, and what that includes, each once: where it is
-// first asked for. It lies in the folder's own include, or in that of all folders.
+// first asked for. It is one of tables, or lies in the folder's own include, or in that of all folders.
 func expand(folder, text string, in map[string]bool) string {
 	return includeLine.ReplaceAllStringFunc(text, func(l string) string {
 		name := includeLine.FindStringSubmatch(l)[1]
@@ -85,6 +91,9 @@ func expand(folder, text string, in map[string]bool) string {
 			return ""
 		}
 		in[name] = true
+		if table := tables[name]; table != nil {
+			return table()
+		}
 		file := path.Join(folder, "include", name+".lua")
 		if _, err := fs.Stat(sources, file); err != nil {
 			file = path.Join("include", name+".lua")

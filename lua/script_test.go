@@ -215,7 +215,7 @@ func TestRefusalsWriteNothing(t *testing.T) {
 			sc.fails(err, line.ErrZoneChanged)
 		},
 		"a change of other policies than there are": func(sc *scene) {
-			sc.fails(sc.store.PutPolicies(sc.Context(), limit.PolicySet{Version: 3}, 2, ""), limit.ErrPoliciesChanged)
+			sc.fails(sc.store.PutPolicies(sc.Context(), limit.PolicySet{Version: 3}, 2), limit.ErrPoliciesChanged)
 		},
 		"spending what is spent": func(sc *scene) {
 			for by, life := range map[string]time.Duration{"another": time.Hour, "who asks": 0} {

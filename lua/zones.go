@@ -78,7 +78,7 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 			return false, err
 		}
 	}
-	code, err := s.putZone(ctx, "put", settings, before, text, line.Memory{}, quoted(by))
+	code, err := s.putZone(ctx, "put", settings, before, text, quoted(by))
 	if err == nil && code == putDiffers {
 		err = line.ErrZoneChanged
 	}
@@ -98,7 +98,9 @@ func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.
 	if m.MadeBy != "" {
 		by = quoted(m.MadeBy)
 	}
-	code, err := s.putZone(ctx, "restore", settings, "", text, m, by)
+	code, err := s.putZone(ctx, "restore", settings, "", text, by,
+		"edge_micros", m.EdgeMicros, "newest_micros", m.LastArrivalMicros, "seen_at", m.SeenAtMillis, "epoch", m.Epoch,
+		"inside", m.Inside, "longest", m.LongestMillis)
 	if err == nil && code == putDeleted {
 		err = line.ErrZoneDeleted
 	}
@@ -111,20 +113,21 @@ func quoted(name string) string {
 	return text
 }
 
-// putZone has put_zone.lua go from one text of settings to another.
+// putZone has put_zone.lua go from one text of settings to another. memory are names and values of what is remembered of
+// a zone that is put back.
 func (s *Store) putZone(
-	ctx context.Context, how string, z zone.Settings, was, text string, m line.Memory, by string,
+	ctx context.Context, how string, z zone.Settings, was, text, by string, memory ...any,
 ) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	force, gate := z.InForce(), z.Gate()
-	reply, err := s.run(ctx, putZoneScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)),
-		s.clock(), how, was, text,
-		force.PerMinute, z.WindowSeconds*1000, z.Burst, z.IdleTimeoutSeconds*1000, z.PassTTL().Milliseconds(),
-		z.MaxWaiting, string(force.Mode), m.EdgeMicros, m.LastArrivalMicros, m.SeenAtMillis, m.Epoch, by, int64(z.MaxPerSecond),
-		gate.GatherAtMillis, gate.SettlesAtMillis, gate.OpensAtMillis, gate.FromMicros, gate.UptoMicros, gate.BehindMicros,
-		z.MaxInside, z.SessionSeconds*1000, z.InsideBy == zone.InsideBySession, z.InsideState.RevokedUpToMillis, z.InsideState.ResetAtMillis,
-		revokedOf(z), m.Inside, m.LongestMillis)
+	args := append([]any{s.clock(), how, was, text, by,
+		"mode", string(z.InForce().Mode), "session", z.Session().Milliseconds(), "by_session", z.InsideBy == zone.InsideBySession,
+		"revoked_upto", z.InsideState.RevokedUpToMillis, "reset_at", z.InsideState.ResetAtMillis, "revoked", revokedOf(z),
+	}, memory...)
+	for _, x := range settingFields {
+		args = append(args, x.name, x.of(z))
+	}
+	reply, err := s.run(ctx, putZoneScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)), args...)
 	if err != nil {
 		return 0, err
 	}

@@ -26,7 +26,7 @@ const (
 
 // openKeys reads a file before it returns, and a URL in the background.
 func openKeys(ctx context.Context, o Options) (*keyset.Set, error) {
-	keys, err := keyset.New(keyset.Options{
+	keys, err := keyset.New(ctx, keyset.Options{
 		Place: o.KeySet, Plain: true, Every: renewEvery, Least: renewAfter, HTTP: o.HTTP, Logger: o.Logger,
 		Usable: func(k keyset.Key) bool {
 			return k.ID != "" && slices.ContainsFunc(k.Algorithms, func(a string) bool { return slices.Contains(algorithms, a) })

@@ -16,7 +16,7 @@ import (
 func fullFor(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	var links []string
-	for _, name := range []string{"zones.json.new", "limits.json.new"} {
+	for _, name := range []string{"zones.json.new", "changes.json.new"} {
 		link := filepath.Join(dir, name)
 		for os.Symlink("/dev/full", link) != nil { // while the server has the file there
 			if _, err := os.Stat(dir); err != nil {
@@ -67,7 +67,7 @@ func TestTheBrakeWithAFullDisk(t *testing.T) {
 		t.Errorf("a join at the closed zone: %+v", got)
 	}
 	policy := s.admin(t, "PUT", "/admin/limits/api", `{"rules":[{"algorithm":"sliding_log","limit":1,"windowSeconds":60}]}`)
-	if policy.status != http.StatusCreated || !strings.Contains(policy.header.Get("Warning"), "limits.json") {
+	if policy.status != http.StatusCreated || !strings.Contains(policy.header.Get("Warning"), "zones.json") {
 		t.Errorf("a policy: %+v", policy)
 	}
 	if got := s.admin(t, "DELETE", "/admin/zones/TEST_ZONE", ""); got.status != http.StatusNoContent || got.header.Get("Warning") == "" {

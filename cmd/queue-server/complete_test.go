@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/operate/cli"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // fileNames is what completions has for a shell that completes names of files itself.
@@ -42,6 +43,17 @@ func completions(t *testing.T, env map[string]string, words ...string) []string 
 	return all
 }
 
+// settingsWith are the completions of a setting of a zone from its first letters.
+func settingsWith(prefix string) string {
+	var all []string
+	for _, name := range zone.Table.Names() {
+		if strings.HasPrefix(name, prefix) && !zone.Table.Find(name).Own {
+			all = append(all, name+"=")
+		}
+	}
+	return strings.Join(all, " ")
+}
+
 func TestComplete(t *testing.T) {
 	c := newClerk(t)
 	tests := []struct {
@@ -52,8 +64,8 @@ func TestComplete(t *testing.T) {
 		{"zones ", "list get watch set pause resume open close create delete apply"},
 		{"zones p", "pause"},
 		{"zones create ", ""},
-		{"zones create N p", "perMinute= passTtlSeconds= pageTitle= pageColor= pageLogo="},
-		{"zones set TICKETS perMinute=600 m", "mode= maxWaiting= maxPerSecond= message= maxInside= maxShareByNetwork="},
+		{"zones create N p", settingsWith("p")},
+		{"zones set TICKETS perMinute=600 m", settingsWith("m")},
 		{"zones set TICKETS mode=", "mode=queue mode=open mode=closed"},
 		{"zones set TICKETS onStoreFailure=h", "onStoreFailure=hold"},
 		{"zones set TICKETS perMinute=6", ""},

@@ -18,7 +18,7 @@
 // How long things take is judged only as far as the machine is on time, which a
 // timer of the crowd's own process shows. A broken promise fails on any machine.
 //
-// These are the promises (docs/engineering/architecture.md) that are held: G1, never over: no window
+// These are the promises (docs/engineering/guarantees.md) that are held: G1, never over: no window
 // and no minute holds more admissions than its limit; G3, first come, first served; G4, no
 // lost place; G5, every call can be repeated; G10, zones do not touch each other; G11, the
 // dead stay dead; G12, the brake always works.

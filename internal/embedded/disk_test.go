@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -64,14 +65,14 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	if err := s.DeleteZone(t.Context(), "gone", "ada"); err != nil {
 		t.Errorf("delete: %v", err)
 	}
-	if err := s.PutPolicies(t.Context(), aBook(), 0, "ada"); err != nil {
+	if err := s.PutPolicies(t.Context(), aBook(), 0, limit.Changes(limit.PolicySet{}, aBook(), "ada")...); err != nil {
 		t.Errorf("put a policy: %v", err)
 	}
 	if b, err := s.Policies(t.Context()); err != nil || b.Version == 0 {
 		t.Errorf("the policy is not in force: %+v, %v", b, err)
 	}
 	err := s.NotKept()
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), zonesName) || !strings.Contains(err.Error(), policiesName) {
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), zonesName) || !strings.Contains(err.Error(), recordName) {
 		t.Errorf("NotKept = %v, want that the disk is full, for both files", err)
 	}
 
@@ -221,7 +222,7 @@ func TestNothingHalfWrittenIsRead(t *testing.T) {
 	z := zone.Defaults("z")
 	put(t, s, z)
 	kill(t, s)
-	for _, name := range []string{zonesName, recordName, policiesName} {
+	for _, name := range []string{zonesName, recordName} {
 		must(t, os.WriteFile(filepath.Join(dir, name+unfinished), []byte(`{"zones": [{"sett`), 0o600))
 	}
 	s = reopen(t, dir, nil)

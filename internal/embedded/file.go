@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -20,7 +21,7 @@ import (
 const (
 	zonesName = "zones.json"
 	// zonesFormat is the format of zones.json. The number is raised only when an older version must not use the
-	// file: it ignores fields that it does not know.
+	// file: it ignores fields that it does not know. Version 0.1.0, which reads format 1, would drop the policies of limits.
 	zonesFormat = 2
 )
 
@@ -29,6 +30,8 @@ type contents struct {
 	Format  int       `json:"format"`
 	Zones   []kept    `json:"zones"`
 	Deleted []deleted `json:"deleted,omitempty"`
+	// Policies are those of limits. What clients have taken is not part of it: those counts end with the process.
+	Policies limit.PolicySet `json:"policies,omitzero"`
 }
 
 // kept is what survives of a zone.
@@ -168,21 +171,15 @@ func (s *Store) save() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.changing.Lock()
-	zones, record, noted := s.keep(), keptRecord{recordFormat, maps.Clone(s.record)}, s.entries
+	zones, record, noted := s.keep(), keptRecord{recordFormat, maps.Clone(s.record), s.policyChanges}, s.entries
 	s.changing.Unlock()
-	var errRecord, errPolicies error
+	var errRecord error
 	if noted != s.entriesKept {
 		if errRecord = s.recordFile.store(record); errRecord == nil {
 			s.entriesKept = noted
 		}
 	}
-	err := s.zonesFile.store(zones)
-	if p := s.policies.Load(); p != s.policiesKept {
-		if errPolicies = s.policiesFile.store(p); errPolicies == nil {
-			s.policiesKept = p
-		}
-	}
-	return errors.Join(errRecord, err, errPolicies)
+	return errors.Join(errRecord, s.zonesFile.store(zones))
 }
 
 // NotKept returns nil if a restart would bring back all that is in force. Else it
@@ -198,7 +195,7 @@ func (s *Store) NotKept() error {
 func (s *Store) keep() contents {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues))}
+	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues)), Policies: s.policies}
 	for _, q := range s.queues {
 		all.Zones = append(all.Zones, q.kept())
 	}

@@ -203,8 +203,8 @@ func TestDamagedFileIsRefused(t *testing.T) {
 		"cut off":      {zonesName, `{"zones": [{"settings": {"zoneId": "a", `, []string{"damaged", "move it away"}},
 		"not a list":   {zonesName, `{}`, []string{"damaged"}},
 		"out of range": {zonesName, `{"zones": [{"settings": {"zoneId": "a", "perMinute": -5}}]}`, []string{`"a"`, "perMinute is -5", "between 0 and"}},
-		"policies":     {policiesName, `{"book":`, []string{"damaged"}},
-		"a bad name":   {policiesName, `{"book":{"version":1,"policies":[{"name":"a b"}]}}`, []string{"damaged"}},
+		"old policies": {oldPoliciesName, `{"book":`, []string{"damaged"}},
+		"policies":     {zonesName, `{"zones":[],"policies":3}`, []string{"damaged"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package embedded
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,7 +37,7 @@ func keptFiles(t *testing.T, now time.Time) string {
 			t.Fatal(err)
 		}
 	}
-	must(t, s.PutPolicies(ctx, aBook(), 0, ""))
+	must(t, s.PutPolicies(ctx, aBook(), 0, limit.Changes(limit.PolicySet{}, aBook(), "Ada")...))
 	s.saveAll() // as it does once a second
 	stop(t, s)
 	return dir
@@ -48,7 +49,7 @@ func TestFilesNameTheirFormat(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_795_324_846_303)
 	dir := keptFiles(t, now)
-	for name, want := range map[string]float64{zonesName: zonesFormat, recordName: recordFormat, policiesName: policiesFormat} {
+	for name, want := range map[string]float64{zonesName: zonesFormat, recordName: recordFormat} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +72,7 @@ func TestFilesNameTheirFormat(t *testing.T) {
 // leaves the files as they are.
 func TestNewerFiles(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{zonesName, recordName, policiesName} {
+	for name, known := range map[string]string{zonesName: "up to 2", recordName: "up to 1", oldPoliciesName: "up to 1"} {
 		dir := keptFiles(t, time.UnixMilli(1_795_324_846_303))
 		text := `{"format": 7, "zones": "in another form", "book": 3}`
 		write(t, dir, name, text)
@@ -79,13 +80,53 @@ func TestNewerFiles(t *testing.T) {
 		if !errors.Is(err, line.ErrFormat) {
 			t.Fatalf("%s: %v, want ErrFormat", name, err)
 		}
-		for _, says := range []string{name, "format 7", "up to ", "start the version that wrote it", "move the file away"} {
+		for _, says := range []string{name, "format 7", known, "start the version that wrote it", "move the file away"} {
 			if !strings.Contains(err.Error(), says) {
 				t.Errorf("%q does not say %q", err, says)
 			}
 		}
 		if is, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(is) != text {
 			t.Errorf("%s is %q now, %v", name, is, err)
+		}
+	}
+}
+
+// TestPoliciesOf010: what version 0.1.0 kept in a file of its own is read once, and kept with the zones from then on.
+func TestPoliciesOf010(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.UnixMilli(1_795_324_846_303) }
+	const book = `{
+  "format": 1,
+  "book": {
+    "version": %d,
+    "policies": [
+      {
+        "name": "api", "key": ["ip"], "scope": "shared", "onStoreFailure": "local",
+        "rules": [{"algorithm": "fixed_window", "limit": 7, "windowSeconds": 1}]
+      }
+    ],
+    "deleted": ["login"]
+  },
+  "changes": [
+    {"at": 1795324846000, "policy": "login", "by": "ada", "was": {"name": "login", "rules": []}, "now": null}
+  ]
+}`
+	dir := keptFiles(t, now()) // with a book of version 1
+	for _, version := range []int{1, 9} {
+		want := map[int]string{1: "a", 9: "api"}[version]
+		write(t, dir, oldPoliciesName, fmt.Sprintf(book, version))
+		for range 2 {
+			s := reopen(t, dir, now)
+			b, _ := s.Policies(t.Context())
+			changes, _ := s.PolicyChanges(t.Context())
+			zones, _ := s.Zones(t.Context())
+			if len(b.Policies) != 1 || b.Policies[0].Name != want || len(changes) != 1 || changes[0].Now == nil != (version == 9) || len(zones) != 2 {
+				t.Errorf("version %d: %+v, %+v, %d zones", version, b, changes, len(zones))
+			}
+			if _, err := os.Stat(filepath.Join(dir, oldPoliciesName)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("version %d: the old file: %v", version, err)
+			}
+			kill(t, s)
 		}
 	}
 }

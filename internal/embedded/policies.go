@@ -3,100 +3,63 @@ package embedded
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
-const (
-	policiesName = "limits.json"
-	// policiesFormat is the format of limits.json, as zonesFormat is of zones.json.
-	policiesFormat = 1
-)
+// oldPoliciesName is where version 0.1.0 kept the policies of limits, with the record of their changes, in format 1. They are
+// part of zones.json and changes.json now.
+const oldPoliciesName = "limits.json"
 
-// keptPolicies is what limits.json holds: the policies of limits, and the record of
-// their changes. It is never changed, only replaced. What clients have taken is not part of
-// it: those counts end with the process.
-type keptPolicies struct {
-	Format int             `json:"format"`
-	Book   limit.PolicySet `json:"book"`
-	// Changes is the record, the newest first.
-	Changes []limit.Change `json:"changes,omitempty"`
-}
-
-// readPolicies reads the contents of limits.json.
-func (s *Store) readPolicies(b []byte) error {
-	var has keptPolicies
-	if err := json.Unmarshal(b, &has); err != nil {
-		return err
+// readOldPolicies takes in the contents of limits.json, unless zones.json has newer policies.
+func (s *Store) readOldPolicies(b []byte) error {
+	var has struct {
+		Book    limit.PolicySet `json:"book"`
+		Changes []limit.Change  `json:"changes"`
 	}
-	s.policies.Store(&has)
-	return has.Book.ValidateNames()
-}
-
-// putPolicies puts policies into force, unless they are in force already. follow gets those
-// in force before, and returns the entries for the record, or an error if b must not replace
-// them.
-func (s *Store) putPolicies(b limit.PolicySet, follow func(before limit.PolicySet) (changes []limit.Change, err error)) error {
-	if err := b.ValidateNames(); err != nil {
-		return err
-	}
-	return s.change(func() (bool, error) {
-		is := s.policies.Load()
-		if reflect.DeepEqual(is.Book, b) {
-			return false, nil
-		}
-		changes, err := follow(is.Book)
-		if err != nil {
-			return false, err
-		}
-		changes = append(changes, is.Changes...)
-		s.policies.Store(&keptPolicies{
-			Format: policiesFormat, Book: b.Clone(), Changes: changes[:min(len(changes), limit.MaxChanges)],
-		})
-		return true, nil
-	})
-}
-
-// Policies returns the policies in force; a set of version 0 if there are none.
-func (s *Store) Policies(context.Context) (limit.PolicySet, error) {
-	return s.policies.Load().Book.Clone(), nil
-}
-
-// PutPolicies replaces the policies, if their version is still was, the one that was read;
-// else it returns limit.ErrPoliciesChanged. by is who made the change, for the record. The
-// change is in force at once. NotKept says whether it is on the disk.
-func (s *Store) PutPolicies(_ context.Context, b limit.PolicySet, was int64, by string) error {
-	return s.putPolicies(b, func(before limit.PolicySet) ([]limit.Change, error) {
-		if before.Version != was {
-			return nil, limit.ErrPoliciesChanged
-		}
-		changes := limit.Changes(before, b.Clone(), by)
-		for i := range changes {
-			changes[i].AtMillis = s.now().UnixMilli()
-		}
-		return changes, nil
-	})
-}
-
-// RestorePolicies puts back policies that the store has lost. It changes nothing if the
-// store has policies of this version or a newer one.
-func (s *Store) RestorePolicies(_ context.Context, b limit.PolicySet) error {
-	err := s.putPolicies(b, func(before limit.PolicySet) ([]limit.Change, error) {
-		if before.Version >= b.Version {
-			return nil, limit.ErrPoliciesChanged
-		}
-		return nil, nil
-	})
-	if errors.Is(err, limit.ErrPoliciesChanged) {
-		return nil
+	err := json.Unmarshal(b, &has)
+	if err == nil && has.Book.Version > s.policies.Version {
+		s.policies, s.policyChanges = has.Book, has.Changes
+		s.entries++ // so that changes.json is written
 	}
 	return err
 }
 
+// Policies returns the policies in force; a set of version 0 if there are none.
+func (s *Store) Policies(context.Context) (limit.PolicySet, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.policies.Clone(), nil
+}
+
+// PutPolicies replaces the policies, if their version is still was, the one that was read; else it returns
+// limit.ErrPoliciesChanged. changes go into the record, dated by the store. The policies are in force at once. NotKept says
+// whether they are on the disk.
+func (s *Store) PutPolicies(_ context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
+	return s.change(func() (bool, error) {
+		if reflect.DeepEqual(s.policies, b) {
+			return false, nil
+		}
+		if s.policies.Version != was {
+			return false, limit.ErrPoliciesChanged
+		}
+		changes = slices.Concat(changes, s.policyChanges)
+		for i := range len(changes) - len(s.policyChanges) {
+			changes[i].AtMillis = s.now().UnixMilli()
+			s.entries++
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.policies, s.policyChanges = b.Clone(), changes[:min(len(changes), limit.MaxChanges)]
+		return true, nil
+	})
+}
+
 // PolicyChanges returns the record of changes of policies, the newest first.
 func (s *Store) PolicyChanges(context.Context) ([]limit.Change, error) {
-	return slices.Clone(s.policies.Load().Changes), nil
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.policyChanges), nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -20,6 +21,8 @@ const (
 type keptRecord struct {
 	Format  int                      `json:"format"`
 	Changes map[string][]zone.Change `json:"changes"`
+	// Policies are the changes of the policies of limits, the newest first.
+	Policies []limit.Change `json:"policies,omitempty"`
 }
 
 // readRecord reads the contents of changes.json.
@@ -31,7 +34,7 @@ func (s *Store) readRecord(b []byte) error {
 	if has.Changes == nil {
 		return errors.New("it has no changes")
 	}
-	s.record = has.Changes
+	s.record, s.policyChanges = has.Changes, has.Policies
 	return nil
 }
 

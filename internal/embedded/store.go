@@ -5,12 +5,14 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -32,8 +34,7 @@ const (
 
 // Options are the options of a store.
 type Options struct {
-	// Dir is the data directory: zones.json, changes.json, limits.json, the journals and the
-	// draws. If it is empty, nothing is kept, as in tests and the simulator.
+	// Dir is the data directory: zones.json, changes.json, the journals and the draws. If it is empty, nothing is kept, as in tests and the simulator.
 	Dir string
 	// Logger gets errors of the background. It defaults to slog.Default().
 	Logger *slog.Logger
@@ -50,34 +51,35 @@ type Store struct {
 	now    func() time.Time
 	logger *slog.Logger
 	// disk, journal and files are nil without a directory.
-	disk                                *disk
-	journal, stays                      *journal
-	zonesFile, recordFile, policiesFile *file
+	disk                  *disk
+	journal, stays        *journal
+	zonesFile, recordFile *file
 
 	spends spends
 
 	// writing is held while files are written.
 	writing sync.Mutex
-	// policiesKept is what limits.json holds, and entriesKept is how many of entries changes.json has. They are guarded by
-	// writing.
-	policiesKept *keptPolicies
-	entriesKept  int
+	// entriesKept is how many of entries changes.json has. It is guarded by writing.
+	entriesKept int
 	// changing is held while zones or policies change; it is taken within writing. A change is
 	// in force before it is on the disk, even if it cannot be written.
 	changing sync.Mutex
 
-	// mu guards queues, deleted and record; it is taken within changing.
+	// mu guards queues, deleted, record and policies; it is taken within changing.
 	mu      sync.RWMutex
 	queues  map[string]*zoneQueue
 	deleted map[string]deleted
 	// record holds the changes of each zone, the newest first, also of deleted zones.
 	record map[string][]zone.Change
+	// policies are those of limits, in force, and policyChanges their record, the newest first. Neither is ever changed, only
+	// replaced.
+	policies      limit.PolicySet
+	policyChanges []limit.Change
 	// entries is how many entries this process has made in the record. It is guarded by changing.
 	entries int
 	// clockSet is by how many microseconds the clock was set forward since the store was opened.
 	clockSet func(now time.Time) int64
 
-	policies atomic.Pointer[keptPolicies]
 	// draws has the lists of draws, as bytes by drawName, in a store without a directory.
 	draws sync.Map
 
@@ -104,7 +106,6 @@ func Open(o Options) (*Store, error) {
 		// Sub goes by the monotonic readings, if now has one.
 		return now.UnixMicro() - opened.UnixMicro() - now.Sub(opened).Microseconds()
 	}
-	s.policies.Store(new(keptPolicies))
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -130,7 +131,6 @@ func Open(o Options) (*Store, error) {
 func (s *Store) load() error {
 	s.zonesFile = &file{disk: s.disk, name: zonesName, format: zonesFormat, of: "zones"}
 	s.recordFile = &file{disk: s.disk, name: recordName, format: recordFormat, of: "record of changes"}
-	s.policiesFile = &file{disk: s.disk, name: policiesName, format: policiesFormat, of: "policies"}
 	var had contents
 	err := s.zonesFile.load(func(b []byte) (err error) {
 		had, err = readZones(b)
@@ -140,13 +140,12 @@ func (s *Store) load() error {
 		err = s.recordFile.load(s.readRecord)
 	}
 	if err == nil {
-		err = s.policiesFile.load(s.readPolicies)
+		s.policies = had.Policies
+		err = (&file{disk: s.disk, name: oldPoliciesName, format: 1, of: "policies"}).load(s.readOldPolicies)
 	}
 	if err != nil {
 		return err
 	}
-	// The policies are written when they change next. The zones are written below.
-	s.policiesKept = s.policies.Load()
 	var departures, spent, stays []string
 	if s.journal, departures, err = openJournal(s.disk, departuresPrefix, s.now); err != nil {
 		return err
@@ -161,7 +160,9 @@ func (s *Store) load() error {
 	departed, inside := entriesOf(departures), entriesOf(stays)
 	s.take(had, departed, inside)
 	s.dropOldRecords()
-	if s.save() != nil {
+	if s.save() == nil {
+		_ = os.Remove(filepath.Join(s.disk.dir, oldPoliciesName)) // left behind, it is older than zones.json
+	} else {
 		// Another run of the server may have come after the file, which could not write either. So only
 		// visitors who were due less than an idle timeout ago get their places back.
 		for i := range had.Zones {

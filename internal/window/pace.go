@@ -104,10 +104,15 @@ func (r Rates) Slot(ahead int64, opens func(ahead, span, perSpan int64) int64) i
 }
 
 // Enters is when a visitor with so many ahead enters if all of them come, in Unix milliseconds, to within a second or two. slot
-// says when the slot opens of one with so many ahead, as Slot does. Slots that open together are taken a second's worth at
-// a time, and open again a window later, or later still if the limit of a second or a minute admits no more. So it is
-// the latest of the times that follow from a slot in the window's log by such steps, of which there are at most a
-// window's seconds and one.
+// says when the slot of a visitor opens by the log, as Slot does, for up to a window's worth ahead.
+//
+// Two rules carry a slot of the log on to later visitors. A slot that was taken opens again a window later, or later still
+// if the limit of a second or of a minute is the lower one. Slots that open together are taken a second's worth at a time.
+// With 600 a minute, a window of 6 s and 13 a second, let 60 slots open now: the visitor with 59 ahead enters after 4 s. The
+// visitor with 100 ahead enters after 9 s: the slots open again after 6 s, and 39 others take theirs in 3 s.
+//
+// Enters tries each number of seconds that the visitor may be behind a slot of the log, at most the window's seconds and one,
+// and returns the latest time.
 func (r Rates) Enters(ahead int64, slot func(ahead int64) int64) (at int64) {
 	step := max(r.PerSecond, (r.Limit*SecondMillis+r.WindowMillis-1)/r.WindowMillis)
 	again := max(r.WindowMillis+1, r.Limit*(SecondMillis+1)/r.PerSecond, r.Limit*MinuteMillis/max(1, r.PerMinute))

@@ -1,15 +1,14 @@
 #!lua flags=allow-oom
--- put_policies: change the policies of limits, or put back those that were lost.
+-- put_policies: replace the policies of limits.
 --
 -- KEYS[1]  hash  book   the policies: their version, all of them as JSON, and the format
 -- KEYS[2]  list  audit  changes as JSON, the newest first
 -- ARGV[1]  clock override in microseconds, '' for the server's clock
--- ARGV[2]  put: only if the version is ARGV[3]; restore: only if it is below ARGV[4]
--- ARGV[3]  put: the version that was read, 0 for no book
--- ARGV[4]  the version of this book
--- ARGV[5]  the book, as JSON
--- ARGV[6]  put: what changes, a JSON array of objects
--- ARGV[7]  how many changes are kept
+-- ARGV[2]  the version that was read, 0 for no book
+-- ARGV[3]  the version of this book
+-- ARGV[4]  the book, as JSON
+-- ARGV[5]  what changes, a JSON array of objects; '' for what is not recorded
+-- ARGV[6]  how many changes are kept
 --
 -- Returns  0 done, 1 the version is another, 2 the book is of a newer format
 --
@@ -27,20 +26,16 @@ if tonumber(is[3] or 0) > FORMAT then
   return 2
 end
 local version = tonumber(is[1] or 0)
-if version == tonumber(ARGV[4]) and is[2] == ARGV[5] then
+if version == tonumber(ARGV[3]) and is[2] == ARGV[4] then
   return 0
 end
-if ARGV[2] == 'put' then
-  if version ~= tonumber(ARGV[3]) then
-    return 1
-  end
-elseif version >= tonumber(ARGV[4]) then
+if version ~= tonumber(ARGV[2]) then
   return 1
 end
-redis.call('HSET', BOOK, 'version', ARGV[4], 'json', ARGV[5], 'format', FORMAT)
-if ARGV[2] == 'put' then
+redis.call('HSET', BOOK, 'version', ARGV[3], 'json', ARGV[4], 'format', FORMAT)
+if ARGV[5] ~= '' then
   local millis = math.floor(time(ARGV[1]) / 1000)
-  redis.call('LPUSH', AUDIT, string.format('{"format":%d,"at":%.0f,"changes":%s}', ENTRY, millis, ARGV[6]))
-  redis.call('LTRIM', AUDIT, 0, tonumber(ARGV[7]) - 1)
+  redis.call('LPUSH', AUDIT, string.format('{"format":%d,"at":%.0f,"changes":%s}', ENTRY, millis, ARGV[5]))
+  redis.call('LTRIM', AUDIT, 0, tonumber(ARGV[6]) - 1)
 end
 return 0

@@ -18,15 +18,17 @@
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
 --          {0, state, answers, rounded, pace, moved}; each list is packed, see include/reply.lua
 --   state, pace  see include/reply.lua
---   answers  flat, in order. p, l: status (+16 if the place was restored), then
---            position, estimate, period, or admitted at, expires at, 0.
---            j, d: the same, then arrival.
---   rounded  for whose position lies between two marks: both, and the position
---   moved    of those who poll with a token that is late and does not name where they
---            stand: which, from 1, and the arrival
+--   answers  four numbers for each visitor who polls or leaves, five for each who joins, in order:
+--            a status, see include/admit.lua; 16 more if the place was put back
+--            who waits: position, estimate and period, in ms; who is admitted: when, until when, and 0
+--            who joins: the arrival. So 0 1234 61000 9400 is a visitor who waits at position 1,234.
+--   rounded  of each pair of marks between which an answered visitor stands: both marks, and the position told between
+--            them. A server answers with that position while it remembers the marks.
+--   moved    of each visitor whose poll's token is late and names another arrival than the place has: the number of the
+--            poll in this call, from 1, and the arrival. The server then signs a token with that arrival.
 --
--- O(log n) a visitor, and at most 100 more tokens a call for the edge. Run twice,
--- it gives the same places and admissions. A visitor's refusal writes nothing.
+-- O(log n) a visitor, and at most 100 more tokens a call for the edge. A call that runs twice gives the same places and
+-- admissions as one that runs once. A visitor who is refused changes nothing.
 
 --@include zone
 --@include begin

@@ -3,26 +3,22 @@
 --
 -- KEYS[1..11]  see include/keys.lua
 -- KEYS[12]     see include/record.lua
--- ARGV[1]     clock override in microseconds, '' for the server's clock
--- ARGV[2]     put: create or change; restore: only where there is none
--- ARGV[3]     put: only if the settings are still these (JSON), '' for any
--- ARGV[4]     the settings, as JSON
--- ARGV[5..11] per minute, window, burst, idle timeout, pass's time to live (the
---             last three of the four in ms), most waiting, mode
--- ARGV[12]    restore: the edge, in microseconds
--- ARGV[13]    restore: the newest arrival, in microseconds
--- ARGV[14]    restore: until when the line is known to have stood, in ms; 0 if
---             nobody remembers it
--- ARGV[15]    restore: the epoch
--- ARGV[16]    who does it, a JSON string; '' for nobody, who is not recorded
--- ARGV[17]    most a second in a line; 0 auto, -1 none
--- ARGV[18..23]  when people gather, are settled and are admitted, in ms; the least score of
---             a draw, the first above all, and that of the draws before, in microseconds;
---             0 for none
--- ARGV[24..28]  most inside, 0 for no cap; how long a session lasts, ms; 1 if sessions count; up to when all
---             admissions are revoked, and when phantoms were forgotten, ms
--- ARGV[29]    admissions that are revoked: of each the id (8 bytes), and when (6)
--- ARGV[30..31]  restore: how many may have been inside, and for how long somebody can be, ms
+-- ARGV[1]    clock override in microseconds, '' for the server's clock
+-- ARGV[2]    put: create or change; restore: only where there is none
+-- ARGV[3]    put: only if the settings are still these (JSON), '' for any
+-- ARGV[4]    the settings, as JSON
+-- ARGV[5]    who does it, a JSON string; '' for nobody, who is not recorded
+-- ARGV[6..]  names and values, in any order:
+--   each of SETTINGS; mode
+--   session       how long a session lasts, ms; by_session: 1 if sessions count
+--   revoked_upto  up to when all admissions are revoked, ms
+--   reset_at      when those inside of whom nothing is known were forgotten, ms
+--   revoked       admissions that are revoked: of each the id (8 bytes), and when (6)
+--   and of a zone that is put back
+--   edge_micros, newest_micros  the edge and the newest arrival, in microseconds
+--   seen_at       until when the line is known to have stood, in ms; 0 if nobody remembers it
+--   epoch         of the lost data
+--   inside        how many may have been inside; longest: for how long somebody can be, ms
 --
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
 --          4 the zone's data is of a newer format, 5 (put) a part of the zone was lost: it has to be restored first
@@ -33,82 +29,107 @@
 --@include record
 --@include cap
 
-local z, missing, left = load_zone(ZONE)
-if missing == NEWER then
-  return NEWER
-elseif left == true and ARGV[2] ~= 'restore' then
-  return 5
+local PRESENT, CREATED, DELETED, DIFFER, LOST = 0, 1, 2, 3, 5
+
+-- given has the arguments that have names.
+local given = {}
+for i = 6, #ARGV, 2 do
+  given[ARGV[i]] = ARGV[i + 1]
 end
-if ARGV[2] == 'restore' then
-  if z then
-    return 0
-  elseif missing == 2 then
-    return 2
-  end
-end
-local created, before = not z, z and redis.call('HGET', ZONE, 'json')
-local was_ttl = z and z.ttl
-if ARGV[3] ~= '' and before ~= ARGV[3] then
-  return 3
-end
-if created then
-  z = { was = {}, peak = '', revoked_upto = 0 }
+
+-- new_zone is a zone of which nothing is known.
+local function new_zone()
+  unlink_keys() -- of a zone whose hash alone was lost
+  local z = { was = {}, peak = '', revoked_upto = 0 }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = 0
   end
+  z.epoch = epoch_of(time(ARGV[1]))
+  return z
 end
-if missing == 2 then
-  z = left
+
+-- make_again makes a zone of what a deleted one has left. The line that was deleted stays deleted.
+local function make_again(z)
   tick(z, ARGV[1])
-  -- The line that was deleted with the zone stays deleted.
   z.last_micros = max(z.last_micros, z.now_micros)
   z.epoch = max(epoch_of(time(ARGV[1])), z.epoch + 1)
   redis.call('HDEL', ZONE, 'deleted')
-elseif not created or ARGV[2] == 'restore' then
-  -- A new zone's clock begins with its first visitor.
-  local now = tick(z, ARGV[1])
-  if not created and z.ttl ~= tonumber(ARGV[9]) then
-    keep_log(z, now, z.ttl, now + z.ttl)
+  return z
+end
+
+-- set_all takes in the settings.
+local function set_all(z, created)
+  local was = not created and { max_inside = z.max_inside, ttl = z.ttl } or nil
+  for _, name in ipairs(SETTINGS) do
+    z[name] = tonumber(given[name])
   end
+  if created then
+    make_keys()
+    redis.call('PERSIST', OVER)
+  end
+  set_cap(z, given, was)
 end
-if created and missing ~= 2 then
-  z.epoch = epoch_of(time(ARGV[1]))
-  unlink_keys() -- of a zone whose hash alone was lost
-end
-if created then
-  make_keys()
-  redis.call('PERSIST', OVER)
-end
-z.per_minute, z.window, z.burst = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-z.idle, z.ttl, z.max_waiting = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-z.max_per_second = tonumber(ARGV[17])
-z.gather_at, z.settles_at, z.opens_at = tonumber(ARGV[18]), tonumber(ARGV[19]), tonumber(ARGV[20])
-z.draw_from, z.draw_upto, z.draw_behind = tonumber(ARGV[21]), tonumber(ARGV[22]), tonumber(ARGV[23])
-set_cap(z, was_ttl)
-if created and ARGV[2] == 'restore' then
-  local now = floor(z.now_micros / 1000)
-  z.edge_micros = tonumber(ARGV[12])
-  local seen = tonumber(ARGV[14])
-  z.mode = ARGV[11]
+
+-- restore takes in what is remembered of a zone that was lost.
+local function restore(z)
+  local now, seen = floor(z.now_micros / 1000), tonumber(given.seen_at)
+  local known = seen > 0
+  local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
+  z.edge_micros, z.mode = tonumber(given.edge_micros), given.mode
   if z.max_inside > 0 then
-    change_longest(z, now, tonumber(ARGV[31]))
+    change_longest(z, now, tonumber(given.longest))
   end
-  lose(z, rates_of(z.per_minute, z.window, z.idle, z.max_per_second), now, seen > 0 and seen or now,
-    tonumber(ARGV[13]))
-  restore_inside(z, seen > 0)
-  if seen > 0 then
-    z.epoch = tonumber(ARGV[15])
+  lose(z, r, now, known and seen or now, tonumber(given.newest_micros))
+  if z.max_inside > 0 then
+    raise_unknown(z, max(tonumber(given.inside), known and 0 or z.max_inside))
+  end
+  if known then
+    z.epoch = tonumber(given.epoch)
   else
     z.heal_any = 1
   end
   z.freeze = now + FREEZE
 end
+
+local z, missing, left = load_zone(ZONE)
+local created, restores = not z, ARGV[2] == 'restore'
+if missing == NEWER then
+  return NEWER
+elseif left == true and not restores then
+  return LOST
+elseif restores and z then
+  return PRESENT
+elseif restores and missing == DELETED then
+  return DELETED
+end
+local before = z and redis.call('HGET', ZONE, 'json')
+if ARGV[3] ~= '' and before ~= ARGV[3] then
+  return DIFFER
+end
+
+if missing == DELETED then
+  z = make_again(left)
+elseif created then
+  z = new_zone() -- its clock begins with its first visitor
+  if restores then
+    tick(z, ARGV[1])
+  end
+else
+  local now = tick(z, ARGV[1])
+  if z.ttl ~= tonumber(given.ttl) then
+    keep_log(z, now, z.ttl, now + z.ttl)
+  end
+end
+set_all(z, created)
+if restores then
+  restore(z)
+end
 save_zone(ZONE, z)
 -- By the digest, servers see whether they have read these settings before.
-redis.call('HSET', ZONE, 'mode', ARGV[11], 'json', ARGV[4], 'digest', redis.sha1hex(ARGV[4]))
+redis.call('HSET', ZONE, 'mode', given.mode, 'json', ARGV[4], 'digest', redis.sha1hex(ARGV[4]))
 redis.call('PERSIST', ZONE)
-if ARGV[16] ~= '' and before ~= ARGV[4] then
-  note(time(ARGV[1]), ARGV[16], before or 'null', ARGV[4])
+if ARGV[5] ~= '' and before ~= ARGV[4] then
+  note(time(ARGV[1]), ARGV[5], before or 'null', ARGV[4])
   redis.call('PERSIST', AUDIT)
 end
-return created and 1 or 0
+return created and CREATED or PRESENT

@@ -29,7 +29,8 @@ func write(folder string) error {
 		return err
 	}
 	for _, file := range lua.Sources() {
-		if err := root.WriteFile(strings.ReplaceAll(file, "/", "-"), []byte(lua.Expand(file)), 0o600); err != nil {
+		name := strings.TrimSuffix(strings.ReplaceAll(file, "/", "-"), ".lua") + ".lua"
+		if err := root.WriteFile(name, []byte(lua.Expand(file)), 0o600); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,7 @@
 // what the model says, and the model is right when the stories come true. The
 // arithmetic is not written twice: package window has it, and tests of its own.
 //
-// Of the promises of docs/engineering/architecture.md these are kept by a store alone, and tested
+// Of the promises of docs/engineering/guarantees.md these are kept by a store alone, and tested
 // here:
 //
 //	G1   never over: no interval as long as the window holds more admissions than its

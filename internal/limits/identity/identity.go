@@ -2,6 +2,7 @@ package identity
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -81,7 +82,7 @@ func New(o FinderOptions) (*Finder, error) {
 	}
 	err := f.readAPIKeys()
 	if o.JWKS != "" && err == nil {
-		f.keys, err = keyset.New(keyset.Options{Place: o.JWKS, Secrets: true, Every: refreshEvery, Least: refreshEvery, HTTP: o.HTTP, Logger: o.Logger})
+		f.keys, err = keyset.New(context.Background(), keyset.Options{Place: o.JWKS, Secrets: true, Every: refreshEvery, Least: refreshEvery, HTTP: o.HTTP, Logger: o.Logger})
 	}
 	if err != nil {
 		return nil, err

@@ -77,26 +77,13 @@ func (b PolicySet) without(name string) PolicySet {
 
 // Validate returns all faults of the set and of its policies, in one error that wraps
 // ErrInvalid; nil for none.
-func (b PolicySet) Validate() error { return b.validate(Policy.Validate) }
-
-// ValidateNames is Validate for stores, which also keep policies that only a newer version of
-// the server understands. It returns only the faults that no version can have written.
-func (b PolicySet) ValidateNames() error {
-	return b.validate(func(p Policy) error {
-		if !ValidName(p.Name) {
-			return fmt.Errorf("%w: no policy can have that name", ErrInvalid)
-		}
-		return nil
-	})
-}
-
-func (b PolicySet) validate(one func(Policy) error) error {
+func (b PolicySet) Validate() error {
 	var errs []error
 	if len(b.Policies) > MaxPolicies {
 		errs = append(errs, fmt.Errorf("%w: %d policies, at most %d", ErrInvalid, len(b.Policies), MaxPolicies))
 	}
 	for i, p := range b.Policies {
-		if err := one(p); err != nil {
+		if err := p.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("policy %q: %w", p.Name, err))
 		}
 		if i > 0 && b.Policies[i-1].Name >= p.Name {

@@ -140,7 +140,7 @@ func (s *Set) change(ctx context.Context, by string, edit func(limit.PolicySet) 
 		if err != nil || next.Version == current.Version {
 			return err
 		}
-		err = s.options.Store.PutPolicies(ctx, next, current.Version, by)
+		err = s.put(ctx, current, next, by)
 		if err == nil {
 			s.adopt(next)
 			return nil

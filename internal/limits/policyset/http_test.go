@@ -50,11 +50,11 @@ func (s *failing) Policies(ctx context.Context) (limit.PolicySet, error) {
 	return s.Store.Policies(ctx)
 }
 
-func (s *failing) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error {
+func (s *failing) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
 	if s.changed {
 		return limit.ErrPoliciesChanged
 	}
-	return s.Store.PutPolicies(ctx, b, was, by)
+	return s.Store.PutPolicies(ctx, b, was, changes...)
 }
 
 // room has all handlers, over the embedded store and behind echo.

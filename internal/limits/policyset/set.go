@@ -29,10 +29,10 @@ type PolicyStore interface {
 	// Policies returns all policies; a set of version 0 if there are none.
 	Policies(ctx context.Context) (limit.PolicySet, error)
 	// PutPolicies replaces the policies if their version is still was, the one that was
-	// read; else it returns limit.ErrPoliciesChanged. by is who does it, for the record.
-	PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error
-	// RestorePolicies puts a set back if there is none, or an older one.
-	RestorePolicies(ctx context.Context, b limit.PolicySet) error
+	// read; else it returns limit.ErrPoliciesChanged. changes go into the record, with the
+	// time of the store; none if policies that were lost are put back. A repeated call
+	// changes nothing.
+	PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error
 	// PolicyChanges returns the record of changes, the newest first.
 	PolicyChanges(ctx context.Context) ([]limit.Change, error)
 }
@@ -112,11 +112,12 @@ func (s *Set) read(ctx context.Context) (limit.PolicySet, error) {
 			return limit.PolicySet{}, err
 		}
 		if remembered := s.remembered(); remembered.Version > current.Version {
-			if err := s.options.Store.RestorePolicies(ctx, remembered); err != nil {
+			if err := s.options.Store.PutPolicies(ctx, remembered, current.Version); err == nil {
+				s.options.Logger.Warn("the store had lost the policies of limits; they were put back",
+					"version", remembered.Version, "found", current.Version)
+			} else if !errors.Is(err, limit.ErrPoliciesChanged) {
 				return limit.PolicySet{}, err
 			}
-			s.options.Logger.Warn("the store had lost the policies of limits; they were put back",
-				"version", remembered.Version, "found", current.Version)
 			continue
 		}
 		next, missing := s.seeded(current)
@@ -124,11 +125,16 @@ func (s *Set) read(ctx context.Context) (limit.PolicySet, error) {
 			s.adopt(current)
 			return current, nil
 		}
-		if err := s.options.Store.PutPolicies(ctx, next, current.Version, zone.ByConfig); err != nil && !errors.Is(err, limit.ErrPoliciesChanged) {
+		if err := s.put(ctx, current, next, zone.ByConfig); err != nil && !errors.Is(err, limit.ErrPoliciesChanged) {
 			return limit.PolicySet{}, err
 		}
 	}
 	return limit.PolicySet{}, limit.ErrPoliciesChanged
+}
+
+// put has the store replace current by next, and note who did it.
+func (s *Set) put(ctx context.Context, current, next limit.PolicySet, by string) error {
+	return s.options.Store.PutPolicies(ctx, next, current.Version, limit.Changes(current, next, by)...)
 }
 
 // seeded adds the seeds that a set lacks, and reports whether it lacked any.

@@ -48,7 +48,7 @@ func (s *shelf) Policies(ctx context.Context) (limit.PolicySet, error) {
 	return s.Store.Policies(ctx)
 }
 
-func (s *shelf) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, by string) error {
+func (s *shelf) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
 	if first := s.first; first != nil {
 		s.first = nil
 		first()
@@ -56,7 +56,7 @@ func (s *shelf) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, b
 	if s.err != nil {
 		return s.err
 	}
-	return s.Store.PutPolicies(ctx, b, was, by)
+	return s.Store.PutPolicies(ctx, b, was, changes...)
 }
 
 func rule(n int64) []limit.Rule {
@@ -243,7 +243,7 @@ func TestThereIsAMost(t *testing.T) {
 	for i := range limit.MaxPolicies {
 		b = b.Put(policy(fmt.Sprint("p", i), 1))
 	}
-	if err := store.Store.PutPolicies(t.Context(), b, 0, ""); err != nil {
+	if err := store.Store.PutPolicies(t.Context(), b, 0); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err := one.Put(t.Context(), policy("one-more", 1), "", serve.Condition{})

@@ -145,7 +145,7 @@ func TestOneBrokenKeyCostsNoOther(t *testing.T) {
 	var log strings.Builder
 	file := filepath.Join(t.TempDir(), "jwks.json")
 	must(t, os.WriteFile(file, []byte(setOf(`{"kty":"RSA","n":"AQAB","e":"AQAB"}`, `{"kty":"EC","crv":"P-256","x":"!"}`, edJWK("good", 1, ""))), 0o600))
-	_, err := keyset.New(keyset.Options{Place: file, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	_, err := keyset.New(t.Context(), keyset.Options{Place: file, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	must(t, err)
 	if text := log.String(); !strings.Contains(text, "key 1: 17 bits") || !strings.Contains(text, "key 2") || strings.Contains(text, "key 3") {
 		t.Errorf("logged: %s", text)
@@ -183,7 +183,7 @@ func (p *place) open(t *testing.T, change ...func(*keyset.Options)) *keyset.Set 
 	for _, f := range change {
 		f(&o)
 	}
-	s, err := keyset.New(o)
+	s, err := keyset.New(t.Context(), o)
 	must(t, err)
 	s.Start(t.Context())
 	t.Cleanup(s.Stop)
@@ -368,7 +368,7 @@ func TestHostilePlaces(t *testing.T) {
 // TestOnlyTLS: no set is fetched from where others could change the keys, nor after a redirection to there.
 func TestOnlyTLS(t *testing.T) {
 	for _, address := range []string{"http://id.example/jwks.json", "ftp://id.example", "://"} {
-		if _, err := keyset.New(keyset.Options{Place: address}); !errors.Is(err, keyset.ErrKeySet) {
+		if _, err := keyset.New(t.Context(), keyset.Options{Place: address}); !errors.Is(err, keyset.ErrKeySet) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -377,7 +377,7 @@ func TestOnlyTLS(t *testing.T) {
 		asked = append(asked, r.URL.Scheme)
 		return &http.Response{StatusCode: http.StatusFound, Request: r, Body: http.NoBody, Header: http.Header{"Location": {address}}}, nil
 	})
-	s, err := keyset.New(keyset.Options{Place: "https://id.example/jwks.json", HTTP: &http.Client{Transport: moved}})
+	s, err := keyset.New(t.Context(), keyset.Options{Place: "https://id.example/jwks.json", HTTP: &http.Client{Transport: moved}})
 	must(t, err)
 	defer s.Stop()
 	if err := s.Renew(t.Context()); !errors.Is(err, keyset.ErrKeySet) || !reflect.DeepEqual(asked, []string{"https"}) {
@@ -396,18 +396,18 @@ func TestFile(t *testing.T) {
 	write := func(text string) { must(t, os.WriteFile(file, []byte(text), 0o600)) }
 	for name, text := range useless() {
 		write(text)
-		if _, err := keyset.New(keyset.Options{Place: file, Secrets: true}); !errors.Is(err, keyset.ErrKeySet) {
+		if _, err := keyset.New(t.Context(), keyset.Options{Place: file, Secrets: true}); !errors.Is(err, keyset.ErrKeySet) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, name := range []string{"", file + "x"} {
-		if _, err := keyset.New(keyset.Options{Place: name}); !errors.Is(err, keyset.ErrKeySet) {
+		if _, err := keyset.New(t.Context(), keyset.Options{Place: name}); !errors.Is(err, keyset.ErrKeySet) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	write(setOf(edJWK("1", 1, ""), `{"kty":"oct","kid":"shared","k":"`+encode(make([]byte, 32))+`"}`))
 	synctest.Test(t, func(t *testing.T) {
-		s, err := keyset.New(keyset.Options{Place: file, Secrets: true, Every: 15 * time.Second, Least: 15 * time.Second})
+		s, err := keyset.New(t.Context(), keyset.Options{Place: file, Secrets: true, Every: 15 * time.Second, Least: 15 * time.Second})
 		must(t, err)
 		if shared, _ := s.Find("shared", "HS256"); !has(s, "1") || shared == nil {
 			t.Error("not in force when New returned")

@@ -59,11 +59,11 @@ type Set struct {
 
 // New returns a set. It reads a file before it returns; Start fetches a URL, and there are no keys until then. The error wraps
 // ErrKeySet: the file cannot be used, or the URL is not https.
-func New(o Options) (*Set, error) {
+func New(ctx context.Context, o Options) (*Set, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Set{options: o}
 	// A reading ends at Stop, and not with the request that has asked for it.
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	var begun time.Time
 	var latest error

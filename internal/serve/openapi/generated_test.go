@@ -180,13 +180,4 @@ func TestSettingsAreGenerated(t *testing.T) {
 		},
 	})
 	generated.File(t, root+"docs/reference/api.md", map[string]func(string) []string{"operations": operations})
-	generated.File(t, root+"lua/line/include/zone.lua", map[string]func(string) []string{
-		"totals": func(string) []string {
-			var names []string
-			for _, x := range line.TotalTable {
-				names = append(names, "'"+x.Snake()+"'")
-			}
-			return []string{"local TOTALS = { " + strings.Join(names, ", ") + " }"}
-		},
-	})
 }

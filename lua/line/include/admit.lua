@@ -2,9 +2,7 @@
 --@include expiry
 --@include begin
 --@include stay
-
--- Outcomes, as line.Status has them.
-local WAITING, ADMITTED, BEFORE, NOBODY, CLOSED, FULL, UNDRAWN = 0, 1, 2, 3, 4, 5, 6
+--@include statuses
 
 -- good_pass: when a visitor was admitted and when its pass expires, if that is good.
 local function good_pass(z, t, id)

@@ -12,10 +12,10 @@ local function answer(z, r, t, id, arrived, score, rank, due, epoch)
   if not rank then
     local at, expires = good_pass(z, t, id)
     if at then
-      return BEFORE, at, expires, 0
+      return ADMITTED_BEFORE, at, expires, 0
     end
     if not heals(z, r, t, id, arrived, due, epoch) then
-      return NOBODY, 0, 0, 0
+      return GONE, 0, 0, 0
     end
     if drew(z, arrived) and not scores(z, score) then
       return UNDRAWN, 0, 0, 0

@@ -3,17 +3,17 @@
 -- gives visitors who join before settles_at a score from draw_from to draw_upto. The ranges
 -- of earlier draws end at draw_behind.
 
--- hold works out how long nobody is admitted yet, and whether people gather.
-local function hold(z, t)
-  t.hold, t.gathers = 0, false
-  if z.gather_at <= t.now and t.now < z.opens_at then
-    t.hold, t.gathers = z.opens_at - t.now, t.now < z.settles_at
-  end
-end
-
 -- draws reports whether a visitor who joins then takes part in a draw.
 local function draws(z, now)
   return z.draw_upto > 0 and z.gather_at <= now and now < math.min(z.settles_at, z.opens_at)
+end
+
+-- hold works out how long nobody is admitted yet, whether people gather, and whether for a draw.
+local function hold(z, t)
+  t.hold, t.gathers, t.draws = 0, false, draws(z, t.now)
+  if z.gather_at <= t.now and t.now < z.opens_at then
+    t.hold, t.gathers = z.opens_at - t.now, t.now < z.settles_at
+  end
 end
 
 -- behind is the arrival of a visitor without a draw: that time, but behind all who were drawn.

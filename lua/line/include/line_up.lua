@@ -1,85 +1,97 @@
--- line_up: places at the end of the line.
+-- line_up: taking a place at the end of the line.
+--
+-- In a rush nearly all who join take a place. So places and first polls are gathered, and written with few
+-- commands by write_places: before anything else looks at the line, and at the end.
 --@include wait
 
--- line_up writes the places and the first polls that take has left in t: in t.places the
--- arguments of a ZADD, in t.polls the fields of each seen bucket.
-local function line_up(t)
-  if #t.places > 2 then
-    redis.call(unpack(t.places))
+-- What is gathered: the arguments of a ZADD; and of each seen bucket, by its key, those of an HSET.
+local places, polls = { 'ZADD', LINE }, {}
+-- The seen bucket of the latest newcomer, and what is gathered for it.
+local number, fields
+-- What the latest newcomer was told: the position, nil if it must be worked out anew, the estimate, and what
+-- far_base returns of the period.
+local position, wait_told, base, longest
+
+local format, byte, binary = string.format, string.byte, struct.pack
+
+-- write_places writes what was gathered.
+local function write_places()
+  if #places > 2 then
+    redis.call(unpack(places))
   end
-  for key, fields in pairs(t.polls) do
-    redis.call('HSET', key, unpack(fields))
+  for key, its in pairs(polls) do
+    redis.call('HSET', key, unpack(its))
   end
-  t.places, t.polls = { 'ZADD', LINE }, {}
+  places, polls, number, position = { 'ZADD', LINE }, {}, nil, nil
 end
 
--- take gives ids[first] to ids[last], who are not known, places at the end of the line, and adds what
--- they are told to answers. To one alone, a draw may have given a score instead. What take leaves
--- to line_up is written before anything else looks at the line.
---
--- Nearly all who join in a rush come here. What is the same for those who are told the same
--- position is done once.
-local function take(z, r, t, ids, first, last, drawn, answers)
-  local byte, pack, format, now = string.byte, struct.pack, string.format, t.now
-  local n, p, f, waiting, unmarked = #answers, #t.places, nil, t.waiting, z.unmarked
-  local arrived, barrier = z.last_micros, drawn and 0 or max(z.draw_behind, z.draw_upto)
-  local told, est, base, longest, number, fields
-  for i = first, last do
-    local id, rank, position, period = ids[i], waiting, 0
-    arrived = max(z.now_micros, arrived + 1)
-    if arrived < barrier then
-      arrived = behind(z, arrived)
-    end
-    local score = drawn or arrived
-    local text = format('%d', score)
-    t.places[p + 1], t.places[p + 2] = text, id
-    p, waiting, unmarked = p + 2, waiting + 1, unmarked + 1
-    if unmarked == MARK_EVERY then
-      unmarked = 0
-      mark(t, text)
-    end
-    if score <= z.edge_micros then -- drawn where people were admitted before; or the clock was set back
-      t.released, told = t.released + 1, nil
-    end
-    local jitter = (byte(id, 8) + now) % 256
-    if t.gathers then
-      est, period = min(t.hold, DAY), gather_period(r, jitter)
-    else
-      if rank < EXACT then
-        position = rank + 1
-      elseif t.open and rank < t.open and score > t.open_after then
-        position = t.open
-      else
-        t.waiting = waiting
-        line_up(t)
-        p, number = #t.places, nil -- fields are written, and no longer those of t.polls
-        position = round_up(t, score, rank)
-      end
-      if position ~= told then
-        local far = position - 1 - t.released
-        told, est = position, far_wait(z, r, t, far)
-        base, longest = far_base(r, far, est, 0)
-      end
-      period = base * (896 + jitter) / 1024
-      period = period < longest and period - period % 1 or longest
-    end
-    local seen, its = pack('>I6I2', now, period), bucket_number(score)
-    if drawn then
-      seen = seen .. pack('>I8', arrived)
-    end
-    if its ~= number then
-      local key = SEEN .. its
-      number, fields = its, t.polls[key] or {}
-      t.polls[key], f = fields, #fields
-    end
-    fields[f + 1], fields[f + 2] = id, seen
-    if its < z.swept_to then
-      z.seen = z.seen + 1
-    end
-    f = f + 2
-    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], answers[n + 5] =
-      WAITING, position, est, period, arrived
-    n = n + 5
+-- arrive counts a newcomer, and returns its arrival; drawn: the draw gives it a score.
+local function arrive(z, drawn)
+  local arrived = z.now_micros > z.last_micros and z.now_micros or z.last_micros + 1
+  if not drawn and (arrived < z.draw_behind or arrived < z.draw_upto) then
+    arrived = behind(z, arrived)
   end
-  t.waiting, z.unmarked, z.last_micros, z.joined = waiting, unmarked, arrived, z.joined + last - first + 1
+  z.last_micros, z.joined = arrived, z.joined + 1
+  return arrived
+end
+
+-- gather_place gathers the place of a newcomer.
+local function gather_place(z, t, id, score)
+  local n, text = #places, format('%d', score)
+  places[n + 1], places[n + 2] = text, id
+  t.waiting, z.unmarked = t.waiting + 1, z.unmarked + 1
+  if z.unmarked == MARK_EVERY then
+    z.unmarked = 0
+    mark(t, text)
+  end
+  if score <= z.edge_micros then -- drawn where people were admitted before; or the clock was set back
+    t.released, position = t.released + 1, nil
+  end
+end
+
+-- gather_poll gathers the first poll of a newcomer: what its seen bucket has of it.
+local function gather_poll(z, id, score, seen)
+  local its = bucket_number(score)
+  if its ~= number then
+    local key = SEEN .. its
+    number, fields = its, polls[key] or {}
+    polls[key] = fields
+  end
+  local n = #fields
+  fields[n + 1], fields[n + 2] = id, seen
+  if its < z.swept_to then
+    z.seen = z.seen + 1
+  end
+end
+
+-- tell_newcomer returns the position, the estimate and the period that a newcomer is told, who is the last in the
+-- line. What follows from a position is worked out once for all who are told it.
+local function tell_newcomer(z, r, t, id, score)
+  local jitter = (byte(id, 8) + t.now) % 256
+  if t.gathers then
+    return 0, min(t.hold, DAY), gather_period(r, jitter)
+  end
+  local rank = t.waiting - 1
+  local its = rank < EXACT and rank + 1 or position_at_hand(t, score, rank)
+  if not its then
+    write_places()
+    its = round_up(t, score, rank)
+  end
+  if its ~= position then
+    local far = its - 1 - t.released
+    position, wait_told = its, far_wait(z, r, t, far)
+    base, longest = far_base(r, far, wait_told, 0)
+  end
+  return position, wait_told, jittered(base, longest, jitter)
+end
+
+-- line_up gives a newcomer a place at the end of the line; drawn: where the draw says. It returns the answer.
+local function line_up(z, r, t, id, drawn)
+  local arrived = arrive(z, drawn)
+  local score = drawn or arrived
+  gather_place(z, t, id, score)
+  local at, wait_for, period = tell_newcomer(z, r, t, id, score)
+  local seen = binary('>I6I2', t.now, period)
+  gather_poll(z, id, score, drawn and seen .. binary('>I8', arrived) or seen)
+  return WAITING, at, wait_for, period, arrived
 end

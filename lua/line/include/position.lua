@@ -33,13 +33,19 @@ local function divide(t, low, high, rank, part)
   end
 end
 
--- round_up returns the position to tell, and notes what a server may remember of it.
-local function round_up(t, arrived, rank)
+-- position_at_hand returns the position to tell as far as that takes no look at the line, else nil.
+local function position_at_hand(t, arrived, rank)
   if rank < EXACT then
     return rank + 1
   end
-  if t.open and arrived > t.open_after and rank < t.open then
-    return t.open
+  return t.open and arrived > t.open_after and rank < t.open and t.open or nil
+end
+
+-- round_up returns the position to tell, and notes what a server may remember of it.
+local function round_up(t, arrived, rank)
+  local at_hand = position_at_hand(t, arrived, rank)
+  if at_hand then
+    return at_hand
   end
   local text = string.format('%.0f', arrived)
   local below, beyond, low, high = between(text)

@@ -74,10 +74,16 @@ local function far_base(r, far, est, waited)
   return min(max(floor(est * 5 / 14), 1000), top, longest), min(longest, r.cap)
 end
 
+-- jittered is a period of far_base with its jitter.
+local function jittered(base, longest, jitter)
+  local period = base * (896 + jitter) / 1024
+  return period < longest and period - period % 1 or longest
+end
+
 -- far_period: when one beyond the edge polls next who has so many ahead there.
 local function far_period(r, far, est, waited, jitter)
   local base, longest = far_base(r, far, est, waited)
-  return min(floor(base * (896 + jitter) / 1024), longest)
+  return jittered(base, longest, jitter)
 end
 
 -- gather_period: when one polls next while people gather.

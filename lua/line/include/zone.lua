@@ -1,32 +1,29 @@
 -- zone: a zone's settings and state, in one hash: reading and writing them.
 --@include clock
 --@include convert
+--@include settings
+--@include totals
 
 -- FORMAT is the format of a zone's keys, and zoneFormat in format.go. It is raised when older
 -- versions must not touch the keys any more. NEWER is the status of a
 -- zone whose number is higher.
 local FORMAT, NEWER = 2, 4
 
--- TOTALS count what happened, as line.TotalTable has them, in its order.
--- {{totals}}
-local TOTALS = { 'joined', 'admitted', 'left', 'swept', 'restored', 'polls', 'unused' }
--- {{end}}
-
--- Settings, then state, then totals: integers, in milliseconds or counts, but the *_micros are
+-- State, then settings and totals: integers, in milliseconds or counts, but the *_micros and the draw_* are
 -- in microseconds. An absent field is 0. WORDS, which are texts, follow them.
 local FIELDS = {
-  'per_minute', 'window', 'burst', 'idle', 'ttl', 'max_waiting', 'max_per_second',
   'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
   'passed', 'present', 'kept', 'missed',
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
   'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
   'set_micros', 'ahead_micros',
-  'gather_at', 'settles_at', 'opens_at', 'draw_from', 'draw_upto', 'draw_behind', 'max_inside',
   'froze_at', 'swept_to', 'seen',
   'keep', 'keep_until',
 }
-for _, total in ipairs(TOTALS) do
-  FIELDS[#FIELDS + 1] = total
+for _, names in ipairs({ SETTINGS, TOTALS }) do
+  for _, name in ipairs(names) do
+    FIELDS[#FIELDS + 1] = name
+  end
 end
 local NUMBERS = #FIELDS
 local WORDS, AT = { 'mode', 'run_id', 'deleted', 'format', 'peak', 'crowd' }, {}
