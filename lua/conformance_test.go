@@ -229,7 +229,7 @@ func TestClockSetForward(t *testing.T) {
 	t.Parallel()
 	clock, steady := conformance.NewClock(), conformance.NewClock()
 	one := openStore(t, clock.Now)
-	other := openPatient(t, redisServer.address(t), clock.Now)
+	other := openPatient(t, sharedServer(t), clock.Now)
 	defer other.close(t)
 	other.prefix = one.prefix
 	one.steady, other.steady = steady.Now, steady.Now

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -49,4 +51,29 @@ func BenchmarkInside(b *testing.B) {
 	})
 	b.ReportMetric(done.longest, "longest-ms")
 	b.ReportMetric(done.cpu/float64(n)/renewals, "redis-us/renewal")
+}
+
+// work is what scripts did: the longest call, in milliseconds, and the processor time that it took Redis, in microseconds.
+type work struct{ longest, cpu float64 }
+
+// watch does something, and returns what scripts did meanwhile.
+func (s *Store) watch(b *testing.B, do func()) (w work) {
+	b.Helper()
+	run := func(args ...any) *redis.Cmd { return s.client.Do(b.Context(), args...) }
+	run("CONFIG", "SET", "slowlog-log-slower-than", "500")
+	run("CONFIG", "SET", "slowlog-max-len", "100000")
+	run("SLOWLOG", "RESET")
+	began := redisCPU(b, s)
+	do()
+	w.cpu = float64((redisCPU(b, s) - began).Microseconds())
+	logs, err := s.client.SlowLogGet(b.Context(), 100_000).Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, l := range logs {
+		if len(l.Args) > 0 && (l.Args[0] == "evalsha" || l.Args[0] == "eval") {
+			w.longest = max(w.longest, float64(l.Duration.Microseconds())/1000)
+		}
+	}
+	return w
 }

@@ -65,7 +65,7 @@ func TestJoinsOfOneCall(t *testing.T) {
 func TestFirstInTheLineIsAnsweredFirst(t *testing.T) {
 	t.Parallel()
 	clock := conformance.NewClock()
-	s := openStoreAt(t, redisServer.address(t), clock.Now)
+	s := openStoreAt(t, sharedServer(t), clock.Now)
 	z := zone.Defaults("Z")
 	z.PerMinute, z.MaxPerSecond = 100, 3
 	put(t, s, z)

@@ -99,19 +99,6 @@ func BenchmarkSweep(b *testing.B) {
 	b.ReportMetric(float64((redisCPU(b, s)-before).Nanoseconds())/1000/float64(b.N)/waiting, "redis-us/visitor")
 }
 
-// BenchmarkObserve is what each server costs Redis, once a second for each zone.
-func BenchmarkObserve(b *testing.B) {
-	s := openStore(b, nil)
-	lineUpMany(b, s, 100_000)
-	before := redisCPU(b, s)
-	for b.Loop() {
-		if got, err := s.Observe(b.Context(), "Z", 512); err != nil || len(got.Line) != 512 {
-			b.Fatalf("%d seen, %v", len(got.Line), err)
-		}
-	}
-	b.ReportMetric(float64((redisCPU(b, s)-before).Microseconds())/float64(b.N), "redis-us/call")
-}
-
 // lineUpMany makes a paused zone in which so many wait.
 func lineUpMany(b *testing.B, s *Store, n int) []line.Place {
 	b.Helper()

@@ -3,7 +3,9 @@ package lua
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -78,6 +80,15 @@ func (s *server) stop() error {
 	return os.RemoveAll(s.redis.Dir)
 }
 
+// sharedServer returns the address of redisServer, with a database that few other tests have: what a test looks for among
+// all keys, it does not look for among the keys of a large crowd.
+func sharedServer(t conformance.TB) string {
+	t.Helper()
+	const databases = 16
+	test, _, _ := strings.Cut(t.Name(), "/")
+	return fmt.Sprintf("%s/%d", redisServer.address(t), crc32.ChecksumIEEE([]byte(test))%databases)
+}
+
 // ownServer returns the address of a Redis of the test's own.
 func ownServer(t *testing.T) string {
 	t.Helper()
@@ -107,7 +118,7 @@ const patient = time.Minute
 // It waits long for Redis: what is tested is what it answers, not how soon.
 func openStore(t conformance.TB, now func() time.Time) *Store {
 	t.Helper()
-	return openStoreAt(t, redisServer.address(t), now)
+	return openStoreAt(t, sharedServer(t), now)
 }
 
 func openStoreAt(t conformance.TB, url string, now func() time.Time) *Store {

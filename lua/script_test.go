@@ -112,7 +112,7 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	return newSceneAt(t, redisServer.address(t))
+	return newSceneAt(t, sharedServer(t))
 }
 
 func newSceneAt(t *testing.T, url string) *scene {

@@ -14,7 +14,7 @@ import (
 func TestZonesReadsWhatChanged(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, time.Now)
-	other := openPatient(t, redisServer.address(t), time.Now)
+	other := openPatient(t, sharedServer(t), time.Now)
 	other.prefix = s.prefix
 	t.Cleanup(func() { other.close(t) })
 	ctx, x, y := t.Context(), zone.Defaults("X"), zone.Defaults("Y")

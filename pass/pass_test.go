@@ -179,17 +179,3 @@ func TestForged(t *testing.T) {
 		forged(t, v, unsigned+"."+base64.RawURLEncoding.EncodeToString(other))
 	})
 }
-
-func BenchmarkVerify(b *testing.B) {
-	room := newRoom(b, newSigner(b, 1))
-	v, err := pass.Open(b.Context(), pass.Options{KeySet: keySet, HTTP: room.client})
-	must(b, err)
-	defer v.Close()
-	p := issue(b, newSigner(b, 1))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := v.Verify(b.Context(), testZone, p); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -36,7 +36,7 @@ func TestRefusalsAreGenerated(t *testing.T) {
 			return lines
 		}
 	}
-	for _, listener := range []string{"operators", "limits", "site"} {
+	for _, listener := range []string{"site"} {
 		generated.File(t, "../../internal/serve/openapi/"+listener+"/openapi.yaml", map[string]func(string) []string{"problem": example})
 	}
 	generated.File(t, "../../internal/serve/openapi/public/openapi.yaml", map[string]func(string) []string{"problem": example, "codes": codes("- %s")})

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime/debug"
+	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -24,6 +24,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/serve/openapi"
+	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/wait"
 )
@@ -75,7 +76,7 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/session", r.site.Session, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/session/end", r.site.EndSession, r.ownSites, r.requireSharedSecret)
-	e.GET("/wait/:zoneId", r.page.Get, packed, r.requireSharedSecretPage)
+	e.GET("/wait/:zoneId", r.page.Get, route.Pack, r.requireSharedSecretPage)
 	e.POST("/wait/:zoneId", r.page.Post, r.ownSites, r.requireSharedSecretPage)
 	e.GET("/traffic/site.js", page.SiteScript)
 	e.GET("/traffic/work.js", page.WorkScript)
@@ -87,19 +88,8 @@ func (r rooms) public() http.Handler {
 	e.GET("/.well-known/revoked", r.entry.Revoked)
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.ready)
-	e.Match(reading, "/openapi.yaml", openapi.Public.Serve)
+	e.Match(reading, "/openapi.yaml", openapi.Serve(openapi.Public))
 	return e
-}
-
-// packed compresses an answer for clients that accept gzip. It turns an error into its answer itself: when it returns, the
-// compressed answer has ended.
-func packed(next echo.HandlerFunc) echo.HandlerFunc {
-	return echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) })(func(c echo.Context) error {
-		if err := next(c); err != nil {
-			c.Error(err)
-		}
-		return nil
-	})
 }
 
 // ownSites refuses what browsers send for pages of other sites.
@@ -137,25 +127,8 @@ func (r rooms) requireSharedSecretPage(next echo.HandlerFunc) echo.HandlerFunc {
 func (r rooms) operators() http.Handler {
 	e := r.newEcho()
 	e.Use(r.entrance.hosts.Guard, below("/admin", r.entrance.access.Guard), below("/debug", r.entrance.access.Guard), below("/admin", r.operator.Warn))
-	admin := e.Group("/admin")
-	admin.GET("/zones", r.operator.List)
-	admin.GET("/zones/:zoneId", r.operator.Get)
-	admin.PUT("/zones/:zoneId", r.operator.Put)
-	admin.PATCH("/zones/:zoneId", r.operator.Patch)
-	admin.DELETE("/zones/:zoneId", r.operator.Delete)
-	admin.GET("/zones/:zoneId/stats", r.operator.Stats)
-	admin.GET("/zones/:zoneId/history", r.operator.History, packed) // an hour is 600 KB as it is
-	admin.POST("/zones/:zoneId/events/:event/:do", r.operator.Act)
-	admin.GET("/zones/:zoneId/inside", r.operator.Sessions)
-	admin.GET("/zones/:zoneId/networks", r.operator.Networks)
-	admin.POST("/zones/:zoneId/inside/:do", r.operator.ActInside)
-	admin.GET("/audit", r.operator.Changes)
-	admin.GET("/limits", r.limits.List)
-	admin.GET("/limits/:name", r.limits.Get)
-	admin.PUT("/limits/:name", r.limits.Put)
-	admin.DELETE("/limits/:name", r.limits.Delete)
-	admin.GET("/limits/:name/stats", r.limits.Stats)
-	e.Match(reading, "/openapi.yaml", openapi.Operators.Serve)
+	route.Mount(e, slices.Concat(r.operator.Routes(), r.limits.Routes()))
+	e.Match(reading, "/openapi.yaml", openapi.Serve(openapi.Operators))
 	e.GET("/", echo.WrapHandler(r.console))
 	e.GET("/favicon.ico", echo.WrapHandler(r.console))
 	e.Any("/console", echo.WrapHandler(r.console))
@@ -175,14 +148,10 @@ func (r rooms) operators() http.Handler {
 func (r rooms) limitChecks() http.Handler {
 	e := r.newEcho()
 	e.Use(r.health.closing)
-	e.POST("/limits/:policy/check", r.checks.Check)
-	for _, path := range []string{"/limits/:policy/auth", "/limits/:policy/auth/*"} {
-		e.Match(reading, path, r.checks.Auth)
-		e.RouteNotFound(path, r.checks.Auth)
-	}
+	route.Mount(e, r.checks.Routes(nil))
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.standing)
-	e.Match(reading, "/openapi.yaml", openapi.Limits.Serve)
+	e.Match(reading, "/openapi.yaml", openapi.Serve(openapi.Limits))
 	return e
 }
 
@@ -199,7 +168,7 @@ func (r rooms) siteGate() http.Handler {
 	}
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.standing, r.requireSharedSecret)
-	e.Match(reading, "/openapi.yaml", openapi.Site.Serve)
+	e.Match(reading, "/openapi.yaml", openapi.Serve(openapi.Site))
 	return e
 }
 

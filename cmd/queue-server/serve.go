@@ -154,18 +154,20 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	defer stopChecks()
 
-	issuer := answer.NewIssuer(keys.tokens, keys.passes).WithZones(zones.Settings)
+	issuer := answer.NewIssuer(keys.tokens, keys.passes)
 	tickets, stopTickets, err := openTickets(ctx, s, zones, log)
 	if err != nil {
 		return err
 	}
 	defer stopTickets()
-	waiting := wait.New(zones, door, keys.tokens, issuer, metrics, nil).WithTickets(tickets)
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
 	shares := network.New(s.asn, log, time.Now)
 	shares.Start(ctx)
 	defer shares.Stop()
-	waiting.WithChallenges(challenges, zones.Lined).WithNetworks(shares, zones.Lined)
+	waiting := wait.New(wait.Dependencies{
+		Guard: door, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
+	})
+	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: door, Meter: metrics})
 	service := operator.New(zones, seen, log).WithCrowd(zones).WithNetworks(shares)
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
@@ -173,7 +175,6 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	notKept := notKept(opened, zones, limits.book)
 	metrics.ShowKept(notKept)
-	polling := entry.New(zones, issuer, metrics).WithTickets(tickets).WithNetworks(waiting.Admitted)
 	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, time.Now))
 	if err != nil {
 		return err
@@ -190,13 +191,13 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
 		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
-		Proxies: s.proxies, Crowd: zones, Exchange: door.Exchange, Logger: log,
+		Proxies: s.proxies, Guard: door, Logger: log,
 	})
 	r := rooms{
 		page:          pages,
-		wait:          wait.NewHTTP(waiting),
+		wait:          wait.NewHTTP(waiting, zones),
 		events:        schedule.NewHTTP(events),
-		entry:         entry.NewHTTP(polling, keys.passes, zones.Settings),
+		entry:         entry.NewHTTP(polling, zones, keys.passes),
 		operator:      operator.NewHTTP(service, limits.book, notKept),
 		limits:        policyset.NewHTTP(limits.book, limits),
 		checks:        checks,

@@ -169,24 +169,3 @@ func TestWaited(t *testing.T) {
 		}
 	}
 }
-
-// The codec of a poll allocates the two strings that it returns and nothing
-// else: at 100,000 polls a second each further allocation is felt.
-func TestCodecAllocates(t *testing.T) {
-	a := waitingAnswer()
-	body, buf := []byte(`{"zoneId": "`+a.ZoneID+`", "token": "`+a.Token+`"}`), make([]byte, 0, 1024)
-	if got := testing.AllocsPerRun(100, func() { buf = a.AppendJSON(buf[:0]) }); got != 0 {
-		t.Errorf("AppendJSON: %v allocations, want none", got)
-	}
-	decode := func() {
-		var r request
-		if err := answer.Decode(body,
-			answer.Field{Name: "zoneId", Value: &r.ZoneID},
-			answer.Field{Name: "token", Value: &r.Token}); err != nil || r.Token != a.Token {
-			t.Fatalf("got %+v, %v", r, err)
-		}
-	}
-	if got := testing.AllocsPerRun(100, decode); got > 2 {
-		t.Errorf("Decode: %v allocations, want 2", got)
-	}
-}

@@ -24,7 +24,7 @@ func TestChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	place := func(zoneID, tok string) error {
-		_, err := answer.NewIssuer(tokens, nil).Place(zoneID, tok)
+		_, err := answer.NewIssuer(tokens, nil).Verify(zoneID, tok)
 		return err
 	}
 	if err := place("Z", strings.Repeat("x", 256)); !errors.Is(err, token.ErrInvalid) || answer.ZoneOf(err) != "Z" {

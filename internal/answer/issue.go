@@ -13,75 +13,68 @@ import (
 type Issuer struct {
 	tokens *token.Keys
 	passes *pass.Signer
-	zones  func(zoneID string) *zone.Settings
 }
 
 // NewIssuer returns an Issuer that signs with these keys.
 func NewIssuer(tokens *token.Keys, passes *pass.Signer) Issuer {
-	return Issuer{tokens: tokens, passes: passes, zones: func(string) *zone.Settings { return nil }}
+	return Issuer{tokens: tokens, passes: passes}
 }
-
-// WithZones returns an Issuer that knows the settings of zones. zones returns nil for a zone that is not known.
-func (i Issuer) WithZones(zones func(zoneID string) *zone.Settings) Issuer {
-	i.zones = zones
-	return i
-}
-
-// Zone returns a zone's settings as this server knows them; nil if it does not know the zone. The caller must not change
-// them.
-func (i Issuer) Zone(zoneID string) *zone.Settings { return i.zones(zoneID) }
 
 // SoldOut returns a *SoldOutError if the zone of these settings is sold out and the answer does not let the visitor in; else nil.
 func SoldOut(s *zone.Settings, a *line.Told) error {
-	if s == nil || len(s.SoldOut) == 0 || a.Status == line.Admitted || a.Status == line.AdmittedBefore {
+	if len(s.SoldOut) == 0 || a.Status == line.Admitted || a.Status == line.AdmittedBefore {
 		return nil
 	}
 	return &SoldOutError{Reason: s.SoldOut}
 }
 
-// Place returns the place that a token carries, or a *serve.FieldError or token.ErrInvalid. If the token is genuine, the
+// Held is what a visitor holds: a token that was verified, and the place that it carries.
+type Held struct {
+	Token string
+	Place line.Place
+}
+
+// Verify returns what a token of the zone carries, or a *serve.FieldError or token.ErrInvalid. If the token is genuine, the
 // zone's name is well-formed, since it was when the token was made. So the fields are checked only after a failure, to
 // tell the client what is wrong with them.
-func (i Issuer) Place(zoneID, tok string) (line.Place, error) {
+func (i Issuer) Verify(zoneID, tok string) (Held, error) {
 	p, err := i.tokens.Verify(zoneID, tok)
 	if err == nil {
-		return p, nil
+		return Held{tok, p}, nil
 	}
 	if err := CheckZoneID(zoneID); err != nil {
-		return line.Place{}, err
+		return Held{}, err
 	}
 	if tok == "" {
-		return line.Place{}, invalid("token", "is missing")
+		return Held{}, invalid("token", "is missing")
 	}
 	if err := CheckLength("token", tok, MaxToken); err != nil {
-		return line.Place{}, err
+		return Held{}, err
 	}
-	return line.Place{}, InZone(zoneID, err)
+	return Held{}, InZone(zoneID, err)
 }
 
 // Answer adds the token of the place; for an admitted visitor the pass; and for a waiting visitor what the settings of the zone
-// say, nil if they are not known: the number of a message, an event that is to open, or that the zone is paused. The status of a
+// say: the number of a message, an event that is to open, or that the zone is paused. The status of a
 // must be Waiting, Admitted or AdmittedBefore. Token and pass are pure functions of a: a repeated call gives the same.
-func (i Issuer) Answer(zoneID string, s *zone.Settings, a line.Told) (Answer, error) {
-	return i.issue(s, Answer{ZoneID: zoneID, Token: i.tokens.Sign(zoneID, a.Place), Line: a})
+func (i Issuer) Answer(s *zone.Settings, a line.Told) (Answer, error) {
+	return i.issue(s, Answer{ZoneID: s.ZoneID, Token: i.tokens.Sign(s.ZoneID, a.Place), Line: a})
 }
 
-// Renew is Answer for a visitor who has shown tok, a token that was verified. It returns the same at less cost: the
-// token is signed anew only if it would differ from tok (token.Keys.Renew). So visitors move to the newest secret by
+// Renew is Answer for a visitor who has shown what it holds. It returns the same at less cost: the
+// token is signed anew only if it would differ (token.Keys.Renew). So visitors move to the newest secret by
 // polling, and the oldest secret can be retired without anybody losing a place.
-func (i Issuer) Renew(zoneID, tok string, s *zone.Settings, a line.Told) (Answer, error) {
-	return i.issue(s, Answer{ZoneID: zoneID, Token: i.tokens.Renew(zoneID, tok, a.Place), Line: a})
+func (i Issuer) Renew(s *zone.Settings, h Held, a line.Told) (Answer, error) {
+	return i.issue(s, Answer{ZoneID: s.ZoneID, Token: i.tokens.Renew(s.ZoneID, h.Token, a.Place), Line: a})
 }
 
 // issue adds what is not the token.
 func (i Issuer) issue(s *zone.Settings, out Answer) (Answer, error) {
 	switch a := &out.Line; a.Status {
 	case line.Waiting:
-		if s != nil {
-			out.Notice, out.Paused = s.Notice(), s.PerMinute == 0
-			out.Event, out.OpensAtMillis = s.Unopened(a.Position == 0)
-			a.Reason = reason(a.Reason, out.Paused && a.Position > 0)
-		}
+		out.Notice, out.Paused = s.Notice(), s.PerMinute == 0
+		out.Event, out.OpensAtMillis = s.Unopened(a.Position == 0)
+		a.Reason = reason(a.Reason, out.Paused && a.Position > 0)
 		return out, nil
 	case line.Admitted, line.AdmittedBefore:
 		signed, err := i.passes.Issue(pass.Grant{

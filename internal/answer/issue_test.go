@@ -28,7 +28,7 @@ func TestIssuer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	issuer := answer.NewIssuer(tokens, passes)
+	issuer, z := answer.NewIssuer(tokens, passes), zone.Defaults("Z")
 	place := line.Place{ID: line.ID{1, 2, 3}, ArrivedAtMicros: 1795223373123456}
 	const admitted = 1795223434123
 
@@ -39,16 +39,16 @@ func TestIssuer(t *testing.T) {
 		if canEnter {
 			a.AdmittedAtMillis, a.ExpiresAtMillis = admitted, admitted+300_000
 		}
-		first, err := issuer.Answer("Z", nil, a)
+		first, err := issuer.Answer(&z, a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := issuer.Answer("Z", nil, a)
+		again, err := issuer.Answer(&z, a)
 		if err != nil || first != again {
 			t.Errorf("%d: got %+v, then %+v, %v", status, first, again, err)
 		}
 		for _, shown := range []string{first.Token, old.Sign("Z", place)} {
-			if renewed, err := issuer.Renew("Z", shown, nil, a); err != nil || renewed != first {
+			if renewed, err := issuer.Renew(&z, answer.Held{Token: shown}, a); err != nil || renewed != first {
 				t.Errorf("%d: got %+v to %s, want %+v, %v", status, renewed, shown, first, err)
 			}
 		}
@@ -64,7 +64,7 @@ func TestIssuer(t *testing.T) {
 				t.Errorf("%d: pass of %+v, %v", status, grant, err)
 			}
 			a.Local = true
-			local, err := issuer.Answer("Z", nil, a)
+			local, err := issuer.Answer(&z, a)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,11 +76,11 @@ func TestIssuer(t *testing.T) {
 	}
 
 	for _, status := range []line.Status{line.Gone, line.Closed, line.Full, 99} {
-		if got, err := issuer.Answer("Z", nil, line.Told{Answer: line.Answer{Status: status, Place: place}}); err == nil {
+		if got, err := issuer.Answer(&z, line.Told{Answer: line.Answer{Status: status, Place: place}}); err == nil {
 			t.Errorf("%d: got %+v", status, got)
 		}
 	}
-	if got, err := issuer.Answer("{}", nil, line.Told{Answer: line.Answer{Status: line.Admitted, Place: place}}); !errors.Is(err, pass.ErrGrant) {
+	if got, err := issuer.Answer(&zone.Settings{ZoneID: "{}"}, line.Told{Answer: line.Answer{Status: line.Admitted, Place: place}}); !errors.Is(err, pass.ErrGrant) {
 		t.Errorf("a pass for no zone: got %+v, %v", got, err)
 	}
 }
@@ -105,7 +105,7 @@ func TestOnHold(t *testing.T) {
 		{60, 7, line.Faster, line.Faster},
 	} {
 		s.PerMinute = tt.perMinute
-		a, err := issuer.Answer("Z", &s, line.Told{Reason: tt.told, Answer: line.Answer{Status: line.Waiting, Position: tt.position}})
+		a, err := issuer.Answer(&s, line.Told{Reason: tt.told, Answer: line.Answer{Status: line.Waiting, Position: tt.position}})
 		if err != nil || a.Line.Reason != tt.want || a.Paused != (tt.perMinute == 0) {
 			t.Errorf("%+v: reason %q, paused %v, %v", tt, a.Line.Reason, a.Paused, err)
 		}

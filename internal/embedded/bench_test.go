@@ -94,29 +94,6 @@ func BenchmarkPoll(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep sweeps one batch of a line of a million, all of whom are idle.
-func BenchmarkSweep(b *testing.B) {
-	s, clock := newStore(b, slow())
-	fill(b, s, clock, million)
-	clock.Add(2 * time.Hour)
-	var longest time.Duration
-	for b.Loop() {
-		start := time.Now()
-		out, err := s.Sweep(b.Context(), "z", "", 0)
-		if err != nil {
-			b.Fatal(err)
-		}
-		longest = max(longest, time.Since(start))
-		if out.Next == 0 {
-			b.StopTimer()
-			fill(b, s, clock, million)
-			clock.Add(2 * time.Hour)
-			b.StartTimer()
-		}
-	}
-	b.ReportMetric(float64(longest.Microseconds())/1000, "longest-ms")
-}
-
 // BenchmarkMemory measures the memory of one waiting visitor, with a million of them.
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {

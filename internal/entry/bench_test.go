@@ -1,31 +1,21 @@
 package entry_test
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/line"
 )
 
-// BenchmarkPoll measures a poll, all but the store. cmd/queue-bench compares it with a bare handler.
+// BenchmarkPoll measures a poll from the request to the embedded store and back.
 func BenchmarkPoll(b *testing.B) {
 	r := newRoom(b)
-	place, tok := r.join(b)
+	r.join(b)
+	_, tok := r.join(b)
 	body := fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)
-	waiting := line.Told{EstimateMillis: 61000, Answer: line.Answer{
-		Status: line.Waiting, Place: place, Position: 1234, PeriodMillis: 9400, State: line.State{Waiting: 5000},
-	}}
-	service := entry.New(always{answer: waiting}, answer.NewIssuer(r.tokens, r.passes), deaf{})
-	h := routes(service, nil, slog.New(slog.DiscardHandler), deaf{})
+	h := r.bare
 	in := strings.NewReader(body)
 	req := httptest.NewRequest(http.MethodPost, "/traffic/entry", in)
 	req.Header.Set("Content-Type", "application/json")
@@ -40,6 +30,7 @@ func BenchmarkPoll(b *testing.B) {
 		if w.status != http.StatusOK || w.bytes < 200 {
 			b.Fatalf("answered %d with %d bytes", w.status, w.bytes)
 		}
+		r.meter.seen = r.meter.seen[:0]
 	}
 }
 
@@ -55,17 +46,3 @@ func (d *discard) Write(b []byte) (int, error) {
 	d.bytes += len(b)
 	return len(b), nil
 }
-
-// always is a store with one answer to all polls.
-type always struct{ answer line.Told }
-
-func (a always) Poll(context.Context, string, line.Place) (line.Told, error) {
-	return a.answer, nil
-}
-
-// deaf is a meter that does nothing.
-type deaf struct{}
-
-func (deaf) Poll(string, string)         {}
-func (deaf) Admit(string, time.Duration) {}
-func (deaf) Refuse(string, string)       {}

@@ -10,7 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // keysCaching lets a protected service keep the keys for five minutes. So a new key has to be published that long before
@@ -26,18 +26,16 @@ const keysType = "application/jwk-set+json"
 // HTTP is the room's side of the public listener.
 type HTTP struct {
 	service *Service
+	zones   *zones.Registry
 	passes  *pass.Signer
-	// settings returns those of a zone, nil if there is none.
-	settings func(zoneID string) *zone.Settings
 }
 
-// NewHTTP returns the handlers of the room. passes has the keys that passes verify with, settings what is known of a zone; nil for
-// one that there is not.
-func NewHTTP(s *Service, passes *pass.Signer, settings func(zoneID string) *zone.Settings) *HTTP {
-	return &HTTP{service: s, passes: passes, settings: settings}
+// NewHTTP returns the handlers of the room. passes has the keys that passes verify with.
+func NewHTTP(s *Service, zones *zones.Registry, passes *pass.Signer) *HTTP {
+	return &HTTP{service: s, zones: zones, passes: passes}
 }
 
-// Poll is POST /traffic/entry.
+// Poll is POST /traffic/entry. The token is verified before the zone is looked up: an invented zone costs the store nothing.
 func (h *HTTP) Poll(c echo.Context) error {
 	var zoneID, tok string
 	if err := answer.Receive(c,
@@ -46,7 +44,17 @@ func (h *HTTP) Poll(c echo.Context) error {
 	); err != nil {
 		return err
 	}
-	a, err := h.service.Poll(c.Request().Context(), zoneID, tok, c)
+	held, err := h.service.Verify(zoneID, tok)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	z, err := h.zones.Find(ctx, zoneID)
+	if err != nil {
+		h.service.Meter.Poll(zoneID, answer.Outcome(nil, err))
+		return answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
+	}
+	a, err := h.service.Poll(ctx, z, held, c)
 	if err != nil {
 		return err
 	}
@@ -61,11 +69,11 @@ func (h *HTTP) Keys(c echo.Context) error {
 
 // Revoked is GET /.well-known/revoked?zone=SHOP.
 func (h *HTTP) Revoked(c echo.Context) error {
-	z := h.settings(c.QueryParam("zone"))
+	z := h.zones.Known(c.QueryParam("zone"))
 	if z == nil {
 		return line.ErrZoneUnknown
 	}
-	list, err := h.passes.Revoked(*z, time.Now())
+	list, err := h.passes.Revoked(*z.Settings(), time.Now())
 	if err != nil {
 		return fmt.Errorf("entry: %w", err)
 	}

@@ -26,19 +26,32 @@ import (
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limit/local"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // capped is a zone in which an operator has revoked two passes.
-var capped = map[string]*zone.Settings{"CAPPED": {ZoneID: "CAPPED", InsideState: zone.InsideState{RevokedUpToMillis: 7, Revoked: []string{"a", "b"}}}}
+var capped = func() zone.Settings {
+	s := zone.Defaults("CAPPED")
+	s.MaxInside, s.InsideState = 10, zone.InsideState{RevokedUpToMillis: 7, Revoked: []string{revokedOne, revokedTwo}}
+	return s
+}()
+
+const (
+	revokedOne = "00000000-0000-8000-8000-00000000000a"
+	revokedTwo = "00000000-0000-8000-8000-00000000000b"
+)
 
 // routes is the room behind echo.
-func routes(s *entry.Service, passes *pass.Signer, log *slog.Logger, meter problem.Meter) http.Handler {
-	h := entry.NewHTTP(s, passes, func(id string) *zone.Settings { return capped[id] })
+func routes(s *entry.Service, zones *zones.Registry, passes *pass.Signer, log *slog.Logger, meter problem.Meter) http.Handler {
+	h := entry.NewHTTP(s, zones, passes)
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(log, meter)
 	e.POST("/traffic/entry", h.Poll)
@@ -130,10 +143,9 @@ func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 func TestPollUsesTheTicket(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	s := *r.settings(zoneID)
+	s := *r.zones.Known(zoneID).Settings()
 	s.Invitation = "spring"
-	_, err := r.store.PutZone(t.Context(), s, nil, "")
-	must(t, err)
+	r.put(t, s)
 	first, before := r.join(t) // let in, past the room
 	second, waits := r.join(t)
 	for _, tok := range []string{before, waits} {
@@ -158,13 +170,12 @@ func TestPollUsesTheTicket(t *testing.T) {
 func TestPollUsesTheTicketBeforeTheStep(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	s := *r.settings(zoneID)
+	s := *r.zones.Known(zoneID).Settings()
 	s.Events = []event.Event{{
 		Name: "sale", OpensAt: r.clock.Now().Add(8 * time.Second).Format(time.RFC3339Nano), Settings: event.Values{"invitation": "spring"},
 	}}
 	s, _, ok := s.Due(r.clock.Now(), nil)
-	_, err := r.store.PutZone(t.Context(), s, nil, "")
-	must(t, err)
+	r.put(t, s)
 	early, in := r.join(t)
 	late, waits := r.join(t)
 	if r.poll(in); !ok || r.used(t, early.ID) {
@@ -184,10 +195,9 @@ func TestPollWhenSoldOut(t *testing.T) {
 	_, present := r.join(t)
 	place, swept := r.join(t)
 	must(t, r.store.Leave(t.Context(), zoneID, place))
-	s := *r.settings(zoneID)
+	s := *r.zones.Known(zoneID).Settings()
 	s.SoldOut = zone.Texts{"default": "No seats are left."}
-	_, err := r.store.PutZone(t.Context(), s, nil, "")
-	must(t, err)
+	r.put(t, s)
 	r.clock.forward(7 * time.Second) // whose turn it would be
 	for _, tok := range []string{present, swept, present} {
 		if w := r.poll(tok); w.Code != http.StatusGone || read(t, w).Code != "sold_out" || !strings.Contains(w.Body.String(), "No seats are left.") {
@@ -201,8 +211,7 @@ func TestPollWhenSoldOut(t *testing.T) {
 		t.Errorf("one who was let in got %+v", d)
 	}
 	s.SoldOut = nil
-	_, err = r.store.PutZone(t.Context(), s, nil, "")
-	must(t, err)
+	r.put(t, s)
 	if d := read(t, r.poll(present)); !d.CanEnter {
 		t.Errorf("afterwards: %+v", d)
 	}
@@ -366,7 +375,7 @@ func TestPollWhenTheStoreFails(t *testing.T) {
 		code   string
 		logged bool
 	}{
-		"zone unknown": {err: line.ErrZoneUnknown, want: 404, code: "zone_unknown"},
+		"lost again":   {err: line.ErrZoneUnknown, want: 503, code: "store_unavailable"},
 		"zone deleted": {err: fmt.Errorf("store: %w", line.ErrZoneDeleted), want: 404, code: "zone_unknown"},
 		"unavailable":  {err: fmt.Errorf("store: %w: i/o timeout", line.ErrStoreUnavailable), want: 503, code: "store_unavailable"},
 		"too slow":     {err: context.DeadlineExceeded, want: 503, code: "store_unavailable"},
@@ -400,24 +409,28 @@ func TestPollWhenTheStoreFails(t *testing.T) {
 	}
 }
 
-// TestPollBeforeItsTime is what a door answers, which the room passes on.
+// TestPollBeforeItsTime: it is answered from memory, and refused after too many.
 func TestPollBeforeItsTime(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	p, tok := r.join(t)
-	r.store.early = &line.Told{Early: true, EstimateMillis: 42_000, Answer: line.Answer{
-		Place: p, Position: 7, PeriodMillis: 6_100, State: line.State{Waiting: 9},
-	}}
-	w := r.poll(tok)
-	if d := read(t, w); w.Code != 200 || d.Token != tok || *d.Waiting != (waiting{7, 9, 42_000, 6_100, p.ArrivedAtMicros}) {
-		t.Errorf("got %d %s", w.Code, w.Body)
+	r.join(t)
+	_, tok := r.join(t)
+	limits := limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{Now: r.clock.Now}), Now: r.clock.Now})
+	var policies limit.PolicySet
+	limits.Use(policies.Put(limit.Policy{Name: guard.PollsToken, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 60}}}))
+	g := guard.New(guard.Options{Limiter: limits})
+	r.serve(t, slog.New(slog.DiscardHandler), zones.Options{AnswerEarly: true, Guard: g}, g)
+	told := read(t, r.poll(tok))
+	r.clock.forward(time.Second / 2)
+	again := read(t, r.poll(told.Token))
+	if again.Token != told.Token || again.Waiting.PollingPeriod != told.Waiting.PollingPeriod-500 || r.store.polls != 1 {
+		t.Errorf("first %+v, then %+v", told.Waiting, again.Waiting)
 	}
-	r.store.err = &guard.RefusedError{RetryMillis: 6_100}
-	w = r.poll(tok)
-	if w.Code != 429 || read(t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") != "7" {
+	w := r.poll(tok)
+	if w.Code != 429 || read(t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") == "" {
 		t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
 	}
-	want := []string{"poll TEST_ZONE early", "poll TEST_ZONE refused", "refuse TEST_ZONE too_many_requests"}
+	want := []string{"poll TEST_ZONE waiting", "poll TEST_ZONE early", "poll TEST_ZONE refused", "refuse TEST_ZONE too_many_requests"}
 	if !slices.Equal(r.meter.seen, want) {
 		t.Errorf("metered %q, want %q", r.meter.seen, want)
 	}
@@ -465,7 +478,7 @@ func TestRevoked(t *testing.T) {
 		}
 		text, err := base64.RawURLEncoding.DecodeString(parts[1])
 		must(t, err)
-		if !strings.Contains(string(text), `"revokedUpTo":7,"revoked":["a","b"]`) {
+		if !strings.Contains(string(text), `"revokedUpTo":7,"revoked":["`+revokedOne+`","`+revokedTwo+`"]`) {
 			t.Errorf("%s", text)
 		}
 	}

@@ -18,11 +18,14 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const zoneID = "TEST_ZONE"
@@ -36,14 +39,16 @@ var (
 type room struct {
 	clock  *clock
 	store  *recorded
+	zones  *zones.Registry
 	tokens *token.Keys
 	passes *pass.Signer
 	meter  *meter
 	logs   *bytes.Buffer
 	desk   *ticket.Desk
 	spends *spends
-	http   http.Handler
-	joined byte
+	// http is bare, with each answer checked against the description.
+	http, bare http.Handler
+	joined     byte
 }
 
 // newRoom has one zone that admits one in 6 s.
@@ -58,6 +63,8 @@ func newRoom(tb testing.TB) *room {
 	settings.PerMinute = 10
 	_, err = lines.PutZone(tb.Context(), settings, nil, "")
 	must(tb, err)
+	_, err = lines.PutZone(tb.Context(), capped, nil, "")
+	must(tb, err)
 	r.store = &recorded{Store: lines}
 	r.tokens, err = token.NewKeys(newSecret, oldSecret)
 	must(tb, err)
@@ -65,9 +72,29 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	r.spends = &spends{Store: lines}
 	r.desk = ticket.New(nil, r.spends, log)
-	service := entry.New(r.store, answer.NewIssuer(r.tokens, r.passes).WithZones(r.settings), r.meter).WithTickets(r.desk)
-	r.http = openapitest.Public.Handler(tb, routes(service, r.passes, log, r.meter))
+	r.serve(tb, log, zones.Options{}, guard.New(guard.Options{Limiter: guard.Unlimited{}}))
 	return r
+}
+
+// serve begins the server.
+func (r *room) serve(tb testing.TB, log *slog.Logger, o zones.Options, g *guard.Guard) {
+	tb.Helper()
+	o.Store, o.Now = r.store, r.clock.Now
+	r.zones = zones.New(o)
+	r.zones.RunOnce(tb.Context())
+	tb.Cleanup(r.zones.Stop)
+	service := entry.New(entry.Dependencies{
+		Issuer: answer.NewIssuer(r.tokens, r.passes), Tickets: r.desk, Shares: network.New(nil, log, r.clock.Now), Guard: g, Meter: r.meter,
+	})
+	r.bare = routes(service, r.zones, r.passes, log, r.meter)
+	r.http = openapitest.Public.Handler(tb, r.bare)
+}
+
+// put has an operator change the zone.
+func (r *room) put(t *testing.T, s zone.Settings) {
+	t.Helper()
+	_, err := r.zones.PutZone(t.Context(), s, nil, "")
+	must(t, err)
 }
 
 // spends is the store as tickets see it; or one that is away.
@@ -89,15 +116,6 @@ func (r *room) used(t *testing.T, id line.ID) bool {
 	used, err := r.desk.Used(t.Context(), zoneID, "spring", id)
 	must(t, err)
 	return used
-}
-
-// settings are those of a zone, as a server remembers them.
-func (r *room) settings(id string) *zone.Settings {
-	s, err := r.store.Zone(context.Background(), id)
-	if err != nil {
-		return nil
-	}
-	return &s
 }
 
 // join takes a place past the room, and returns it and its token. They are the
@@ -146,27 +164,23 @@ func (c *clock) forward(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// store counts the polls, and answers err or status instead of polling if told to.
+// recorded counts the polls, and answers err or status instead of polling if told to.
 type recorded struct {
 	*embedded.Store
 	polls  int
 	err    error
 	status line.Status
-	early  *line.Told
 }
 
-func (s *recorded) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
+func (s *recorded) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	s.polls++
 	switch {
 	case s.err != nil:
-		return line.Told{}, s.err
+		return line.Answer{}, s.err
 	case s.status != line.Waiting:
-		return line.Told{Answer: line.Answer{Status: s.status, Place: p}}, nil
-	case s.early != nil:
-		return *s.early, nil
+		return line.Answer{Status: s.status, Place: p}, nil
 	}
-	a, err := s.Store.Poll(ctx, zoneID, p)
-	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
+	return s.Store.Poll(ctx, zoneID, p)
 }
 
 // meter writes down what it is told.

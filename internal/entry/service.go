@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // ErrGone: the token is genuine, but its place is no more: it was swept, or
@@ -35,77 +39,62 @@ type Meter interface {
 	Admit(zoneID string, waited time.Duration)
 }
 
-// Lines is where a place is polled: the chain of cmd/queue-server. See store.Visitors.
-type Lines interface {
-	Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error)
+// Dependencies are what a Service is made of. All are required.
+type Dependencies struct {
+	Issuer answer.Issuer
+	// Tickets notes which tickets were used.
+	Tickets *ticket.Desk
+	// Shares counts who was admitted, by the network of the address that Guard counts.
+	Shares *network.Shares
+	Guard  *guard.Guard
+	Meter  Meter
 }
 
 // Service answers polls. It is safe for concurrent use.
-type Service struct {
-	store  Lines
-	issuer answer.Issuer
-	meter  Meter
-	desk   *ticket.Desk
-	// admitted may be nil.
-	admitted func(zoneID, address string)
-}
+type Service struct{ Dependencies }
 
-// New returns the room over this store.
-func New(store Lines, issuer answer.Issuer, meter Meter) *Service {
-	return &Service{store: store, issuer: issuer, meter: meter}
-}
-
-// WithTickets has the room note which tickets were used. It is to be called before the first poll.
-func (s *Service) WithTickets(d *ticket.Desk) *Service {
-	s.desk = d
-	return s
-}
-
-// WithNetworks has the room tell who was admitted from which address. It is to be called before the first poll.
-func (s *Service) WithNetworks(admitted func(zoneID, address string)) *Service {
-	s.admitted = admitted
-	return s
-}
+// New returns the room.
+func New(d Dependencies) *Service { return &Service{d} }
 
 // Origin finds the address that a poll comes from. Only that of one who is admitted is looked for.
 type Origin interface{ RealIP() string }
 
-// Poll says that the visitor is still here, and asks whether it is the
+// Verify returns what a token of the zone carries: see answer.Issuer. No store is asked.
+func (s *Service) Verify(zoneID, tok string) (answer.Held, error) {
+	return s.Issuer.Verify(zoneID, tok)
+}
+
+// Poll says that the visitor who holds a place in the zone is still here, and asks whether it is the
 // visitor's turn. It can be repeated: after an admission it returns the same
 // admission, with the same pass, until that expires.
 //
-// It returns a *serve.FieldError or token.ErrInvalid before the store is
-// asked, guard.ErrRefused, answer.ErrSoldOut, ErrGone, or an error of the store.
-func (s *Service) Poll(ctx context.Context, zoneID, tok string, from Origin) (answer.Answer, error) {
-	p, err := s.issuer.Place(zoneID, tok)
-	if err != nil {
-		return answer.Answer{}, err
-	}
-	a, err := s.store.Poll(ctx, zoneID, p)
-	settings := s.issuer.Zone(zoneID)
+// It returns guard.ErrRefused, answer.ErrSoldOut, ErrGone, or an error of the store.
+func (s *Service) Poll(ctx context.Context, z *zones.Zone, held answer.Held, from Origin) (answer.Answer, error) {
+	a, err := z.Poll(ctx, held.Place)
+	settings := z.Settings()
 	if err == nil {
 		err = answer.SoldOut(settings, &a)
 	}
 	if err == nil {
 		err = s.use(ctx, settings, &a)
 	}
-	s.meter.Poll(zoneID, answer.Outcome(&a, err))
+	s.Meter.Poll(z.ID(), answer.Outcome(&a, err))
 	if err != nil {
-		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
+		return answer.Answer{}, answer.InZone(z.ID(), fmt.Errorf("entry: poll: %w", err))
 	}
 	switch a.Status {
 	case line.Admitted:
-		s.meter.Admit(zoneID, answer.Waited(a))
-		if s.admitted != nil {
-			s.admitted(zoneID, from.RealIP())
+		s.Meter.Admit(z.ID(), answer.Waited(a))
+		if at, err := netip.ParseAddr(from.RealIP()); err == nil {
+			s.Shares.Admit(settings, s.Guard.Source(guard.Newcomer{Address: at}))
 		}
 	case line.Gone:
-		return answer.Answer{}, answer.InZone(zoneID, ErrGone)
+		return answer.Answer{}, answer.InZone(z.ID(), ErrGone)
 	default: // nothing more to count
 	}
-	out, err := s.issuer.Renew(zoneID, tok, settings, a)
+	out, err := s.Issuer.Renew(settings, held, a)
 	if err != nil {
-		return answer.Answer{}, answer.InZone(zoneID, fmt.Errorf("entry: poll: %w", err))
+		return answer.Answer{}, answer.InZone(z.ID(), fmt.Errorf("entry: poll: %w", err))
 	}
 	return out, nil
 }
@@ -113,11 +102,11 @@ func (s *Service) Poll(ctx context.Context, zoneID, tok string, from Origin) (an
 // use notes that an admitted visitor has used the ticket, in a zone by invitation. The store may not have taken the note of an
 // admission that the guard repeats from memory, so use notes it for such an answer, too.
 func (s *Service) use(ctx context.Context, z *zone.Settings, a *line.Told) error {
-	if z == nil || s.desk == nil || a.Status != line.Admitted && a.Status != line.AdmittedBefore {
+	if a.Status != line.Admitted && a.Status != line.AdmittedBefore {
 		return nil
 	}
 	if invitation := z.InvitationAt(time.UnixMilli(a.State.NowMillis)); invitation != "" {
-		return s.desk.Use(ctx, z.ZoneID, invitation, a.Place.ID)
+		return s.Tickets.Use(ctx, z.ZoneID, invitation, a.Place.ID)
 	}
 	return nil
 }

@@ -186,14 +186,6 @@ func TestOddSamples(t *testing.T) {
 	}
 }
 
-// TestTellAllocatesNothing: it is in the way of every poll.
-func TestTellAllocatesNothing(t *testing.T) {
-	table := after(new(Model), 400, 5, nobody)
-	if n := testing.AllocsPerRun(100, func() { tell(table, 330, 6) }); n > 1 { // rush makes the one
-		t.Errorf("%g allocations", n)
-	}
-}
-
 // TestTurnIsNow: who is told no wait at all is told a range, too, so that it is judged.
 func TestTurnIsNow(t *testing.T) {
 	t.Parallel()

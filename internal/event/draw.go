@@ -30,21 +30,17 @@ func TicketOf(zoneID, event string, id [8]byte) (t Ticket) {
 	return t
 }
 
-// Draw is what is public of a draw before the opening.
+// Draw is what is public of a draw before the opening. Whoever joined from GathersAtMillis on and before SettlesAtMillis is drawn, and has
+// a score from FromMicros on and before UptoMicros. No two draws of a zone have the same range.
 type Draw struct {
-	Event string `json:"event"`
-	// OpensAtMillis is when its occurrence opens, Unix milliseconds.
-	OpensAtMillis int64 `json:"opensAt"`
-	// Nonce has 32 hexadecimal digits. The seed is made of it and of the servers' secret. Commitment is the
-	// commitment of that seed.
-	Nonce      string `json:"nonce"`
-	Commitment string `json:"commitment"`
-	// The drawn places have scores from FromMicros on and before UptoMicros. They are the places of visitors who
-	// joined from GathersAtMillis on and before SettlesAtMillis. No two draws of a zone have the same range.
-	FromMicros      int64 `json:"fromMicros"`
-	UptoMicros      int64 `json:"uptoMicros"`
-	GathersAtMillis int64 `json:"gathersAt"`
-	SettlesAtMillis int64 `json:"settlesAt"`
+	Event           string `json:"event" doc:"The event's name." example:"noon"`
+	OpensAtMillis   int64  `json:"opensAt" doc:"When it opens, Unix milliseconds." example:"1795262400000"`
+	Nonce           string `json:"nonce" pattern:"^[0-9a-f]{32}$" doc:"From it and the servers' secret the seed is made." example:"00112233445566778899aabbccddeeff"`
+	Commitment      string `json:"commitment" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of the seed." example:"66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925"`
+	FromMicros      int64  `json:"fromMicros" doc:"Where the drawn places begin in the line, Unix microseconds." example:"1795258800000000"`
+	UptoMicros      int64  `json:"uptoMicros" doc:"Where they end." example:"1795262370000000"`
+	GathersAtMillis int64  `json:"gathersAt" doc:"From when on people gather, Unix milliseconds." example:"1795258800000"`
+	SettlesAtMillis int64  `json:"settlesAt" doc:"When the draw closes, Unix milliseconds." example:"1795262370000"`
 }
 
 // Holds reports whether a visitor with that arrival is drawn.

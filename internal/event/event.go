@@ -43,31 +43,22 @@ const (
 
 // Event is one entry of a zone's list. Times are as setting.ParseTime reads them.
 type Event struct {
-	// Name has 1 to 40 of the characters A-Z a-z 0-9 . _ -
-	Name string `json:"name" yaml:"name"`
-	// PreQueueAt is when people begin to gather; empty: nobody gathers.
-	PreQueueAt string `json:"preQueueAt,omitempty" yaml:"preQueueAt"`
-	// OpensAt is when the first are admitted.
-	OpensAt string `json:"opensAt" yaml:"opensAt"`
-	// ClosesAt is when newcomers begin to be refused. At EndsAt the zone gets back the settings that it had before
-	// the event. Either may be empty.
-	ClosesAt string `json:"closesAt,omitempty" yaml:"closesAt"`
-	EndsAt   string `json:"endsAt,omitempty" yaml:"endsAt"`
-	// Order is arrival or draw; empty: arrival.
-	Order Order `json:"order,omitempty" yaml:"order"`
-	// DrawClosesSeconds is how long before the opening people settle; 0: 30 s.
-	DrawClosesSeconds int64 `json:"drawClosesSeconds,omitempty" yaml:"drawClosesSeconds"`
-	// Settings are settings of the zone, by name, as they are from PreQueueAt to EndsAt.
-	Settings Values `json:"settings,omitempty" yaml:"settings"`
-	// Texts are shown to visitors.
-	Texts Texts `json:"texts,omitzero" yaml:"texts"`
+	Name              string `json:"name" yaml:"name" pattern:"^[A-Za-z0-9._-]{1,40}$" doc:"Names the event in the zone." example:"noon"`
+	PreQueueAt        string `json:"preQueueAt,omitempty" yaml:"preQueueAt" doc:"From when on people gather. Without it nobody does." example:"2026-12-01T11:00:00+01:00"`
+	OpensAt           string `json:"opensAt" yaml:"opensAt" doc:"When people are admitted." example:"2026-12-01T12:00:00+01:00"`
+	ClosesAt          string `json:"closesAt,omitempty" yaml:"closesAt" doc:"From when on the zone takes no newcomers." example:"2026-12-01T14:00:00+01:00"`
+	EndsAt            string `json:"endsAt,omitempty" yaml:"endsAt" doc:"When the zone has its settings of before again." example:"2026-12-01T15:00:00+01:00"`
+	Order             Order  `json:"order,omitempty" yaml:"order" default:"arrival" doc:"In which order those go in who gathered."`
+	DrawClosesSeconds int64  `json:"drawClosesSeconds,omitempty" yaml:"drawClosesSeconds" minimum:"25" maximum:"3600" default:"30" doc:"How long before the opening everybody has a place." example:"30"`
+	Settings          Values `json:"settings,omitempty" yaml:"settings" doc:"Settings of the zone that hold from preQueueAt to endsAt, by name." example:"{perMinute: '6000'}"`
+	Texts             Texts  `json:"texts,omitzero" yaml:"texts" doc:"For those who come, by language." example:"{before: {en: It opens at noon.}}"`
 }
 
 // Texts are what visitors are told before, during and after the event, each by language tag, such as en or pt-BR.
 type Texts struct {
-	Before map[string]string `json:"before,omitempty" yaml:"before"`
-	During map[string]string `json:"during,omitempty" yaml:"during"`
-	After  map[string]string `json:"after,omitempty" yaml:"after"`
+	Before map[string]string `json:"before,omitempty" yaml:"before" maxLength:"1000" doc:"Until it opens." example:"{en: It opens at noon.}"`
+	During map[string]string `json:"during,omitempty" yaml:"during" maxLength:"1000" doc:"While it is open." example:"{en: It is open.}"`
+	After  map[string]string `json:"after,omitempty" yaml:"after" maxLength:"1000" doc:"When it is closed." example:"{en: It is over.}"`
 }
 
 // Values are settings by name, each as it is typed on a command line. In JSON, numbers, truth values and lists of

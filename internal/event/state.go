@@ -44,42 +44,35 @@ const maxDraws = 8
 
 // State is how far a zone's events are. The servers keep it; no operator sets it. It holds no secret.
 type State struct {
-	// Now is the event that is next, or under way; nil for none.
-	Now *Progress `json:"now,omitempty"`
-	// Draws are the latest draws. That of Now, if it has one, is the last.
-	Draws []Draw `json:"draws,omitempty"`
-	// Done are the events of the list that are over, or were cancelled.
-	Done []Done `json:"done,omitempty"`
+	Now   *Progress `json:"now,omitempty" doc:"The event that is next or under way; absent for none."`
+	Draws []Draw    `json:"draws,omitempty" doc:"The latest draws; that of now, if it has one, is the last. What each visitor's place follows from is told when they open." example:"[]"`
+	Done  []Done    `json:"done,omitempty" doc:"The events of the list that are over, or were cancelled." example:"[{event: noon, at: 1795262400000}]"`
 }
 
 // Done is an event that is over. One of that name that is listed for another time is another event.
 type Done struct {
-	Event string `json:"event"`
-	// AtMillis is when it was listed to open, in Unix milliseconds.
-	AtMillis int64 `json:"at"`
+	Event    string `json:"event" doc:"Its name." example:"noon"`
+	AtMillis int64  `json:"at" doc:"When it was listed to open, in Unix milliseconds." example:"1795262400000"`
 }
 
 // Progress is an event that is next or under way. Its times are Unix milliseconds on the store's clock; 0 for a step
 // that there is not, Never for one that is held.
 type Progress struct {
-	// Event is the entry of the list.
-	Event Event `json:"event"`
-	// Fixed says that the list cannot change it any more: it is FixedBefore before the first step, or later. From then on
-	// there is a draw, too, if there is to be one. An event that is not fixed is as it is listed.
-	Fixed bool  `json:"fixed"`
-	Phase Phase `json:"phase"`
+	Event Event `json:"event" doc:"The entry of the list."`
+	// Fixed: it is FixedBefore before the first step, or later. From then on there is a draw, too, if there is to be one.
+	// An event that is not fixed is as it is listed.
+	Fixed bool  `json:"fixed" doc:"Whether the list cannot change it any more, from an hour before its first step on." example:"true"`
+	Phase Phase `json:"phase" doc:"Which step was made last." example:"announced"`
 	// Order is the event's; arrival if nobody could gather for a draw, since it was fixed too late.
-	Order Order `json:"order"`
+	Order Order `json:"order" doc:"The order in which those go in who gathered." example:"arrival"`
 
-	PreQueueAtMillis int64 `json:"preQueueAt"`
-	SettlesAtMillis  int64 `json:"settlesAt"`
-	OpensAtMillis    int64 `json:"opensAt"`
-	ClosesAtMillis   int64 `json:"closesAt,omitempty"`
-	EndsAtMillis     int64 `json:"endsAt,omitempty"`
-	// Held is the first of the steps that wait for an operator; the time of each is Never.
-	Held Step `json:"held,omitempty"`
-	// Before are the settings that the event has changed, as they were before.
-	Before Values `json:"before,omitempty"`
+	PreQueueAtMillis int64  `json:"preQueueAt" doc:"From when on people gather, in Unix milliseconds; 9007199254740991 for a step that is held." example:"1795258800000"`
+	SettlesAtMillis  int64  `json:"settlesAt" doc:"From when on everybody has a place and hears of it." example:"1795262370000"`
+	OpensAtMillis    int64  `json:"opensAt" doc:"When people are admitted." example:"1795262400000"`
+	ClosesAtMillis   int64  `json:"closesAt,omitempty" doc:"From when on there are no newcomers." example:"1795269600000"`
+	EndsAtMillis     int64  `json:"endsAt,omitempty" doc:"When the settings from before the event hold again." example:"1795273200000"`
+	Held             Step   `json:"held,omitempty" doc:"The first of the steps that wait for an operator."`
+	Before           Values `json:"before,omitempty" doc:"The settings that it changed, as they were." example:"{perMinute: '600'}"`
 }
 
 // Gate is what a store goes by.

@@ -53,16 +53,13 @@ type Stay struct {
 
 // Session is a session that asked a server. Times are Unix milliseconds of that server's clock.
 type Session struct {
-	// JTI is the name of its admission, as a pass has it: see Admission.JTI.
-	JTI string `json:"jti"`
-	// AdmittedAtMillis is when it was admitted, on the zone's clock.
-	AdmittedAtMillis int64 `json:"admittedAt"`
-	// SinceMillis is when it first asked this server, AskedMillis when it last did, UntilMillis until when it lasts.
-	SinceMillis int64 `json:"since"`
-	AskedMillis int64 `json:"askedAt"`
-	UntilMillis int64 `json:"until"`
-	// Renewed says that it lasts for longer than when it first asked.
-	Renewed bool `json:"renewed"`
+	// JTI: see Admission.JTI.
+	JTI              string `json:"jti" format:"uuid" doc:"The name of the admission. The pass has the same."`
+	AdmittedAtMillis int64  `json:"admittedAt" doc:"When it was admitted, Unix milliseconds of the zone's clock."`
+	SinceMillis      int64  `json:"since" doc:"When it first asked this server, Unix milliseconds of the server's clock."`
+	AskedMillis      int64  `json:"askedAt" doc:"When it last asked this server."`
+	UntilMillis      int64  `json:"until" doc:"Until when it lasts."`
+	Renewed          bool   `json:"renewed" doc:"Whether it was renewed at this server."`
 }
 
 // StayStatus is what a store answers of each Stay.

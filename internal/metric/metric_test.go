@@ -208,23 +208,6 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-func TestHotPathAllocatesNothing(t *testing.T) {
-	m, _ := newTest(t)
-	m.Know("a")
-	j := told(0.1, estimate.Held)
-	got := testing.AllocsPerRun(100, func() {
-		m.Poll("a", "waiting")
-		m.Join("a", "waiting")
-		m.Refuse("a", "line_full")
-		m.Called(store.Poll, time.Millisecond, nil)
-		m.Restored("a")
-		m.Judged("a", j)
-	})
-	if got != 0 {
-		t.Errorf("%v allocations, want 0", got)
-	}
-}
-
 // TestCallsAreMeasured: each kind of call has its series from the start. An answer of the store
 // is no failure, even if it is not the one that was wanted.
 func TestCallsAreMeasured(t *testing.T) {
@@ -333,15 +316,5 @@ func TestConcurrentUse(t *testing.T) {
 	ids := slices.Sorted(maps.Keys(*m.zones.Load()))
 	if want := []string{nowhere, "zone-0", "zone-1"}; !slices.Equal(ids, want) {
 		t.Errorf("zones = %q, want %q", ids, want)
-	}
-}
-
-func BenchmarkMeasuredPoll(b *testing.B) {
-	m := New(prometheus.NewRegistry(), Options{})
-	m.Know("a")
-	b.ReportAllocs()
-	for b.Loop() {
-		m.Called(store.Poll, time.Millisecond, nil)
-		m.Poll("a", "waiting")
 	}
 }

@@ -201,19 +201,18 @@ func (s *Shares) forget() {
 // List is what operators see of a zone: the counts of all, and the networks with the most joins. A visitor may be in two of them.
 type List struct {
 	ZoneID  string `json:"zoneId"`
-	Minutes int64  `json:"minutes"`
+	Minutes int64  `json:"minutes" doc:"For how many minutes joins count." example:"10"`
 	Counts
-	Networks []Row `json:"networks"`
+	Networks []Row `json:"networks" doc:"The one with the most joins first. A visitor is in two of them if the AS is known."`
 }
 
-// Row is a network of a zone: an AS, whose Name it has, or one of zone.NetworkOf. Part is its part of all joins, and Share the share
-// that the settings give it, both in per cent.
+// Row is a network of a zone: an AS, whose Name it has, or one of zone.NetworkOf.
 type Row struct {
-	Network string `json:"network"`
-	Name    string `json:"name,omitempty"`
+	Network string `json:"network" doc:"An autonomous system (AS), a /24 of IPv4 or a /64 of IPv6." example:"AS64500"`
+	Name    string `json:"name,omitempty" doc:"Whose AS it is." example:"Example Mobile"`
 	Counts
-	Part  float64  `json:"part"`
-	Share *float64 `json:"share,omitempty"`
+	Part  float64  `json:"part" doc:"Its part of all joins, in per cent." example:"4.99"`
+	Share *float64 `json:"share,omitempty" doc:"The share that networkShares gives it, in per cent." example:"5"`
 }
 
 // List returns the networks of a zone with the most joins, at most so many.

@@ -321,10 +321,3 @@ var networkOf = map[string]string{
 	"203.0.113.1": "203.0.113.0/24", "203.0.113.2": "203.0.113.0/24", "198.51.100.1": "198.51.100.0/24",
 	"2001:db8::1": "2001:db8::/64", "2001:db8::2": "2001:db8::/64",
 }
-
-func BenchmarkJoin(b *testing.B) {
-	s := newServer(nil, atMost(5))
-	for b.Loop() {
-		s.others(b, 1)
-	}
-}

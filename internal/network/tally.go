@@ -1,11 +1,10 @@
 package network
 
-// Counts are what became of joins in the last ten minutes: places that were taken, visitors who were admitted, and joins that ErrShare
-// refused.
+// Counts are what became of joins in the last ten minutes.
 type Counts struct {
-	Joins      int64 `json:"joins"`
-	Admissions int64 `json:"admissions"`
-	Refused    int64 `json:"refused"`
+	Joins      int64 `json:"joins" doc:"Places that were taken." example:"4711"`
+	Admissions int64 `json:"admissions" doc:"Visitors who were admitted." example:"1200"`
+	Refused    int64 `json:"refused" doc:"Joins that were refused with network_share." example:"388"`
 }
 
 func (c *Counts) add(d Counts) {

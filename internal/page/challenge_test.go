@@ -2,25 +2,21 @@ package page_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-type noMeter struct{}
-
-func (noMeter) Challenge(string, string) {}
 
 // challenging has the zone ask for a proof.
 func (r *room) challenging(kind zone.Challenge, withoutScript string) {
 	r.t.Helper()
-	r.wait.WithChallenges(challenge.New(challenge.Options{
-		Keys: r.keys, Spends: r, Provider: &challenge.Provider{SiteKey: "the site's key"}, Meter: noMeter{}, Now: func() time.Time { return r.now },
-	}), func(string) bool { return true })
+	r.serve(ticket.New(nil, r, slog.New(slog.DiscardHandler)), &challenge.Provider{SiteKey: "the site's key"})
 	r.set(func(s *zone.Settings) { s.Challenge, s.ChallengeWithoutScript = kind, withoutScript })
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // The bounds of lookMillis, in milliseconds: when a page without a place looks again. Pages look
@@ -66,11 +67,11 @@ func (h *happening) lookMillis(r float64) int64 {
 }
 
 // shut puts the zone's event on a page whose visitor may not join, since the zone is closed.
-func (h *HTTP) shut(ctx context.Context, v *view, accept string) {
+func (h *HTTP) shut(ctx context.Context, z *zones.Zone, v *view, accept string) {
 	if v.settings.EventState.IsZero() {
 		return
 	}
-	state, err := h.wait.State(ctx, v.settings.ZoneID)
+	state, err := h.wait.State(ctx, z)
 	if err != nil || state.Event == nil {
 		return
 	}

@@ -30,18 +30,14 @@ import (
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
-
-// Zones knows the settings of zones.
-type Zones interface {
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-}
 
 // HTTP serves the page. Its methods may be called from any number of goroutines.
 type HTTP struct {
 	wait    *wait.Service
 	entry   *entry.Service
-	zones   Zones
+	zones   *zones.Registry
 	inside  func(zoneID string, header http.Header) bool
 	locales *locales
 	page    *template.Template
@@ -73,7 +69,7 @@ func WorkScript(c echo.Context) error {
 
 // New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
 // error means that the program's own texts or template are broken.
-func New(w *wait.Service, e *entry.Service, zones Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
+func New(w *wait.Service, e *entry.Service, zones *zones.Registry, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
 	l, err := readLocales(localeFiles)
 	if err != nil {
 		return nil, err
@@ -109,10 +105,11 @@ func (h *HTTP) Get(c echo.Context) error {
 	if q.Has(AgainParameter) || q.Has(TicketParameter) {
 		return h.reseat(c, zoneID, q)
 	}
-	settings, err := h.zones.Zone(ctx, zoneID)
+	z, err := h.zones.Find(ctx, zoneID)
 	if err != nil {
-		return h.show(c, h.view(c, zone.Settings{ZoneID: zoneID}, nil, err, ""))
+		return h.show(c, h.view(c, nil, nil, err, ""))
 	}
+	settings := *z.Settings()
 	seat := readCookie(c.Request(), zoneID)
 	switch {
 	case c.QueryParam(CookielessParameter) != "":
@@ -126,8 +123,8 @@ func (h *HTTP) Get(c echo.Context) error {
 		}
 		return h.show(c, h.without(c, settings, ""))
 	}
-	a, err := h.ask(ctx, c, settings, &seat)
-	v := h.view(c, settings, &a, err, "")
+	a, err := h.ask(ctx, c, z, &seat)
+	v := h.view(c, z, &a, err, "")
 	if cookie := unsolved(zoneID, err); cookie != nil && v.Scriptless == "" {
 		set(c, cookie)
 	}
@@ -166,15 +163,18 @@ func (h *HTTP) without(c echo.Context, settings zone.Settings, enter string) *vi
 	return v
 }
 
-// view returns what the page shows after a join or a poll, which was answered with a or err. shown is the range that the
-// visitor sees, as view.Range; "" for none.
-func (h *HTTP) view(c echo.Context, settings zone.Settings, a *answer.Answer, err error, shown string) *view {
-	accept := accepted(c.Request())
+// view returns what the page shows after a join or a poll in the zone, which was answered with a or err. z is nil if the zone is not
+// known. shown is the range that the visitor sees, as view.Range; "" for none.
+func (h *HTTP) view(c echo.Context, z *zones.Zone, a *answer.Answer, err error, shown string) *view {
+	accept, settings := accepted(c.Request()), zone.Settings{ZoneID: c.Param("zoneId")}
+	if z != nil {
+		settings = *z.Settings()
+	}
 	v := &view{locale: h.locales.choose(accept), settings: settings, Again: with(c, AgainParameter)}
 	switch {
 	case err != nil:
-		if v.refuse(err, accept); v.State == closed {
-			h.shut(c.Request().Context(), v, accept)
+		if v.refuse(err, accept); v.State == closed && z != nil {
+			h.shut(c.Request().Context(), z, v, accept)
 		}
 	case a.CanEnter():
 		v.State, v.Text = turn, v.text("turnText", "duration", v.duration(settings.PassTTL()))
@@ -191,7 +191,7 @@ func (h *HTTP) Post(c echo.Context) error {
 	if !ofScript(c) {
 		return h.leave(c)
 	}
-	ctx, n := c.Request().Context(), wait.Newcomer{ZoneID: c.Param("zoneId"), ClientAgent: clientAgent}
+	ctx, zoneID, n := c.Request().Context(), c.Param("zoneId"), wait.Newcomer{ClientAgent: clientAgent}
 	var token, shown string
 	if err := answer.Receive(c,
 		answer.Field{Name: "token", Value: &token}, answer.Field{Name: "clientId", Value: &n.ClientID},
@@ -200,18 +200,17 @@ func (h *HTTP) Post(c echo.Context) error {
 	); err != nil {
 		return err
 	}
-	settings, err := h.zones.Zone(ctx, n.ZoneID)
 	var a answer.Answer
+	z, err := h.zones.Find(ctx, zoneID)
 	switch {
 	case err != nil:
-		settings.ZoneID = n.ZoneID
 	case token != "":
-		a, err = h.entry.Poll(ctx, n.ZoneID, token, c)
+		a, err = h.poll(ctx, z, token, c)
 	default:
-		a, err = h.join(ctx, c, settings, n)
+		a, err = h.join(ctx, c, z, n)
 	}
 	var told strings.Builder
-	if err := h.page.ExecuteTemplate(&told, "told", h.view(c, settings, &a, err, shown)); err != nil {
+	if err := h.page.ExecuteTemplate(&told, "told", h.view(c, z, &a, err, shown)); err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	if err != nil {
@@ -255,19 +254,23 @@ func opened(header http.Header) bool {
 func (h *HTTP) leave(c echo.Context) error {
 	zoneID := c.Param("zoneId")
 	seat := readCookie(c.Request(), zoneID)
+	z, err := h.zones.Find(c.Request().Context(), zoneID)
+	if err != nil {
+		return h.Refuse(c, err)
+	}
 	if seat.waits() {
-		if err := h.wait.Leave(c.Request().Context(), zoneID, seat.token); err != nil && !errors.Is(err, token.ErrInvalid) {
+		held, err := h.entry.Verify(zoneID, seat.token)
+		if err == nil {
+			err = h.wait.Leave(c.Request().Context(), z, held)
+		}
+		if err != nil && !errors.Is(err, token.ErrInvalid) {
 			return h.Refuse(c, err)
 		}
 	}
 	seat.token, seat.used = "", false
 	seat.write(c, zoneID)
-	settings, err := h.zones.Zone(c.Request().Context(), zoneID)
-	if err != nil {
-		return err
-	}
 	accept := accepted(c.Request())
-	v := &view{locale: h.locales.choose(accept), settings: settings, State: left, Again: with(c, AgainParameter)}
+	v := &view{locale: h.locales.choose(accept), settings: *z.Settings(), State: left, Again: with(c, AgainParameter)}
 	v.finish(accept)
 	return h.show(c, v)
 }
@@ -279,7 +282,7 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 	if ofScript(c) {
 		return err
 	}
-	v := h.view(c, zone.Settings{ZoneID: c.Param("zoneId")}, nil, err, "")
+	v := h.view(c, nil, nil, err, "")
 	v.Again = ""
 	if v.RefreshSeconds > 0 {
 		seconds := strconv.FormatInt(v.RefreshSeconds, 10)
@@ -291,28 +294,38 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 }
 
 // ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more.
-func (h *HTTP) ask(ctx context.Context, c echo.Context, settings zone.Settings, s *seat) (answer.Answer, error) {
+func (h *HTTP) ask(ctx context.Context, c echo.Context, z *zones.Zone, s *seat) (answer.Answer, error) {
 	if s.token != "" {
-		a, err := h.entry.Poll(ctx, settings.ZoneID, s.token, c)
+		a, err := h.poll(ctx, z, s.token, c)
 		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
 			return a, err
 		}
 		// The token is another installation's, or signed with an old secret; or its admission has expired.
 		*s = s.next()
 	}
-	return h.join(ctx, c, settings, wait.Newcomer{
-		ZoneID: settings.ZoneID, Newcomer: guard.Newcomer{ClientID: s.client}, ClientAgent: clientAgent, Ticket: readTicket(c, settings.ZoneID),
-		Challenge: readUnsolved(c.Request(), settings.ZoneID),
+	return h.join(ctx, c, z, wait.Newcomer{
+		Newcomer: guard.Newcomer{ClientID: s.client}, ClientAgent: clientAgent, Ticket: readTicket(c, z.ID()),
+		Challenge: readUnsolved(c.Request(), z.ID()),
 	})
+}
+
+// poll verifies the token, and polls its place.
+func (h *HTTP) poll(ctx context.Context, z *zones.Zone, tok string, from entry.Origin) (answer.Answer, error) {
+	held, err := h.entry.Verify(z.ID(), tok)
+	if err != nil {
+		return answer.Answer{}, err
+	}
+	return h.entry.Poll(ctx, z, held, from)
 }
 
 // join takes a place. Before an event gathers people in a zone that is closed, there is none to take: neither the store nor
 // the limits of an address are asked then, since a page that waits for the event joins every few minutes.
-func (h *HTTP) join(ctx context.Context, c echo.Context, settings zone.Settings, n wait.Newcomer) (answer.Answer, error) {
-	if e := settings.EventState.Now; e != nil && e.Phase == event.PhaseAnnounced && settings.Mode == zone.ModeClosed && len(settings.SoldOut) == 0 {
-		return answer.Answer{}, answer.InZone(n.ZoneID, wait.ErrClosed)
+func (h *HTTP) join(ctx context.Context, c echo.Context, z *zones.Zone, n wait.Newcomer) (answer.Answer, error) {
+	s := z.Settings()
+	if e := s.EventState.Now; e != nil && e.Phase == event.PhaseAnnounced && s.Mode == zone.ModeClosed && len(s.SoldOut) == 0 {
+		return answer.Answer{}, answer.InZone(z.ID(), wait.ErrClosed)
 	}
-	return h.wait.Join(ctx, n.From(c.RealIP(), c.Request().Header))
+	return h.wait.Join(ctx, z, n.From(c.RealIP(), c.Request().Header))
 }
 
 // show sends the page.
@@ -449,31 +462,6 @@ func randomHex() string {
 	id := make([]byte, clientBytes)
 	_, _ = rand.Read(id) // never fails
 	return hex.EncodeToString(id)
-}
-
-// reseat does what AgainParameter and TicketParameter ask for. Anybody can post a link with these, so none of them takes away a
-// place that waits or a pass that is good.
-func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
-	s := readCookie(c.Request(), zoneID)
-	if s.token != "" && q.Has(AgainParameter) && !h.keeps(c.Request().Context(), zoneID, s, q.Get(RefusedParameter), c) {
-		s = s.next()
-		s.write(c, zoneID)
-	}
-	shown := q.Get(TicketParameter)
-	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(c.Request().Context(), zoneID, shown, readTicket(c, zoneID)) {
-		set(c, &http.Cookie{Name: ticketPrefix + zoneID, Value: shown, MaxAge: cookieSeconds, HttpOnly: true})
-	}
-	return lead(c, "?"+own(c).Encode())
-}
-
-// keeps reports whether the seat may still be of use: in the line, or for a pass that is not the refused one. It says so, too, if the
-// store cannot be asked.
-func (h *HTTP) keeps(ctx context.Context, zoneID string, s seat, refused string, from entry.Origin) bool {
-	a, err := h.entry.Poll(ctx, zoneID, s.token, from)
-	if err == nil {
-		return !a.CanEnter() || Refused(a.Pass) != refused
-	}
-	return !errors.Is(err, entry.ErrGone) && !errors.Is(err, token.ErrInvalid)
 }
 
 // write sets the place's cookie in the place of those of keyCookie.

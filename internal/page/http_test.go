@@ -25,13 +25,16 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const (
@@ -47,12 +50,13 @@ type room struct {
 	away error // what the store answers polls and joins instead
 	// inside is the zone in which each browser is inside.
 	inside string
-	// told adds to an answer what a registry adds.
-	told  func(*line.Told)
-	wait  *wait.Service
-	entry *entry.Service
-	echo  *echo.Echo
-	keys  *token.Keys
+	zones  *zones.Registry
+	wait   *wait.Service
+	entry  *entry.Service
+	page   *page.HTTP
+	echo   *echo.Echo
+	keys   *token.Keys
+	issuer answer.Issuer
 }
 
 func newRoom(t testing.TB, perMinute int64) *room {
@@ -67,45 +71,74 @@ func newRoom(t testing.TB, perMinute int64) *room {
 	must(t, err)
 	passes, err := pass.NewSigner(pass.DefaultIssuer, bytes.Repeat([]byte{'n'}, 32))
 	must(t, err)
-	issuer := answer.NewIssuer(tokens, passes).WithZones(r.settings)
-	r.wait = wait.New(r, guard.New(guard.Options{Limiter: guard.Unlimited{}}), tokens, issuer, unmetered{}, func() time.Time { return r.now })
-	r.keys = tokens
-	r.entry = entry.New(r, issuer, unmetered{})
-	h, err := page.New(r.wait, r.entry, r, r.isInside)
-	must(t, err)
-	r.echo = echo.New()
-	r.echo.GET("/wait/:zoneId", h.Get)
-	r.echo.POST("/wait/:zoneId", h.Post)
-	r.echo.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), unmetered{})
+	r.keys, r.issuer = tokens, answer.NewIssuer(tokens, passes)
+	r.zones = zones.New(zones.Options{Store: r, DrawSeeds: seeds{}, Now: func() time.Time { return r.now }})
+	t.Cleanup(r.zones.Stop)
+	r.zones.RunOnce(t.Context())
+	r.serve(ticket.New(nil, r, slog.New(slog.DiscardHandler)), &challenge.Provider{})
 	return r
 }
 
-// settings are those of a zone, as a server remembers them.
-func (r *room) settings(id string) *zone.Settings {
-	s, err := r.Zone(context.Background(), id)
-	if err != nil {
-		return nil
-	}
-	return &s
+// serve begins the server, which has these.
+func (r *room) serve(tickets *ticket.Desk, provider *challenge.Provider) {
+	r.t.Helper()
+	log, now := slog.New(slog.DiscardHandler), func() time.Time { return r.now }
+	g, shares := guard.New(guard.Options{Limiter: guard.Unlimited{}}), network.New(nil, log, now)
+	r.wait = wait.New(wait.Dependencies{
+		Guard: g, Tokens: r.keys, Issuer: r.issuer, Tickets: tickets, Shares: shares, Meter: unmetered{}, Now: now,
+		Challenges: challenge.New(challenge.Options{Keys: r.keys, Spends: r, Provider: provider, Meter: unmetered{}, Now: now}),
+	})
+	r.entry = entry.New(entry.Dependencies{Issuer: r.issuer, Tickets: tickets, Shares: shares, Guard: g, Meter: unmetered{}})
+	r.handle(r.zones)
 }
 
-func (r *room) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
-	o, err := r.Observe(ctx, zoneID, 0)
-	return o.Stats, err
+// handle has the page go by these zones.
+func (r *room) handle(known *zones.Registry) {
+	r.t.Helper()
+	var err error
+	r.page, err = page.New(r.wait, r.entry, known, r.isInside)
+	must(r.t, err)
+	r.echo = echo.New()
+	r.echo.GET("/wait/:zoneId", r.page.Get)
+	r.echo.POST("/wait/:zoneId", r.page.Post)
+	r.echo.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), unmetered{})
+}
+
+// seeds knows the seed of each draw.
+type seeds struct{}
+
+func (seeds) Seed(string, event.Draw) (event.Seed, bool) { return event.Seed{}, true }
+
+// shown is the page of a visitor who waits at the second place and is told that. was is the range that the visitor sees.
+func (r *room) shown(low, high int64, why line.Reason, was string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	a, err := r.issuer.Answer(r.zones.Known(zoneID).Settings(), line.Told{
+		Answer: line.Answer{Status: line.Waiting, Position: 1, PeriodMillis: 5_000}, LowMillis: low, HighMillis: high, Reason: why,
+	})
+	must(r.t, err)
+	req, w := httptest.NewRequest(http.MethodGet, "/wait/"+zoneID, nil), httptest.NewRecorder()
+	req.Header.Set("Accept-Language", "en")
+	c := r.echo.NewContext(req, w)
+	c.SetParamNames("zoneId")
+	c.SetParamValues(zoneID)
+	must(r.t, r.page.Shown(c, r.zones.Known(zoneID), &a, was))
+	return w
 }
 
 func (r *room) isInside(zoneID string, _ http.Header) bool { return zoneID == r.inside }
 
-func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
+func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
 	if r.away != nil {
-		return line.Told{}, r.away
+		return line.Answer{}, r.away
 	}
-	if s, err := r.Zone(ctx, zoneID); err == nil {
-		if d := s.EventState.Draw(); d != nil {
-			return r.says(r.JoinDrawn(ctx, zoneID, d.Drawn(event.Seed{}, event.TicketOf(zoneID, d.Event, id)), id))
-		}
+	return r.Store.Join(ctx, zoneID, id)
+}
+
+func (r *room) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error) {
+	if r.away != nil {
+		return line.Answer{}, r.away
 	}
-	return r.says(r.Store.Join(ctx, zoneID, id))
+	return r.Store.JoinDrawn(ctx, zoneID, drawn, id)
 }
 
 func (r *room) Leave(ctx context.Context, zoneID string, p line.Place) error {
@@ -115,30 +148,18 @@ func (r *room) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	return r.Store.Leave(ctx, zoneID, p)
 }
 
-func (r *room) says(answer line.Answer, err error) (line.Told, error) {
-	a := line.Told{Answer: answer, EstimateMillis: answer.WaitMillis}
-	if r.told != nil && err == nil && a.Status == line.Waiting {
-		r.told(&a)
-	}
-	return a, err
-}
-
-func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
+func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	if r.away != nil {
-		return line.Told{}, r.away
+		return line.Answer{}, r.away
 	}
-	if s, err := r.Zone(ctx, zoneID); err == nil {
-		if d := s.EventState.Draw(); d != nil && d.Holds(p.ArrivedAtMicros) {
-			p.ScoreMicros = d.Score(event.Seed{}, event.TicketOf(zoneID, d.Event, p.ID))
-		}
-	}
-	return r.says(r.Store.Poll(ctx, zoneID, p))
+	return r.Store.Poll(ctx, zoneID, p)
 }
 
 // unmetered counts nothing.
 type unmetered struct{}
 
 func (unmetered) Join(string, string)         {}
+func (unmetered) Challenge(string, string)    {}
 func (unmetered) Poll(string, string)         {}
 func (unmetered) Admit(string, time.Duration) {}
 func (unmetered) Refuse(string, string)       {}
@@ -159,12 +180,15 @@ func (r *room) set(change func(*zone.Settings)) {
 	change(&settings)
 	_, err = r.PutZone(r.t.Context(), settings, nil, "")
 	must(r.t, err)
+	if r.zones != nil {
+		r.zones.RunOnce(r.t.Context())
+	}
 }
 
 // waits returns how many are in the line.
 func (r *room) waits() int64 {
 	r.t.Helper()
-	stats, err := r.Latest(r.t.Context(), zoneID)
+	stats, err := r.Observe(r.t.Context(), zoneID, 0)
 	must(r.t, err)
 	return stats.State.Waiting
 }
@@ -332,7 +356,7 @@ func TestWithoutScript(t *testing.T) {
 		`less than a minute`, refresh, "come back within 1 minute")
 	w = second.get("?to=/cart")
 	shows(t, w, http.StatusOK, `<dd id="place">1</dd>`)
-	if waits, err := r.Latest(t.Context(), zoneID); err != nil || waits.State.Waiting != 1 {
+	if waits, err := r.Observe(t.Context(), zoneID, 0); err != nil || waits.State.Waiting != 1 {
 		t.Errorf("a reload took another place: %d wait, %v", waits.State.Waiting, err)
 	}
 	r.now = r.now.Add(6100 * time.Millisecond)
@@ -385,7 +409,7 @@ func TestStates(t *testing.T) {
 			clear(b.cookies)
 		}, http.StatusTooManyRequests, []string{"The line is full", `content="30;`}},
 		"store away": {func(r *room, _ *browser) { r.away = line.ErrStoreUnavailable },
-			http.StatusServiceUnavailable, []string{"One moment, please", "Your place is kept", `content="5`}},
+			http.StatusServiceUnavailable, []string{"One moment, please", "Your place is kept"}},
 		"zone deleted": {func(r *room, _ *browser) { must(r.t, r.DeleteZone(r.t.Context(), zoneID, "")) },
 			http.StatusNotFound, []string{"There is nothing to wait for here"}},
 	} {
@@ -404,19 +428,21 @@ func TestStates(t *testing.T) {
 func TestHowLongAndWhy(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	r.browser().get("")
-	b := r.browser()
-	why := line.NoReason
-	r.told = func(a *line.Told) { a.LowMillis, a.HighMillis, a.Reason = 245_000, 340_000, why }
-	const none = `<p id="text" hidden>`
-	shows(t, b.get(""), http.StatusOK, `<dd id="wait">4 to 6 minutes</dd>`, `data-range="245000 340000"`, `"high":340000`, none)
-	why = line.Slower
-	shows(t, b.get(""), http.StatusOK, "You are in line", `<dd id="wait">4 to 6 minutes</dd>`, `<p id="text">Fewer people are let in now. Your wait is longer.</p>`)
+	const low, high, none = 245_000, 340_000, `<p id="text" hidden>`
+	shows(t, r.shown(low, high, line.NoReason, ""), http.StatusOK, `<dd id="wait">4 to 6 minutes</dd>`, `data-range="245000 340000"`, `"high":340000`, none)
+	shows(t, r.shown(low, high, line.Slower, ""), http.StatusOK, "You are in line", `<dd id="wait">4 to 6 minutes</dd>`, `<p id="text">Fewer people are let in now. Your wait is longer.</p>`)
 	r.set(func(s *zone.Settings) { s.PerMinute = 0 })
-	shows(t, b.get(""), http.StatusOK, "The line is paused", `<dd id="wait">not known at the moment</dd>`, `<p id="text">You keep your place.`)
+	shows(t, r.shown(low, high, line.Slower, ""), http.StatusOK, "The line is paused", `<dd id="wait">not known at the moment</dd>`, `<p id="text">You keep your place.`)
 	r.set(func(s *zone.Settings) { s.PerMinute = 10 })
-	why = line.OnHold // the estimate does not know yet that it goes on
-	shows(t, b.get(""), http.StatusOK, "You are in line", `<dd id="wait">4 to 6 minutes</dd>`, none)
+	// The estimate does not know yet that it goes on.
+	shows(t, r.shown(low, high, line.OnHold, ""), http.StatusOK, "You are in line", `<dd id="wait">4 to 6 minutes</dd>`, none)
+	// The range that the visitor sees stays while it holds.
+	shows(t, r.shown(240_000, 360_000, line.Faster, ""), http.StatusOK, `data-spoken="More people are let in now. Your wait is shorter. Place 1, 4 to 6 minutes."`)
+	shows(t, r.shown(230_000, 373_000, line.Faster, ""), http.StatusOK, `<dd id="wait">3 to 7 minutes</dd>`)
+	shows(t, r.shown(230_000, 373_000, line.Faster, "240000 360000"), http.StatusOK, `<dd id="wait">4 to 6 minutes</dd>`, `data-range="240000 360000"`)
+	for _, was := range []string{"240000 360000", "NaN 360000"} {
+		shows(t, r.shown(200_000, 330_000, line.Faster, was), http.StatusOK, `<dd id="wait">3 to 6 minutes</dd>`)
+	}
 }
 
 // TestAgain: a visitor whose place is gone joins again only on request.
@@ -518,7 +544,7 @@ func (invites) Spend(context.Context, string, string, time.Duration) (bool, erro
 func TestATicketHandedOver(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	r.wait.WithTickets(ticket.New(invites{}, invites{}, slog.New(slog.DiscardHandler)))
+	r.serve(ticket.New(invites{}, invites{}, slog.New(slog.DiscardHandler)), &challenge.Provider{})
 	r.browser().get("")
 	r.set(func(s *zone.Settings) { s.Invitation = "spring" })
 	shows(t, r.browser().get("?to=/x"), http.StatusForbidden, "By invitation only")
@@ -551,22 +577,20 @@ func TestATicketHandedOver(t *testing.T) {
 	}
 }
 
-// withoutSettings is a server that has not heard of any zone when the store goes away.
-type withoutSettings struct{}
+// deaf is a store that does not answer.
+type deaf struct{ store.Store }
 
-func (withoutSettings) Zone(context.Context, string) (zone.Settings, error) {
+func (deaf) Zone(context.Context, string) (zone.Settings, error) {
 	return zone.Settings{}, line.ErrStoreUnavailable
 }
+func (deaf) Zones(context.Context) ([]zone.Settings, error) { return nil, line.ErrStoreUnavailable }
 
 // TestALinkWhileTheStoreIsAway: the page keeps what the link hands over. It does what the link asks for once, and not
 // again when it is loaded once more, which may be when it is the visitor's turn.
 func TestALinkWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	h, err := page.New(r.wait, r.entry, withoutSettings{}, r.isInside)
-	must(t, err)
-	r.echo = echo.New()
-	r.echo.GET("/wait/:zoneId", h.Get)
+	r.handle(zones.New(zones.Options{Store: deaf{}}))
 	b := r.browser()
 	if w := b.get("?to=/x&again=1&ticket=alice"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "?to=%2Fx" {
 		t.Errorf("%d to %q", w.Code, w.Header().Get("Location"))
@@ -637,20 +661,11 @@ func TestScript(t *testing.T) {
 		return s
 	}
 	r.browser().get("")
-	low, high := int64(240_000), int64(360_000)
-	r.told = func(a *line.Told) { a.LowMillis, a.HighMillis, a.Reason = low, high, line.Faster }
-	s := check("", join, 200, "", "You are in line", `<dd id="place">1</dd>`, `data-title="(1) You are in line"`, `data-spoken="More people are let in now. Your wait is shorter. Place 1, 4 to 6 minutes."`)
+	s := check("", join, 200, "", "You are in line", `<dd id="place">1</dd>`, `data-title="(1) You are in line"`)
 	if s.Token == "" || s.Waiting.Position != 1 {
 		t.Errorf("%+v", s)
 	}
 	poll := `{"token":"` + s.Token + `"}`
-	low, high = 230_000, 373_000
-	check("", poll, 200, "", `<dd id="wait">3 to 7 minutes</dd>`)
-	shown := `{"range":"240000 360000","token":"` + s.Token + `"}`
-	check("", shown, 200, "", `<dd id="wait">4 to 6 minutes</dd>`, `data-range="240000 360000"`)
-	low, high = 200_000, 330_000
-	check("", shown, 200, "", `<dd id="wait">3 to 6 minutes</dd>`)
-	check("", strings.ReplaceAll(shown, "240000", "NaN"), 200, "", `<dd id="wait">3 to 6 minutes</dd>`)
 	r.set(func(s *zone.Settings) { s.Message = zone.Texts{"default": "Soon."} })
 	check("", poll, 200, "", `<p id="notice" dir="auto">Soon.</p>`)
 	check("", `{"token":"made-up"}`, 401, "token_invalid")
@@ -692,12 +707,12 @@ func TestLeave(t *testing.T) {
 	r.away = line.ErrStoreUnavailable
 	w := b.ask(http.MethodPost, "/wait/"+zoneID)
 	shows(t, w, http.StatusServiceUnavailable, "One moment, please", "Your place is kept")
-	if w.Header().Get("Refresh") != "5" || w.Header().Get("Retry-After") != "5" {
+	if after := w.Header().Get("Retry-After"); after == "" || w.Header().Get("Refresh") != after {
 		t.Errorf("the page is not loaded again: %v", w.Header())
 	}
 	r.away = nil
 	shows(t, b.ask(http.MethodPost, "/wait/"+zoneID), http.StatusOK, "You have left the line", "Join the line again")
-	if s, err := r.Latest(t.Context(), zoneID); err != nil || s.State.Waiting != 0 {
+	if s, err := r.Observe(t.Context(), zoneID, 0); err != nil || s.State.Waiting != 0 {
 		t.Errorf("%d wait, %v", s.State.Waiting, err)
 	}
 }
@@ -760,8 +775,7 @@ func TestLook(t *testing.T) {
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	h, err := page.New(r.wait, r.entry, r, r.isInside)
-	must(t, err)
+	h := r.page
 	w := httptest.NewRecorder()
 	s := zone.Defaults(zoneID)
 	s.SoldOut = zone.Texts{"default": "No seats are left."}
@@ -811,17 +825,5 @@ func TestOneRequest(t *testing.T) {
 	}
 	if again := b.get("?to=/x").Header().Get("Content-Security-Policy"); again == policy {
 		t.Error("two pages have one nonce")
-	}
-}
-
-// BenchmarkPoll is a poll of the script, without network.
-func BenchmarkPoll(b *testing.B) {
-	r := newRoom(b, 10)
-	r.browser().get("")
-	_, s := r.poll("", `{"clientId":"0123456789abcdef0123456789abcdef"}`)
-	body := `{"token":"` + s.Token + `"}`
-	b.ReportAllocs()
-	for b.Loop() {
-		r.poll("", body)
 	}
 }

@@ -1,10 +1,20 @@
 package page
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
+	"net/url"
 	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/ticket"
+	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // seat is what the cookie keeps: the clientId, and the newest token or "". used says that the visitor was led on with
@@ -65,4 +75,33 @@ func (s seat) cookie(zoneID string) *http.Cookie {
 		value += "."
 	}
 	return &http.Cookie{Name: cookiePrefix + zoneID, Value: value, MaxAge: cookieSeconds}
+}
+
+// reseat does what AgainParameter and TicketParameter ask for. Anybody can post a link with these, so none of them takes away a
+// place that waits or a pass that is good.
+func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
+	ctx, s := c.Request().Context(), readCookie(c.Request(), zoneID)
+	z, err := h.zones.Find(ctx, zoneID)
+	if err != nil {
+		z = nil // then the place is kept
+	}
+	if s.token != "" && q.Has(AgainParameter) && z != nil && !h.keeps(ctx, z, s, q.Get(RefusedParameter), c) {
+		s = s.next()
+		s.write(c, zoneID)
+	}
+	shown := q.Get(TicketParameter)
+	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(zoneID, z, shown, readTicket(c, zoneID)) {
+		set(c, &http.Cookie{Name: ticketPrefix + zoneID, Value: shown, MaxAge: cookieSeconds, HttpOnly: true})
+	}
+	return lead(c, "?"+own(c).Encode())
+}
+
+// keeps reports whether the seat may still be of use: in the line, or for a pass that is not the refused one. It says so, too, if the
+// store cannot be asked.
+func (h *HTTP) keeps(ctx context.Context, z *zones.Zone, s seat, refused string, from entry.Origin) bool {
+	a, err := h.poll(ctx, z, s.token, from)
+	if err == nil {
+		return !a.CanEnter() || Refused(a.Pass) != refused
+	}
+	return !errors.Is(err, entry.ErrGone) && !errors.Is(err, token.ErrInvalid)
 }

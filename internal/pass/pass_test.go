@@ -261,27 +261,6 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-func BenchmarkIssue(b *testing.B) {
-	signer := newSigner(b, 1, 2)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := signer.Issue(grant); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkVerify(b *testing.B) {
-	signer := newSigner(b, 1, 2)
-	p := issue(b, signer, grant)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := signer.Verify(p, during); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // TestRevokedIsSignedOnce: a flood of requests for the list costs one signature, until what was revoked changes or caches ask again.
 func TestRevokedIsSignedOnce(t *testing.T) {
 	t.Parallel()

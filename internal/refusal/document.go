@@ -16,22 +16,17 @@ const TypeBase = "https://github.com/openqueue/waitingroom/blob/main/docs/refere
 
 // Document is what a client gets instead of an answer.
 type Document struct {
-	// Type is the URI that identifies the kind of problem, and describes it.
-	Type string `json:"type"`
-	// Title names the kind of problem: all problems of one type have the same.
-	Title string `json:"title"`
-	// Status is the HTTP status.
-	Status int `json:"status"`
-	// Detail is about this one problem.
-	Detail string `json:"detail"`
-	// Code is for programs to compare. It never changes its meaning.
-	Code string `json:"code"`
+	Type   string `json:"type" format:"uri" doc:"Names the kind of problem, and leads to its description." example:"https://github.com/openqueue/waitingroom/blob/main/docs/reference/problems.md#not_found"`
+	Title  string `json:"title" minLength:"1" doc:"The same for all problems of one kind." example:"There is nothing at this path"`
+	Status int    `json:"status" minimum:"400" maximum:"599" doc:"The HTTP status." example:"404"`
+	Detail string `json:"detail" minLength:"1" doc:"About this one problem, for a person." example:"Check the path of the request."`
+	Code   string `json:"code" doc:"What a program compares. It never changes its meaning." example:"not_found"`
 	// Errors lists the faults one by one, if there can be several.
-	Errors []string `json:"errors,omitempty"`
+	Errors []string `json:"errors,omitempty" minLength:"1" doc:"All faults of a change, one sentence each. Absent where the body as a whole is wrong." example:"['perMinute is -1, must be between 0 and 6000000']"`
 	// HTML is what the waiting page shows of it, for the page's own script.
-	HTML string `json:"html,omitempty"`
+	HTML string `json:"html,omitempty" doc:"-"`
 	// Challenge is what a join has to show.
-	Challenge any `json:"challenge,omitempty"`
+	Challenge any `json:"challenge,omitempty" doc:"-"`
 
 	// RetryAfterSeconds is sent as Retry-After; 0 if it does not help to come back.
 	RetryAfterSeconds int `json:"-"`

@@ -43,7 +43,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 	r.pass(opens - 30*time.Second - gathers - time.Second - time.Millisecond)
 	poll := func(name string) line.Told {
 		t.Helper()
-		a, err := r.servers[len(name)%2].zones.Poll(ctx, zoneID, r.places[name])
+		a, err := r.servers[len(name)%2].zones.Known(zoneID).Poll(ctx, r.places[name])
 		if err != nil {
 			t.Fatal(err)
 		}

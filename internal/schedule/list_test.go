@@ -126,7 +126,7 @@ func TestTwoServersMakeTheListAtOnce(t *testing.T) {
 	r.later(4 * time.Second)
 	slow := r.servers[1]
 	slow.Zones = late{slow.zones, func() {
-		if err := slow.zones.Leave(t.Context(), zoneID, r.places["v7"]); err != nil {
+		if err := slow.zones.Known(zoneID).Leave(t.Context(), r.places["v7"]); err != nil {
 			t.Error(err)
 		}
 		r.servers[0].RunOnce(t.Context())

@@ -97,7 +97,7 @@ func (r *room) join(n int) {
 		name := fmt.Sprintf("v%d", i)
 		var id line.ID
 		copy(id[:], name)
-		a, err := r.servers[i%2].zones.Join(r.t.Context(), zoneID, id)
+		a, err := r.servers[i%2].zones.Known(zoneID).Join(r.t.Context(), id)
 		if err != nil || a.Status != line.Waiting || a.Position != 0 {
 			r.t.Fatalf("%s: %+v, %v", name, a, err)
 		}
@@ -129,7 +129,7 @@ func TestDrawIsAsItsListSays(t *testing.T) {
 		t.Fatalf("%+v, %v, %v", d, err, fault)
 	}
 	for name, place := range r.places {
-		a, err := r.servers[0].zones.Poll(ctx, zoneID, place)
+		a, err := r.servers[0].zones.Known(zoneID).Poll(ctx, place)
 		number := slices.Index(tickets, event.TicketOf(zoneID, "noon", place.ID)) + 1
 		if err != nil || a.Position != int64(number) {
 			t.Errorf("%s stands at %d, the list says %d: %v", name, a.Position, number, err)

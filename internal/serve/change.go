@@ -43,7 +43,10 @@ func Version(text []byte) string {
 
 // Condition says when a change may be made: the fields If-Match and If-None-Match of
 // its request (RFC 9110, section 13.1). The zero value allows every change.
-type Condition struct{ IfMatch, IfNoneMatch string }
+type Condition struct {
+	IfMatch     string `json:"If-Match" doc:"The ETag of what is to be changed, as you have seen it; 412, and no change, if it is not that any more." example:"\"Zr3C0Fv0dXkq3yq1c1wM7g\""`
+	IfNoneMatch string `json:"If-None-Match" doc:"* makes one only if there is none of that name; else 412, and no change." example:"*"`
+}
 
 // ConditionOf reads the condition of a request. If-None-Match is compared weakly (section
 // 13.1.2), so each W/ in it is left out. No Version has a W/ or a comma in it.

@@ -40,7 +40,7 @@ func common(path string) bool {
 }
 
 // bypasses reports whether the zone's settings say that the request is never queued, by what it asks for.
-func bypasses(s zone.Settings, q *request) bool {
+func bypasses(s *zone.Settings, q *request) bool {
 	if len(s.BypassAgents) > 0 {
 		agent := strings.ToLower(q.header.Get("User-Agent"))
 		if slices.ContainsFunc(s.BypassAgents, func(part string) bool { return strings.Contains(agent, strings.ToLower(part)) }) {

@@ -76,9 +76,6 @@ func TestCases(t *testing.T) {
 func (c *gateCase) play(t *testing.T) {
 	t.Helper()
 	r := newRoom(t, 600)
-	if c.Zone["challenge"] != nil {
-		r.challenge(func(string) bool { return true })
-	}
 	r.set(func(s *zone.Settings) {
 		changed := map[string]any{}
 		is, err := s.MarshalJSON()
@@ -95,6 +92,11 @@ func (c *gateCase) play(t *testing.T) {
 	if c.Room == "waits" {
 		r.ask("caddy", "GET", "/", with(opens, "User-Agent", "the first")...)
 	}
+	if c.Zone["challenge"] != nil { // there is a line, of visitors who may enter at once
+		r.lined = true
+		_, err := r.zones.Observe(t.Context(), zoneID)
+		must(t, err)
+	}
 	if state := r.siteState(); !reflect.DeepEqual(state, c.State) {
 		t.Errorf("the room tells the edge %v, want %v", state, c.State)
 	}
@@ -106,7 +108,7 @@ func (c *gateCase) play(t *testing.T) {
 	case "away":
 		r.away = line.ErrStoreUnavailable
 	case "unknown":
-		must(t, r.DeleteZone(t.Context(), zoneID, ""))
+		must(t, r.zones.DeleteZone(t.Context(), zoneID, ""))
 	}
 	header := []string{"X-Forwarded-Proto", "https"}
 	if c.Plain {

@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,48 +15,41 @@ import (
 	"github.com/openqueue/waitingroom/internal/zones"
 )
 
-// Crowd counts those inside, in zones with a cap. *registry.Registry does.
-type Crowd interface {
-	// Here takes in that a session asks that lasts until then. over says that it is to be refused, donePaths which paths of
-	// the zone end a visit.
-	Here(zoneID string, admission [16]byte, until time.Time) (over bool, donePaths []string)
-	// Begin tells the store of a session that begins or is renewed. over says that the admission is over. After an error no
-	// session may begin.
-	Begin(ctx context.Context, zoneID string, admission [16]byte, until time.Time) (over bool, err error)
-	// Over reports whether an admission is done or revoked.
-	Over(zoneID string, admission [16]byte) bool
-	// MayRenew reports whether a session that ends then may be renewed.
-	MayRenew(zoneID string, admission [16]byte, ends time.Time) bool
-	// Done ends an admission. known is false if it was only named and is not inside.
-	Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (known bool, err error)
-	// End is Done in the background, for an admission that a session or a pass has proved.
-	End(zoneID string, admission [16]byte)
-}
-
 // stays has a session count as inside. It returns h without the session if that is done or revoked.
-func (s *Service) stays(zoneID string, q *request, h held) held {
-	over, donePaths := s.Crowd.Here(zoneID, h.session.Admission, h.session.Issued.Add(h.session.Length))
+func stays(z *zones.Zone, q *request, h held) held {
+	over, donePaths := z.Here(h.session.Admission, h.session.Issued.Add(h.session.Length))
 	if over {
 		h.inside, h.session = false, token.Session{}
 	} else if len(donePaths) > 0 && fits(donePaths, q.uri) {
-		s.Crowd.End(zoneID, h.session.Admission)
+		z.End(h.session.Admission)
 	}
 	return h
 }
 
 // fresh reports whether a good pass may begin a session: it is not over, and where those inside are counted, the store is told of
 // the session before the pass would expire.
-func (s *Service) fresh(settings zone.Settings, g pass.Grant, now time.Time) bool {
-	left := min(time.UnixMilli(g.ExpiresAtMillis).Sub(now), sessionLeft(settings, g, now))
-	return !s.Crowd.Over(settings.ZoneID, g.Admission) && (settings.MaxInside == 0 || left > zones.ToldWithin)
+func (p place) fresh(g pass.Grant, now time.Time) bool {
+	left := min(time.UnixMilli(g.ExpiresAtMillis).Sub(now), p.left(g, now))
+	return !p.over(g.Admission) && (p.MaxInside == 0 || left > zones.ToldWithin)
 }
 
-// sessionLeft is how long a session lasts that a pass begins now. Where admissions count, it ends as long after the admission.
-func sessionLeft(settings zone.Settings, g pass.Grant, now time.Time) time.Duration {
-	if settings.MaxInside > 0 && settings.InsideBy == zone.InsideByAdmission {
-		return min(settings.Session(), time.UnixMilli(g.AdmittedAtMillis).Add(settings.Session()).Sub(now)).Truncate(time.Second)
+// left is how long a session lasts that a pass begins now. Where admissions count, it ends as long after the admission.
+func (p place) left(g pass.Grant, now time.Time) time.Duration {
+	if p.MaxInside > 0 && p.InsideBy == zone.InsideByAdmission {
+		return min(p.Session(), time.UnixMilli(g.AdmittedAtMillis).Add(p.Session()).Sub(now)).Truncate(time.Second)
 	}
-	return settings.Session()
+	return p.Session()
+}
+
+// begin returns a new session, of which the store was told; or says that the admission is over.
+func (p place) begin(ctx context.Context, g pass.Grant, now time.Time) (is token.Session, over bool, err error) {
+	is = token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: p.left(g, now)}
+	if p.zone != nil {
+		if over, err = p.zone.Begin(ctx, g.Admission, now.Add(is.Length)); err != nil {
+			err = fmt.Errorf("site: begin: %w", err)
+		}
+	}
+	return is, over, err
 }
 
 // admissionOf returns the admission that exactly one of the texts stands for.

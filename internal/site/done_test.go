@@ -18,11 +18,11 @@ func TestInside(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
 	r.set(func(s *zone.Settings) { s.MaxInside, s.DonePaths, s.PassTTLSeconds = 1, []string{"/thanks*"}, 60 })
-	r.crowd.RunOnce(t.Context())
+	r.zones.RunOnce(t.Context())
 	inside := func(want int64) {
 		t.Helper()
-		r.crowd.TellInsideOnce(t.Context())
-		stats, err := r.Latest(t.Context(), zoneID)
+		r.zones.TellInsideOnce(t.Context())
+		stats, err := r.Observe(t.Context(), zoneID, 0)
 		must(t, err)
 		if stats.State.Inside != want {
 			t.Fatalf("%d are inside, want %d", stats.State.Inside, want)
@@ -126,7 +126,7 @@ func TestInside(t *testing.T) {
 	third := get()
 	inside(1)
 	r.set(func(s *zone.Settings) { s.InsideState.RevokedUpToMillis = r.clock().UnixMilli() + 1000 })
-	r.crowd.RunOnce(t.Context())
+	r.zones.RunOnce(t.Context())
 	if revoked := get("Cookie", cookie(third)); cookie(revoked) == "" && revoked.Code == http.StatusOK {
 		t.Error("a session that was revoked goes on")
 	}
@@ -138,7 +138,7 @@ func BenchmarkSession(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			r := newRoom(b, 600)
 			r.set(func(s *zone.Settings) { s.MaxInside = most })
-			r.crowd.RunOnce(b.Context())
+			r.zones.RunOnce(b.Context())
 			r.forward(5 * time.Second)
 			held := cookie(r.ask("nginx", http.MethodGet, "/cart", opens...))
 			for b.Loop() {

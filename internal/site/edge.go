@@ -8,7 +8,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/token"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // maxKey bounds the key with which a browser repeats an exchange, in bytes.
@@ -16,12 +15,12 @@ const maxKey = 64
 
 // exchangeFor returns a session for a pass that was not used before, or by the same browser or app alone. A browser is known by
 // its key, an app by the token that came with the pass.
-func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown, key, tok string, now time.Time) (is token.Session, outcome string, err error) {
-	g, good := s.grant(settings, shown, now)
+func (s *Service) exchangeFor(ctx context.Context, at place, shown, key, tok string, now time.Time) (is token.Session, outcome string, err error) {
+	g, good := s.grant(at, shown, now)
 	if !good {
 		return is, "", token.ErrInvalid
 	}
-	if err := s.Exchange(ctx, g.Admission); err != nil {
+	if err := s.Guard.Exchange(ctx, g.Admission); err != nil {
 		return is, "", err
 	}
 	var first bool
@@ -34,10 +33,9 @@ func (s *Service) exchangeFor(ctx context.Context, settings zone.Settings, shown
 	if err == nil && !first {
 		err = entry.ErrGone
 	}
-	is = token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: sessionLeft(settings, g, now)}
 	if err == nil {
 		var over bool
-		if over, err = s.Crowd.Begin(ctx, settings.ZoneID, g.Admission, now.Add(is.Length)); over {
+		if is, over, err = at.begin(ctx, g, now); over {
 			err = entry.ErrGone
 		}
 	}
@@ -53,15 +51,15 @@ func outcomeOf(err error) (outcome string) {
 }
 
 // renewFor returns a session anew if that is due, and else as it is.
-func (s *Service) renewFor(ctx context.Context, settings zone.Settings, text string, now time.Time) (is token.Session, outcome string, err error) {
-	is, err = s.Keys.VerifySession(settings.ZoneID, text)
+func (s *Service) renewFor(ctx context.Context, at place, text string, now time.Time) (is token.Session, outcome string, err error) {
+	is, err = s.Keys.VerifySession(at.ZoneID, text)
 	switch {
 	case err != nil:
 		return is, "", err
-	case !is.Good(now), s.Crowd.Over(settings.ZoneID, is.Admission):
+	case !is.Good(now), at.over(is.Admission):
 		return is, "", entry.ErrGone
 	}
-	is, anew := s.renewed(ctx, settings, is, now)
+	is, anew := renewed(ctx, at.zone, is, now)
 	if outcome = outSession; anew {
 		outcome = outRenewed
 	}

@@ -96,11 +96,11 @@ func TestSessionsOfTheEdgeCount(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
 	r.set(func(s *zone.Settings) { s.MaxInside, s.SessionSeconds, s.PassTTLSeconds = 1, 120, 60 })
-	r.crowd.RunOnce(t.Context())
+	r.zones.RunOnce(t.Context())
 	inside := func(want int64) {
 		t.Helper()
-		r.crowd.TellInsideOnce(t.Context())
-		if stats, err := r.Latest(t.Context(), zoneID); err != nil || stats.State.Inside != want {
+		r.zones.TellInsideOnce(t.Context())
+		if stats, err := r.Observe(t.Context(), zoneID, 0); err != nil || stats.State.Inside != want {
 			t.Fatalf("%d are inside, want %d: %v", stats.State.Inside, want, err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestQuestionsOfTheEdgeThatAreWrong(t *testing.T) {
 		}
 	}
 	r.away = errors.New("broken")
-	if status, _, code := r.post("/traffic/session", "zoneId", zoneID, "pass", "x"); status != 500 || code != "internal_error" {
+	if status, _, code := r.post("/traffic/session", "zoneId", "OTHER", "pass", "x"); status != 500 || code != "internal_error" {
 		t.Errorf("a fault: %d %s", status, code)
 	}
 }

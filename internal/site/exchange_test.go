@@ -148,7 +148,7 @@ func TestBeforeThePass(t *testing.T) {
 	for range 10 {
 		r.ask("caddy", "GET", "/", opens...)
 	}
-	if s, err := r.Latest(t.Context(), zoneID); err != nil || s.State.Waiting != 0 {
+	if s, err := r.Observe(t.Context(), zoneID, 0); err != nil || s.State.Waiting != 0 {
 		t.Errorf("%d wait, %v", s.State.Waiting, err)
 	}
 }

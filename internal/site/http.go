@@ -13,6 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // Values of header fields, shared by all answers. Their capacity is their length, so an append by a
@@ -153,7 +154,7 @@ func (s *Service) Here(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, err := s.Zones.Zone(r.Context(), zoneID)
+	z, err := s.Zones.Find(r.Context(), zoneID)
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (s *Service) Here(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if over, _ := s.Crowd.Here(zoneID, admission, s.Now().Add(settings.Session())); over {
+	if over, _ := z.Here(admission, s.Now().Add(z.Settings().Session())); over {
 		return &serve.FieldError{Field: "jti", Reason: "names an admission that is done or revoked"}
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -186,7 +187,11 @@ func (s *Service) Done(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	known, err := s.Crowd.Done(r.Context(), zoneID, admission, jti != "")
+	z, err := s.Zones.Find(r.Context(), zoneID)
+	if err != nil {
+		return err
+	}
+	known, err := z.Done(r.Context(), admission, jti != "")
 	switch {
 	case err != nil:
 		return err
@@ -224,19 +229,19 @@ func (s *Service) Session(c echo.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), within)
 	defer cancel()
-	settings, err := s.Zones.Zone(ctx, zoneID)
+	z, err := s.Zones.Find(ctx, zoneID)
 	if err != nil {
 		return answer.InZone(zoneID, err)
 	}
-	now := s.Now()
+	now, at := s.Now(), place{*z.Settings(), z}
 	var (
 		is      token.Session
 		outcome string
 	)
 	if session != "" {
-		is, outcome, err = s.renewFor(ctx, settings, session, now)
+		is, outcome, err = s.renewFor(ctx, at, session, now)
 	} else {
-		is, outcome, err = s.exchangeFor(ctx, settings, shown, key, tok, now)
+		is, outcome, err = s.exchangeFor(ctx, at, shown, key, tok, now)
 	}
 	if err != nil {
 		s.Meter.Site(zoneID, outcomeOf(err))
@@ -244,7 +249,7 @@ func (s *Service) Session(c echo.Context) error {
 	}
 	s.Meter.Site(zoneID, outcome)
 	ends := is.Issued.Add(is.Length)
-	s.Crowd.Here(zoneID, is.Admission, ends)
+	z.Here(is.Admission, ends)
 	c.Response().Header()[echo.HeaderCacheControl] = noStore
 	return c.JSON(http.StatusOK, edgeSession{ZoneID: zoneID, Session: s.Keys.SignSession(zoneID, is), ExpiresAt: ends.UnixMilli()})
 }
@@ -262,7 +267,10 @@ func (s *Service) EndSession(c echo.Context) error {
 	}
 	is, err := s.Keys.VerifySession(zoneID, session)
 	if err == nil && is.Good(s.Now()) {
-		_, err = s.Crowd.Done(c.Request().Context(), zoneID, is.Admission, false)
+		var z *zones.Zone
+		if z, err = s.Zones.Find(c.Request().Context(), zoneID); err == nil {
+			_, err = z.Done(c.Request().Context(), is.Admission, false)
+		}
 	}
 	if err != nil {
 		return answer.InZone(zoneID, err)

@@ -19,7 +19,7 @@ var proxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
 	h := site.New(site.Dependencies{
-		Room: r.wait, Zones: r, Exchange: r.exchange, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock, Crowd: r.crowd,
+		Room: r.wait, Zones: r.zones, Guard: r.guard, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock,
 		Proxies: proxies,
 	})
 	e := echo.New()
@@ -27,7 +27,7 @@ func (r *room) server(roomURL string) http.Handler {
 	e.IPExtractor = address.Finder(proxies)
 	e.POST("/traffic/session", h.Session)
 	e.POST("/traffic/session/end", h.EndSession)
-	e.GET("/traffic/zones/:zoneId", wait.NewHTTP(r.wait).State)
+	e.GET("/traffic/zones/:zoneId", wait.NewHTTP(r.wait, r.zones).State)
 	e.POST("/site/:zoneId/done", h.Done)
 	e.POST("/site/:zoneId/here", h.Here)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {

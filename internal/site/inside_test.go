@@ -25,7 +25,7 @@ func newShop(t *testing.T, change func(*zone.Settings)) shop {
 			change(s)
 		}
 	})
-	r.crowd.RunOnce(t.Context())
+	r.zones.RunOnce(t.Context())
 	s := shop{r}
 	s.wait(5)
 	return s
@@ -35,14 +35,14 @@ func newShop(t *testing.T, change func(*zone.Settings)) shop {
 func (s shop) wait(seconds int) {
 	for range seconds {
 		s.forward(time.Second)
-		s.crowd.TellInsideOnce(s.t.Context())
+		s.zones.TellInsideOnce(s.t.Context())
 	}
 }
 
 func (s shop) inside(want int64) {
 	s.t.Helper()
-	s.crowd.TellInsideOnce(s.t.Context())
-	stats, err := s.Latest(s.t.Context(), zoneID)
+	s.zones.TellInsideOnce(s.t.Context())
+	stats, err := s.Observe(s.t.Context(), zoneID, 0)
 	must(s.t, err)
 	if stats.State.Inside != want {
 		s.t.Fatalf("%d are inside, want %d", stats.State.Inside, want)
@@ -90,7 +90,7 @@ func TestRenewedInTime(t *testing.T) {
 	kept := s.asks("/", "", http.StatusOK)
 	s.wait(44)
 	s.forward(15 * time.Second)
-	s.crowd.TellInsideOnce(t.Context())
+	s.zones.TellInsideOnce(t.Context())
 	s.forward(700 * time.Millisecond) // a session begins with a whole second
 	if s.asks("/", kept, http.StatusOK) != kept {
 		t.Error("renewed in the last 200 ms")
@@ -167,7 +167,7 @@ func TestRevokedStaysSo(t *testing.T) {
 	kept := s.asks("/", "", http.StatusOK)
 	s.set(func(z *zone.Settings) { z.InsideState.RevokedUpToMillis = s.clock().UnixMilli(); z.PerMinute = 0 })
 	s.set(func(z *zone.Settings) { z.MaxInside = 0 })
-	s.crowd.RunOnce(t.Context())
+	s.zones.RunOnce(t.Context())
 	var w *httptest.ResponseRecorder
 	if w = s.ask("nginx", http.MethodGet, "/", with(opens, "Cookie", kept)...); w.Code == http.StatusOK {
 		t.Error("a session that was revoked goes on when nobody is counted")

@@ -17,11 +17,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -70,19 +75,16 @@ type room struct {
 	away   error // what the store answers instead
 	hangs  bool  // the store answers only when its caller has gone
 	floods bool  // each pass is shown too often
+	lined  bool  // one waits who may enter
 	joins  int
 	counts map[string]int
 	keys   *token.Keys
 	passes *pass.Signer
 	wait   *wait.Service
-	crowd  *zones.Registry
+	guard  *guard.Guard
+	zones  *zones.Registry
 	// http is bare, with each answer checked against the description of the site's listener; public, of the public one.
 	http, public, bare http.Handler
-}
-
-func (r *room) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
-	o, err := r.Observe(ctx, zoneID, 0)
-	return o.Stats, err
 }
 
 func (r *room) clock() time.Time {
@@ -110,33 +112,52 @@ func newRoom(tb testing.TB, perMinute int64) *room {
 	must(tb, err)
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, secret)
 	must(tb, err)
-	r.wait = wait.New(r, guard.New(guard.Options{Limiter: guard.Unlimited{}}), r.keys, answer.NewIssuer(r.keys, r.passes), meter{r}, r.clock)
-	r.crowd = zones.New(zones.Options{Store: r.Store, Now: r.clock})
-	r.crowd.RunOnce(tb.Context())
+	log := slog.New(slog.DiscardHandler)
+	r.guard = guard.New(guard.Options{Limiter: r})
+	r.wait = wait.New(wait.Dependencies{
+		Guard: r.guard, Tokens: r.keys, Issuer: answer.NewIssuer(r.keys, r.passes), Tickets: ticket.New(nil, r, log),
+		Challenges: challenge.New(challenge.Options{Keys: r.keys, Spends: r, Provider: &challenge.Provider{}, Meter: meter{r}, Now: r.clock}),
+		Shares:     network.New(nil, log, r.clock), Meter: meter{r}, Now: r.clock,
+	})
+	r.zones = zones.New(zones.Options{Store: r, Now: r.clock})
+	tb.Cleanup(r.zones.Stop)
+	r.zones.RunOnce(tb.Context())
 	r.bare = r.server(roomURL)
 	r.http, r.public = openapitest.Site.Handler(tb, r.bare), openapitest.Public.Handler(tb, r.bare)
 	return r
 }
 
-func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
+// Check and CheckAll are the limiter's, which refuses all while the room says so.
+
+func (r *room) Check(ctx context.Context, q limiter.Question) (limiter.Answer, error) {
+	return r.CheckAll(ctx, q)
+}
+
+func (r *room) CheckAll(context.Context, ...limiter.Question) (limiter.Answer, error) {
+	return limiter.Answer{Verdict: limit.Verdict{Allowed: !r.floods, RetryMillis: 1_000}}, nil
+}
+
+func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
 	r.mu.Lock()
 	r.joins++
 	away, hangs := r.away, r.hangs
 	r.mu.Unlock()
 	if hangs {
 		<-ctx.Done()
-		return line.Told{}, ctx.Err()
+		return line.Answer{}, ctx.Err()
 	}
 	if away != nil {
-		return line.Told{}, away
+		return line.Answer{}, away
 	}
-	a, err := r.Store.Join(ctx, zoneID, id)
-	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
+	return r.Store.Join(ctx, zoneID, id)
 }
 
-func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
-	a, err := r.Store.Poll(ctx, zoneID, p)
-	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
+func (r *room) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
+	o, err := r.Store.Observe(ctx, zoneID, most)
+	if r.lined {
+		o.State.Waiting = 1
+	}
+	return o, err
 }
 
 func (r *room) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
@@ -158,14 +179,6 @@ func (r *room) Spend(ctx context.Context, key, by string, life time.Duration) (b
 		return false, away
 	}
 	return r.Store.Spend(ctx, key, by, life)
-}
-
-// exchange is the guard's: it refuses all while the room says so.
-func (r *room) exchange(context.Context, [16]byte) error {
-	if r.floods {
-		return &guard.RefusedError{RetryMillis: 1000}
-	}
-	return nil
 }
 
 // meter is the room as the meter of package wait, whose Join is not the store's.
@@ -206,6 +219,9 @@ func (r *room) set(change func(*zone.Settings)) {
 	change(&settings)
 	_, err = r.PutZone(r.t.Context(), settings, nil, "")
 	must(r.t, err)
+	if r.zones != nil {
+		r.zones.RunOnce(r.t.Context())
+	}
 	r.forward(2 * time.Second) // what State remembers is older now
 }
 

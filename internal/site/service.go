@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +23,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // TicketParameter is the query parameter of a ticket in links to the site: see package ticket.
@@ -38,11 +38,6 @@ const (
 
 // warnEvery is the least time between two warnings of a zone that does not exist.
 const warnEvery = 10 * time.Minute
-
-// Zones knows the settings of zones.
-type Zones interface {
-	Zone(ctx context.Context, zoneID string) (zone.Settings, error)
-}
 
 // Meter counts the outcomes of requests. A zoneID may be one that does not exist.
 type Meter interface {
@@ -78,16 +73,14 @@ var Outcomes = []string{
 // Dependencies are what a Service is made of. All but Now and Logger are required.
 type Dependencies struct {
 	Room   *wait.Service
-	Zones  Zones
+	Zones  *zones.Registry
 	Keys   *token.Keys
 	Passes *pass.Signer
 	// Spends makes each pass good for one session, on all servers.
 	Spends store.Spender
 	Meter  Meter
-	// Crowd counts those inside.
-	Crowd Crowd
-	// Exchange returns a *guard.RefusedError for a pass for which a gate at a CDN's edge asks too often.
-	Exchange func(ctx context.Context, admission [16]byte) error
+	// Guard refuses a pass for which a gate at a CDN's edge asks too often.
+	Guard *guard.Guard
 	// RoomURL is where visitors reach the public listener: https://queue.shop.example. It is empty
 	// if the gateway sends /wait/ and /traffic/ of the site itself to that listener.
 	RoomURL string
@@ -139,12 +132,22 @@ type origin interface{ RealIP() string }
 // of deploy/site wait for an answer: one of these lets nobody go on without it, not even visitors inside.
 const within = 400 * time.Millisecond
 
+// place is a zone and its settings, as a request goes by them. The zone is nil if the store is away and this server has not seen
+// the zone: then nobody is known to be inside, and nobody can join.
+type place struct {
+	zone.Settings
+	zone *zones.Zone
+}
+
+// over reports whether an admission is done or revoked.
+func (p place) over(admission [16]byte) bool { return p.zone != nil && p.zone.Over(admission) }
+
 // ask decides about a request, and counts its outcome. The zone's name must be well-formed.
 func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
-	now := s.Now()
+	now, z := s.Now(), s.Zones.Known(zoneID)
 	h := find(s.Keys, zoneID, q.header, now)
-	if h.inside {
-		h = s.stays(zoneID, q, h)
+	if h.inside && z != nil {
+		h = stays(z, q, h)
 	}
 	shown := ""
 	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
@@ -156,28 +159,33 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origi
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		if h.inside && shown == "" {
-			v = s.renew(ctx, zoneID, q, h, now)
+			v = s.renew(ctx, z, q, h, now)
 		} else {
-			v = s.decide(ctx, zoneID, q, from, shown, h, now)
+			v = s.decide(ctx, zoneID, z, q, from, shown, h, now)
 		}
 	}
 	s.Meter.Site(zoneID, v.outcome)
 	return v
 }
 
-// decide decides about a request that shows a pass or has no session.
-func (s *Service) decide(ctx context.Context, zoneID string, q *request, from origin, shown string, h held, now time.Time) verdict {
-	settings, err := s.Zones.Zone(ctx, zoneID)
-	switch {
-	case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
-		s.warn(zoneID, now)
-		return verdict{outcome: outZoneUnknown}
-	case err != nil:
-		settings = zone.Defaults(zoneID) // the store is away, and this server has not seen the zone
+// decide decides about a request that shows a pass or has no session. z is nil for a zone that this server does not know yet.
+func (s *Service) decide(ctx context.Context, zoneID string, z *zones.Zone, q *request, from origin, shown string, h held, now time.Time) verdict {
+	at := place{zone: z}
+	if at.zone == nil {
+		var err error
+		switch at.zone, err = s.Zones.Find(ctx, zoneID); {
+		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
+			s.warn(zoneID, now)
+			return verdict{outcome: outZoneUnknown}
+		case err != nil:
+			at.Settings = zone.Defaults(zoneID) // the store is away, and this server has not seen the zone
+		}
 	}
-	settings = settings.InForce()
-	v := s.judge(ctx, settings, q, from, shown, h, now)
-	v.origin = named(settings, q)
+	if at.zone != nil {
+		at.Settings = at.zone.Settings().InForce()
+	}
+	v := s.judge(ctx, at, q, from, shown, h, now)
+	v.origin = named(at.Settings, q)
 	if q.ingress && (v.outcome == outExchanged || v.outcome == outSession) {
 		v.location = "" // it would lead to the waiting page. The site sees the pass, which is of no use any more.
 	}
@@ -193,25 +201,25 @@ func named(settings zone.Settings, q *request) string {
 }
 
 // judge decides by the settings in force.
-func (s *Service) judge(ctx context.Context, settings zone.Settings, q *request, from origin, shown string, h held, now time.Time) verdict {
+func (s *Service) judge(ctx context.Context, at place, q *request, from origin, shown string, h held, now time.Time) verdict {
 	switch {
 	case shown != "":
-		return s.exchange(ctx, settings, q, shown, h, now)
-	case bypasses(settings, q), q.preflight(), s.fromNetwork(settings, q):
+		return s.exchange(ctx, at, q, shown, h, now)
+	case bypasses(&at.Settings, q), q.preflight(), s.fromNetwork(at.Settings, q):
 		return verdict{outcome: outBypassed}
 	}
-	if v, ok := s.app(ctx, settings, q, now); ok {
+	if v, ok := s.app(ctx, at, q, now); ok {
 		return v
 	}
 	switch {
 	case page.InAdvance(q.header): // the visitor has not opened the page yet, and must not take a place
 	case q.navigates() && !q.crawls():
-		return s.admit(ctx, settings, q, from.RealIP(), h, now)
-	case settings.OpenAt(now):
+		return s.admit(ctx, at, q, from.RealIP(), h, now)
+	case at.OpenAt(now):
 		return verdict{outcome: outOpen}
-	case q.navigates(), q.calls(settings.CORSOrigins), q.reads() && q.crawls():
-		browser := s.browser(settings.ZoneID, from.RealIP(), q.header)
-		if v, ok := s.recent.once(browser, now, func() (verdict, bool) { return s.admitNow(ctx, settings, q, browser, from.RealIP(), now) }); ok {
+	case q.navigates(), q.calls(at.CORSOrigins), q.reads() && q.crawls():
+		browser := s.browser(at.ZoneID, from.RealIP(), q.header)
+		if v, ok := s.recent.once(browser, now, func() (verdict, bool) { return s.admitNow(ctx, at, q, browser, from.RealIP(), now) }); ok {
 			return v
 		}
 	}
@@ -232,12 +240,12 @@ const maxSession = 12 * time.Hour
 
 // renew lets a visitor who is inside go on. It renews the session if half of it is over and the zone's settings say so, or else
 // takes the browser's key away, which a browser needs only while it waits.
-func (s *Service) renew(ctx context.Context, zoneID string, q *request, h held, now time.Time) verdict {
-	settings, err := s.Zones.Zone(ctx, zoneID)
-	if err != nil || bypasses(settings, q) { // caches may keep what is never queued, and must not keep a session with it
+func (s *Service) renew(ctx context.Context, z *zones.Zone, q *request, h held, now time.Time) verdict {
+	if z == nil || bypasses(z.Settings(), q) { // caches may keep what is never queued, and must not keep a session with it
 		return verdict{outcome: outSession}
 	}
-	is, renewed := s.renewed(ctx, settings, h.session, now)
+	settings := *z.Settings()
+	is, renewed := renewed(ctx, z, h.session, now)
 	switch {
 	case renewed:
 		return verdict{outcome: outRenewed, keep: s.session(settings, is, q.header.Get(SessionHeader) != ""), origin: named(settings, q)}
@@ -249,15 +257,16 @@ func (s *Service) renew(ctx context.Context, zoneID string, q *request, h held, 
 
 // renewed returns a session anew, if half of it is over, the zone's settings say so, and the store was told in time. If it could not
 // be told, the next request tries again.
-func (s *Service) renewed(ctx context.Context, settings zone.Settings, is token.Session, now time.Time) (token.Session, bool) {
+func renewed(ctx context.Context, z *zones.Zone, is token.Session, now time.Time) (token.Session, bool) {
+	settings := z.Settings()
 	left := is.Begun.Add(maxSession).Sub(now)
 	ends := is.Issued.Add(is.Length)
-	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second || !s.Crowd.MayRenew(settings.ZoneID, is.Admission, ends) {
+	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second || !z.MayRenew(is.Admission, ends) {
 		return is, false
 	}
 	anew := is
 	anew.Issued, anew.Length = now, min(settings.Session(), left.Truncate(time.Second))
-	if over, err := s.Crowd.Begin(ctx, settings.ZoneID, is.Admission, now.Add(anew.Length)); over || err != nil {
+	if over, err := z.Begin(ctx, is.Admission, now.Add(anew.Length)); over || err != nil {
 		return is, false
 	}
 	return anew, true
@@ -274,19 +283,18 @@ func (s *Service) session(settings zone.Settings, is token.Session, app bool) ke
 
 // begin lets a visitor in with a new session for an admission. ok is false if the admission is over, and with an error if the store
 // could not be told: then the visitor comes again.
-func (s *Service) begin(ctx context.Context, outcome string, settings zone.Settings, g pass.Grant, app bool, now time.Time) (v verdict, ok bool) {
-	begun := token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: sessionLeft(settings, g, now)}
-	over, err := s.Crowd.Begin(ctx, settings.ZoneID, g.Admission, now.Add(begun.Length))
+func (s *Service) begin(ctx context.Context, outcome string, at place, g pass.Grant, app bool, now time.Time) (v verdict, ok bool) {
+	begun, over, err := at.begin(ctx, g, now)
 	if err != nil {
-		return verdict{outcome: outUnknown, err: fmt.Errorf("site: begin: %w", err)}, false
+		return verdict{outcome: outUnknown, err: err}, false
 	}
-	return verdict{outcome: outcome, keep: s.session(settings, begun, app)}, !over
+	return verdict{outcome: outcome, keep: s.session(at.Settings, begun, app)}, !over
 }
 
 // grant returns what a pass grants, and whether it is a good pass of the zone that may begin a session.
-func (s *Service) grant(settings zone.Settings, shown string, now time.Time) (pass.Grant, bool) {
+func (s *Service) grant(at place, shown string, now time.Time) (pass.Grant, bool) {
 	g, err := s.Passes.Verify(shown, now)
-	return g, err == nil && g.ZoneID == settings.ZoneID && s.fresh(settings, g, now)
+	return g, err == nil && g.ZoneID == at.ZoneID && at.fresh(g, now)
 }
 
 // clocksApart is how much longer a pass is remembered than it is good: our clock may be behind the store's.
@@ -339,7 +347,7 @@ const asked = "."
 // shows the key that it got when it was sent to wait. One that has none, as it came to the waiting page by another way, gets one
 // now: it comes back with it at once, or keeps no cookies, and would only go through the line again and again. If the store does
 // not say whether the pass was used before, the browser is told to come again: the pass is not good twice, and not lost either.
-func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *request, shown string, h held, now time.Time) verdict {
+func (s *Service) exchange(ctx context.Context, at place, q *request, shown string, h held, now time.Time) verdict {
 	shown, again := strings.CutPrefix(shown, asked)
 	by := h.key
 	if by == "" && h.inside {
@@ -348,11 +356,11 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 	if by == "" && q.ingress { // it leads nobody back with a key
 		by = newKey()
 	}
-	g, good := s.grant(settings, shown, now)
+	g, good := s.grant(at, shown, now)
 	switch {
 	case good && by == "" && again:
 		q.uri = page.WithPass(q.uri, shown)
-		return verdict{outcome: outCookieless, location: s.page(settings, q) + "&" + page.CookielessParameter + "=1"}
+		return verdict{outcome: outCookieless, location: s.page(at.Settings, q) + "&" + page.CookielessParameter + "=1"}
 	case good:
 		first, err := s.spend(ctx, spentPass, g, by, now)
 		if first && by == "" {
@@ -363,9 +371,9 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 		case err != nil && !h.inside:
 			return verdict{outcome: outUnknown, err: err}
 		case err == nil && first && by == "":
-			return verdict{outcome: outAsked, location: page.WithPass(q.here(), asked+shown), keep: key(settings)}
+			return verdict{outcome: outAsked, location: page.WithPass(q.here(), asked+shown), keep: key(at.Settings)}
 		case err == nil && first:
-			v, ok := s.begin(ctx, outExchanged, settings, g, false, now)
+			v, ok := s.begin(ctx, outExchanged, at, g, false, now)
 			if v.location = q.here(); ok || v.err != nil && !h.inside {
 				return v
 			}
@@ -375,14 +383,14 @@ func (s *Service) exchange(ctx context.Context, settings zone.Settings, q *reque
 		return verdict{outcome: outSession, location: q.here()}
 	}
 	// Without a new place, the page would lead here with the same pass again.
-	v := s.toPage(outPassRefused, settings, q, h)
+	v := s.toPage(outPassRefused, at.Settings, q, h)
 	v.location += "&" + page.RefusedParameter + "=" + page.Refused(shown) + "&" + page.AgainParameter + "=1"
 	return v
 }
 
 // app lets an app in that shows a good pass in a header for the first time. With the token of its place, which nobody else has,
 // it may repeat that. ok is false for any other request.
-func (s *Service) app(ctx context.Context, settings zone.Settings, q *request, now time.Time) (v verdict, ok bool) {
+func (s *Service) app(ctx context.Context, at place, q *request, now time.Time) (v verdict, ok bool) {
 	shown := q.header.Get(AppHeader)
 	if scheme, bearer, _ := strings.Cut(q.header.Get("Authorization"), " "); shown == "" && strings.EqualFold(scheme, "Bearer") {
 		shown = bearer
@@ -390,7 +398,7 @@ func (s *Service) app(ctx context.Context, settings zone.Settings, q *request, n
 	if shown == "" {
 		return verdict{}, false
 	}
-	g, ok := s.grant(settings, shown, now)
+	g, ok := s.grant(at, shown, now)
 	if !ok {
 		return verdict{}, false
 	}
@@ -402,7 +410,7 @@ func (s *Service) app(ctx context.Context, settings zone.Settings, q *request, n
 		return verdict{}, false
 	}
 	// The page of a browser that sends cookies by itself keeps the session in one: see site.js of package page.
-	v, ok = s.begin(ctx, outPass, settings, g, q.header.Get("Sec-Fetch-Site") != "same-origin", now)
+	v, ok = s.begin(ctx, outPass, at, g, q.header.Get("Sec-Fetch-Site") != "same-origin", now)
 	return v, ok || v.err != nil
 }
 
@@ -418,72 +426,6 @@ func (s *Service) toPage(outcome string, settings zone.Settings, q *request, h h
 		v.keep = key(settings)
 	}
 	return v
-}
-
-// admit lets a browser in if there is room, and else sends it to the waiting page. A browser with a key was sent there before: the
-// page knows whether it has a place, or an admission, and here it would get another.
-func (s *Service) admit(ctx context.Context, settings zone.Settings, q *request, address string, h held, now time.Time) verdict {
-	open := settings.OpenAt(now)
-	if settings.Mode == zone.ModeClosed || settings.InvitationAt(now) != "" || q.method == http.MethodHead || // HEAD opens no page
-		!open && (h.key != "" || s.lines(ctx, settings, now)) {
-		return s.toPage(outWait, settings, q, h)
-	}
-	v, ok := s.join(ctx, settings, wait.Newcomer{}.From(address, q.header), now)
-	switch {
-	case ok:
-		return v
-	case open:
-		return verdict{outcome: outOpen}
-	}
-	return s.toPage(outWait, settings, q, h) // if the join failed, the page says why: the line is full, the store is away, or too many join from this address
-}
-
-// join lets a newcomer in if there is room, and keeps no place: a browser takes its place on the page. In the address of that, a
-// place would be good for whoever sees it.
-func (s *Service) join(ctx context.Context, settings zone.Settings, n wait.Newcomer, now time.Time) (verdict, bool) {
-	n.ZoneID, n.ClientAgent = settings.ZoneID, "SITE"
-	a, err := s.Room.Join(ctx, n)
-	if err != nil {
-		return verdict{}, false
-	}
-	if !a.CanEnter() { // others were faster
-		if settings.PerMinute > 0 { // a pause that has ended is known to the store first
-			s.lined.Store(settings.ZoneID, now)
-		}
-		if err := s.Room.Leave(ctx, settings.ZoneID, a.Token); err != nil {
-			s.Logger.Debug("a place was not given up, and is swept later", "zone", settings.ZoneID, "error", err)
-		}
-		return verdict{}, false
-	}
-	g, ok := s.grant(settings, a.Pass, now)
-	if !ok {
-		return verdict{}, false
-	}
-	return s.begin(ctx, outAdmitted, settings, g, false, now)
-}
-
-// lines reports whether a newcomer would have to line up, as far as is known without the store.
-func (s *Service) lines(ctx context.Context, settings zone.Settings, now time.Time) bool {
-	if settings.Gate().Holds(now.UnixMilli()) {
-		return true
-	}
-	last, _ := s.lined.Load(settings.ZoneID)
-	if at, ok := last.(time.Time); ok && now.Sub(at) < wait.StateMaxAge {
-		return true
-	}
-	// The state is at most a second old, and saves the store the joins of a crowd. Those counted as waiting may have left
-	// without a word. If the estimate says that a newcomer need not wait, they are in nobody's way.
-	state, err := s.Room.State(ctx, settings.ZoneID)
-	return err == nil && state.Waiting > 0 && (state.EstimatedWait > 0 || settings.PerMinute == 0)
-}
-
-// admitNow lets a request in that cannot be led to the waiting page, if there is room now. It keeps no place.
-func (s *Service) admitNow(ctx context.Context, settings zone.Settings, q *request, browser, address string, now time.Time) (verdict, bool) {
-	if settings.Mode == zone.ModeClosed || settings.PerMinute == 0 || settings.InvitationAt(now) != "" || s.lines(ctx, settings, now) {
-		return verdict{}, false
-	}
-	n := wait.Newcomer{Newcomer: guard.Newcomer{ClientID: browser + strconv.FormatInt(now.Unix()/int64(sameJoin/time.Second), 10)}}
-	return s.join(ctx, settings, n.From(address, q.header), now)
 }
 
 // page returns the address of the waiting page. A ticket in the visitor's query goes along.

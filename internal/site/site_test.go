@@ -12,11 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/challenge"
-	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/site"
@@ -82,7 +78,7 @@ func TestALine(t *testing.T) {
 		if got := "https://" + to.Host + to.Path; got != roomURL+"/wait/SHOP" || q.Get("to") != "https://shop.example/cart?item=7&n=a%20b" {
 			t.Errorf("%s: led to %s", gateway, to)
 		}
-		if s, err := r.Latest(t.Context(), zoneID); err != nil || len(q) != 1 || s.State.Waiting != 0 {
+		if s, err := r.Observe(t.Context(), zoneID, 0); err != nil || len(q) != 1 || s.State.Waiting != 0 {
 			t.Errorf("%s: led to %s, %d wait, %v", gateway, to, s.State.Waiting, err)
 		}
 		// Nobody else asks the store for a second.
@@ -289,7 +285,7 @@ func TestCrawlers(t *testing.T) {
 				t.Errorf("%s: %v: %d %v", gateway, header, w.Code, w.Header())
 			}
 		}
-		if stats, err := r.Latest(t.Context(), zoneID); err != nil || stats.State.Waiting > 0 {
+		if stats, err := r.Observe(t.Context(), zoneID, 0); err != nil || stats.State.Waiting > 0 {
 			t.Errorf("%s: %d places, %v", gateway, stats.State.Waiting, err)
 		}
 	}
@@ -337,7 +333,7 @@ func TestCallsOfPages(t *testing.T) {
 			if tt.ok && (sessions[""] || len(sessions) != 1 || r.joins > joins+2) || !tt.ok && (!sessions[""] || r.joins != joins) {
 				t.Errorf("%s: %s: %d sessions, %d joins: %v", gateway, name, len(sessions), r.joins-joins, sessions)
 			}
-			stats, err := r.Latest(t.Context(), zoneID)
+			stats, err := r.Observe(t.Context(), zoneID, 0)
 			must(t, err)
 			if n := stats.Totals.Admitted; n > 1 || (n == 1) != tt.ok {
 				t.Errorf("%s: %s: %d admissions", gateway, name, n)
@@ -346,13 +342,13 @@ func TestCallsOfPages(t *testing.T) {
 			r.forward(time.Minute)
 			r.set(func(s *zone.Settings) { s.PerMinute = 10 })
 			for range 4 {
-				_, err := r.wait.Join(t.Context(), wait.Newcomer{ZoneID: zoneID})
+				_, err := r.wait.Join(t.Context(), r.zones.Known(zoneID), wait.Newcomer{})
 				must(t, err)
 			}
 			w := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "late")...)
 			r.forward(2 * time.Second)
 			later := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "later")...)
-			stats, err = r.Latest(t.Context(), zoneID)
+			stats, err = r.Observe(t.Context(), zoneID, 0)
 			must(t, err)
 			if w.Code == 200 || later.Code == 200 || stats.State.Waiting != 3 {
 				t.Errorf("%s: %s: in a line: %d, %d, %d wait", gateway, name, w.Code, later.Code, stats.State.Waiting)
@@ -389,24 +385,10 @@ func TestOtherOrigins(t *testing.T) {
 	}
 }
 
-// challenge has the room ask for challenges, where a zone wants them.
-func (r *room) challenge(lined func(string) bool) {
-	desk := challenge.New(challenge.Options{Keys: r.keys, Spends: r, Provider: &challenge.Provider{}, Meter: meter{r}, Now: r.clock})
-	issuer := answer.NewIssuer(r.keys, r.passes).WithZones(func(string) *zone.Settings {
-		s, err := r.Store.Zone(r.t.Context(), zoneID)
-		must(r.t, err)
-		return &s
-	})
-	r.wait = wait.New(r, guard.New(guard.Options{Limiter: guard.Unlimited{}}), r.keys, issuer, meter{r}, r.clock).WithChallenges(desk, lined)
-	r.bare = r.server(roomURL)
-	r.http, r.public = openapitest.Site.Handler(r.t, r.bare), openapitest.Public.Handler(r.t, r.bare)
-}
-
 // TestChallenges: a zone that asks for a challenge in a line asks for none where there is room. The cases hold the rest.
 func TestChallenges(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
-	r.challenge(func(string) bool { return false })
 	r.set(func(s *zone.Settings) { s.Challenge, s.ChallengeWhen = zone.ChallengeWork, zone.ChallengeInLine })
 	call := []string{"X-Forwarded-For", "203.0.113.7", "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"}
 	if page, call := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "GET", "/api", call...); page.Code != 200 || call.Code != 200 {
@@ -526,7 +508,7 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 	if n := r.counted("unreadable"); n != 5 {
 		t.Errorf("%d were counted as unreadable, want 5", n)
 	}
-	must(t, r.DeleteZone(t.Context(), zoneID, ""))
+	must(t, r.zones.DeleteZone(t.Context(), zoneID, ""))
 	if w := r.ask("caddy", "POST", "/api"); w.Code != 200 || r.counted("zone_unknown") != 1 {
 		t.Errorf("a zone that does not exist: %d, %v", w.Code, r.counts)
 	}

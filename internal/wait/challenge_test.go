@@ -7,21 +7,23 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/challenge"
+	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// challenging has the room ask for work, with a line or without.
-func (r *room) challenging(t *testing.T) (desk *challenge.Desk, lined *bool) {
+// challenging has the room ask for work, with a line. It forgets which work it saw done.
+func (r *room) challenging(t *testing.T) {
 	t.Helper()
-	desk, lined = challenge.New(challenge.Options{Keys: r.tokens, Spends: r.store, Provider: &challenge.Provider{}, Meter: r.meter, Now: r.clock.Now}), new(true)
-	r.service.WithChallenges(desk, func(string) bool { return *lined })
+	r.challenges = challenge.New(challenge.Options{Keys: r.tokens, Spends: r.store, Provider: &challenge.Provider{}, Meter: r.meter, Now: r.clock.Now})
+	r.serve(t)
 	r.set(t, func(s *zone.Settings) { s.Challenge = zone.ChallengeWork })
-	return desk, lined
+	r.lined(t, true)
 }
 
 func (r *room) joinWith(clientID, shown string) *httptest.ResponseRecorder {
@@ -48,6 +50,12 @@ func (r *room) easy(t *testing.T, w challenge.Work) challenge.Work {
 	return w
 }
 
+// enter fills the window, so that whoever joins next waits.
+func (r *room) enter(t *testing.T) error {
+	_, err := r.store.Store.Join(t.Context(), zoneID, line.ID{255})
+	return err
+}
+
 func solve(t *testing.T, w challenge.Work) string {
 	t.Helper()
 	shown, err := challenge.Solve(t.Context(), w)
@@ -60,34 +68,34 @@ func solve(t *testing.T, w challenge.Work) string {
 func TestJoinByWork(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	_, lined := r.challenging(t)
-	r.set(t, func(s *zone.Settings) { s.PerMinute = 0 })
+	r.challenging(t)
+	must(t, r.enter(t))
 	for _, client := range []string{"", "phone"} {
-		r.admits = false
+		r.limited = nil
 		r.store.asked()
 		shown := solve(t, r.asked(t, r.joinWith(client, ""), "required"))
-		if calls := r.store.asked(); len(calls) > 0 || r.admits {
-			t.Errorf("%q: asked for work, and the store for %q, the guard about %+v", client, calls, r.newcomer)
+		if calls := r.store.asked(); len(calls) > 0 || len(r.limited) > 0 {
+			t.Errorf("%q: asked for work, and the store for %q, the limiter about %q", client, calls, r.limited)
 		}
 		first := read(t, r.joinWith(client, shown))
 		again := read(t, r.joinWith(client, shown))
 		if first.Token == "" || r.place(t, again.Token) != r.place(t, first.Token) {
 			t.Fatalf("%q: %+v, then %+v", client, first, again)
 		}
-		if client == "" && r.newcomer.ClientID == "" {
+		if client == "" && !strings.HasPrefix(strings.Join(r.limited, "\n"), guard.JoinsClient) {
 			t.Error("joins without a clientId are not counted by their challenge")
 		}
 		r.asked(t, r.joinWith("somebody else", shown), "wrong_visitor")
-		*lined = false // the line has gone, and the answer was lost
+		r.lined(t, false) // the line has gone, and the answer was lost
 		if last := read(t, r.joinWith(client, shown)); r.place(t, last.Token) != r.place(t, first.Token) {
 			t.Errorf("%q: without a line: %+v", client, last)
 		}
-		*lined = true
+		r.lined(t, true)
 		r.leave(first.Token)
 		r.asked(t, r.joinWith(client, shown), "used")
 	}
-	if stats := r.stats(t); stats.Totals.Joined != 2 {
-		t.Errorf("%d places were taken, want 2", stats.Totals.Joined)
+	if stats := r.stats(t); stats.Totals.Joined != 3 {
+		t.Errorf("%d places were taken, want 3", stats.Totals.Joined)
 	}
 }
 
@@ -149,8 +157,8 @@ func TestWhoIsAsked(t *testing.T) {
 		"of a provider without keys": {func(_ *room, s *zone.Settings) { s.Challenge = zone.ChallengeTurnstile }, true, true},
 	} {
 		r := newRoom(t)
-		_, lined := r.challenging(t)
-		*lined = tt.line
+		r.challenging(t)
+		r.lined(t, tt.line)
 		r.set(t, func(s *zone.Settings) { tt.change(r, s) })
 		r.meter.told()
 		if d := read(t, r.joinWith("c", "")); (d.Code == "challenge_required") != tt.asks {
@@ -189,14 +197,15 @@ func TestWithoutScript(t *testing.T) {
 func TestWorkWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	d, _ := r.challenging(t)
+	r.challenging(t)
 	r.set(t, func(s *zone.Settings) { s.OnStoreFailure = zone.FailureAdmit })
-	j := challenge.Join{Zone: r.settings(zoneID), ClientID: "c", Press: func(int64) int { return 0 }}
+	j := challenge.Join{Zone: r.zones.Known(zoneID).Settings(), ClientID: "c", Press: func(int64) int { return 0 }}
 	var required *challenge.RequiredError
-	if _, err := d.Check(t.Context(), j); !errors.As(err, &required) {
+	if _, err := r.challenges.Check(t.Context(), j); !errors.As(err, &required) {
 		t.Fatal(err)
 	}
 	shown := solve(t, r.easy(t, *required.Work))
+	r.store.asked()
 	r.store.fail(line.ErrStoreUnavailable)
 	if w := r.joinWith("c", shown); w.Code != http.StatusServiceUnavailable || !slices.Equal(r.store.asked(), []string{"spend", "join"}) {
 		t.Errorf("%d %s: a registry that lets in was not asked", w.Code, w.Body)

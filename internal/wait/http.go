@@ -1,6 +1,7 @@
 package wait
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 
@@ -8,23 +9,27 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // stateCaching lets caches hold a zone's state for StateMaxAge.
 const stateCaching = "public, max-age=1"
 
 // HTTP is the room's side of the public listener.
-type HTTP struct{ service *Service }
+type HTTP struct {
+	service *Service
+	zones   *zones.Registry
+}
 
 // NewHTTP returns the handlers of the room.
-func NewHTTP(s *Service) *HTTP { return &HTTP{service: s} }
+func NewHTTP(s *Service, zones *zones.Registry) *HTTP { return &HTTP{s, zones} }
 
 // Join is POST /traffic/wait.
 func (h *HTTP) Join(c echo.Context) error {
 	var n Newcomer
-	var clientIP string
+	var zoneID, clientIP string
 	if err := answer.Receive(c,
-		answer.Field{Name: "zoneId", Value: &n.ZoneID},
+		answer.Field{Name: "zoneId", Value: &zoneID},
 		answer.Field{Name: "clientId", Value: &n.ClientID},
 		answer.Field{Name: "clientIp", Value: &clientIP},
 		answer.Field{Name: "clientAgent", Value: &n.ClientAgent},
@@ -33,13 +38,22 @@ func (h *HTTP) Join(c echo.Context) error {
 	); err != nil {
 		return err
 	}
+	if err := answer.CheckZoneID(zoneID); err != nil {
+		return err
+	}
 	if clientIP != "" {
 		var err error
 		if n.ClientIP, err = netip.ParseAddr(clientIP); err != nil {
 			return &serve.FieldError{Field: "clientIp", Reason: "must be an IPv4 or IPv6 address"}
 		}
 	}
-	a, err := h.service.Join(c.Request().Context(), n.From(c.RealIP(), c.Request().Header))
+	ctx := c.Request().Context()
+	z, err := h.zones.Find(ctx, zoneID)
+	if err != nil {
+		h.service.Meter.Join(zoneID, answer.Outcome(nil, err))
+		return answer.InZone(zoneID, fmt.Errorf("wait: join: %w", err))
+	}
+	a, err := h.service.Join(ctx, z, n.From(c.RealIP(), c.Request().Header))
 	if err != nil {
 		return err
 	}
@@ -65,7 +79,16 @@ func (h *HTTP) Leave(c echo.Context) error {
 	); err != nil {
 		return err
 	}
-	if err := h.service.Leave(c.Request().Context(), zoneID, tok); err != nil {
+	held, err := h.service.Issuer.Verify(zoneID, tok)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	z, err := h.zones.Find(ctx, zoneID)
+	if err != nil {
+		return answer.InZone(zoneID, fmt.Errorf("wait: leave: %w", err))
+	}
+	if err := h.service.Leave(ctx, z, held); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -73,7 +96,15 @@ func (h *HTTP) Leave(c echo.Context) error {
 
 // State is GET /traffic/zones/:zoneId.
 func (h *HTTP) State(c echo.Context) error {
-	state, err := h.service.State(c.Request().Context(), c.Param("zoneId"))
+	ctx, zoneID := c.Request().Context(), c.Param("zoneId")
+	if err := answer.CheckZoneID(zoneID); err != nil {
+		return err
+	}
+	z, err := h.zones.Find(ctx, zoneID)
+	if err != nil {
+		return answer.InZone(zoneID, fmt.Errorf("wait: state: %w", err))
+	}
+	state, err := h.service.State(ctx, z)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"reflect"
 	"slices"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -27,7 +25,7 @@ import (
 
 // routes is the room behind echo.
 func routes(r *room, log *slog.Logger) http.Handler {
-	h := wait.NewHTTP(r.service)
+	h := wait.NewHTTP(r.service, r.zones)
 	e := echo.New()
 	e.IPExtractor = echo.ExtractIPDirect()
 	e.HTTPErrorHandler = problem.Handler(log, r.meter)
@@ -199,15 +197,16 @@ func TestJoinIsGuarded(t *testing.T) {
 		r.http.ServeHTTP(w, req)
 		return w
 	}
-	for header, forwarded := range map[string]bool{"": false, "X-Forwarded-For": true, "Forwarded": true, "X-Real-IP": true, "Via": false} {
-		want := guard.Newcomer{
-			ClientID: "c", ClientIP: netip.MustParseAddr("203.0.113.9"), Address: netip.MustParseAddr("198.51.100.7"), Forwarded: forwarded,
-		}
-		if w := send(header); w.Code != 200 || r.newcomer != want {
-			t.Errorf("%q: %d, %+v", header, w.Code, r.newcomer)
+	if w, want := send(""), []string{"joins-client client:TEST_ZONE/c", "joins-zone zone:TEST_ZONE/ip:198.51.100.7", "joins-address ip:198.51.100.7"}; w.Code != 200 ||
+		!slices.Equal(r.limited, want) {
+		t.Errorf("%d, the limiter was asked %q, want %q", w.Code, r.limited, want)
+	}
+	for header, want := range map[string]bool{"X-Forwarded-For": true, "Forwarded": true, "X-Real-IP": true, "Via": false} {
+		if n := (wait.Newcomer{}).From("198.51.100.7", http.Header{http.CanonicalHeaderKey(header): {"192.0.2.1"}}); n.Forwarded != want {
+			t.Errorf("%s: %+v", header, n)
 		}
 	}
-	r.refuses = &guard.RefusedError{RetryMillis: 12_345}
+	r.refuses = true
 	r.meter.told()
 	before := r.stats(t)
 	w := send("")
@@ -353,7 +352,6 @@ func TestWhenTheStoreFails(t *testing.T) {
 		code   string
 		logged bool
 	}{
-		"zone unknown": {line.ErrZoneUnknown, 404, "zone_unknown", false},
 		"zone deleted": {line.ErrZoneDeleted, 404, "zone_unknown", false},
 		"unavailable":  {fmt.Errorf("store: %w", line.ErrStoreUnavailable), 503, "store_unavailable", false},
 		"anything":     {errors.New("the secret is hunter2"), 500, "internal_error", true},

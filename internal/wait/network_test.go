@@ -2,31 +2,37 @@ package wait_test
 
 import (
 	"fmt"
-	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// sharing has the room hold networks to 5 %, with a line or without.
-func (r *room) sharing(t *testing.T) (shares *network.Shares, lined *bool) {
+// sharing has the room hold networks to a share, with a line.
+func (r *room) sharing(t *testing.T) {
 	t.Helper()
-	shares, lined = network.New(nil, slog.New(slog.DiscardHandler), r.clock.Now), new(true)
-	r.service.WithNetworks(shares, func(string) bool { return *lined })
-	r.set(t, func(s *zone.Settings) { s.PerMinute, s.MaxShareByNetwork = 0, 5 })
-	return shares, lined
+	r.set(t, func(s *zone.Settings) { s.PerMinute, s.MaxShareByNetwork = 10, 5 })
+	must(t, r.enter(t))
+	r.lined(t, true)
 }
 
 func (r *room) joinFrom(address, clientID string) *httptest.ResponseRecorder {
-	return r.send("POST", "/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientIp":%q,"clientId":%q}`, zoneID, address, clientID))
+	w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/traffic/wait",
+		strings.NewReader(fmt.Sprintf(`{"zoneId":%q,"clientIp":%q,"clientId":%q}`, zoneID, address, clientID)))
+	if q.RemoteAddr = net.JoinHostPort(address, "1234"); r.named {
+		q.RemoteAddr = backend + ":1234"
+	}
+	r.http.ServeHTTP(w, q)
+	return w
 }
 
 // fill has a network take the places that it gets in an empty zone.
@@ -43,11 +49,11 @@ func (r *room) fill(t *testing.T) {
 func TestShareOfANetwork(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	shares, _ := r.sharing(t)
+	r.sharing(t)
 	r.fill(t)
 	r.store.asked()
 	r.meter.told()
-	r.admits = false
+	r.limited = nil
 	w := r.joinFrom("2001:db8::ffff", "")
 	if d := read(t, w); w.Code != http.StatusTooManyRequests || d.Code != "network_share" {
 		t.Fatalf("%d %s", w.Code, w.Body)
@@ -55,8 +61,8 @@ func TestShareOfANetwork(t *testing.T) {
 	if after, err := strconv.Atoi(w.Header().Get("Retry-After")); err != nil || after < 10 || after > 20 {
 		t.Errorf("Retry-After %q", w.Header().Get("Retry-After"))
 	}
-	if calls := r.store.asked(); len(calls) > 0 || r.admits {
-		t.Errorf("the store was asked for %q, the guard about %+v", calls, r.newcomer)
+	if calls := r.store.asked(); len(calls) > 0 || len(r.limited) > 0 {
+		t.Errorf("the store was asked for %q, the limiter about %q", calls, r.limited)
 	}
 	if told := r.meter.told(); !slices.Equal(told, []string{"join TEST_ZONE network_share", "refuse TEST_ZONE network_share"}) {
 		t.Errorf("metered %q", told)
@@ -68,12 +74,12 @@ func TestShareOfANetwork(t *testing.T) {
 	if w := r.joinFrom("2001:db8::ffff", "7"); w.Code != http.StatusOK || read(t, w).Waiting.Position != 8 {
 		t.Errorf("a place that was taken before: %d %s", w.Code, w.Body)
 	}
-	r.refuses = &guard.RefusedError{RetryMillis: 1_000}
+	r.refuses = true
 	r.store.asked()
 	if w := r.joinFrom("2001:db8::ffff", "7"); read(t, w).Code != "too_many_requests" || len(r.store.asked()) > 0 {
 		t.Errorf("an address that asks too often: %d %s", w.Code, w.Body)
 	}
-	r.refuses = nil
+	r.refuses = false
 	for address, want := range map[string]int{"2001:db8:0:1::1": http.StatusOK, "203.0.113.1": http.StatusOK, "2001:db8::2": http.StatusTooManyRequests} {
 		if w := r.joinFrom(address, ""); w.Code != want {
 			t.Errorf("%s: %d %s", address, w.Code, w.Body)
@@ -83,7 +89,7 @@ func TestShareOfANetwork(t *testing.T) {
 	if w := r.joinFrom("2001:db8::1", "later"); w.Code != http.StatusOK {
 		t.Errorf("ten minutes later: %d %s", w.Code, w.Body)
 	}
-	if all := shares.List(zone.Defaults(zoneID), 1); all.Joins != 1 || all.Refused != 0 {
+	if all := r.shares.List(zone.Defaults(zoneID), 1); all.Joins != 1 || all.Refused != 0 {
 		t.Errorf("ten minutes later: %+v", all)
 	}
 }
@@ -92,12 +98,11 @@ func TestShareOfANetwork(t *testing.T) {
 func TestJoinsThatCount(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	shares, lined := r.sharing(t)
-	r.set(t, func(s *zone.Settings) { s.PerMinute = 10 })
-	*lined = false
+	r.set(t, func(s *zone.Settings) { s.MaxShareByNetwork = 5 })
+	r.lined(t, false)
 	counted := func(joins, admissions int64) {
 		t.Helper()
-		if all := shares.List(zone.Defaults(zoneID), 1); all.Joins != joins || all.Admissions != admissions {
+		if all := r.shares.List(zone.Defaults(zoneID), 1); all.Joins != joins || all.Admissions != admissions {
 			t.Errorf("%+v, want %d joins and %d admissions", all, joins, admissions)
 		}
 	}
@@ -111,7 +116,7 @@ func TestJoinsThatCount(t *testing.T) {
 		counted(2, 1)
 		r.clock.forward(time.Second)
 	}
-	r.service.Admitted(zoneID, "2001:db8::1")
+	r.shares.Admit(r.zones.Known(zoneID).Settings(), netip.MustParseAddr("2001:db8::1"))
 	counted(2, 2)
 	r.store.fail(line.ErrStoreUnavailable)
 	r.joinFrom("2001:db8::1", "away")
@@ -123,7 +128,7 @@ func TestJoinsThatCount(t *testing.T) {
 	counted(2, 2)
 	r.store.status = line.Waiting
 	r.send("POST", "/traffic/wait", `{"zoneId":"OTHER","clientIp":"2001:db8::1"}`)
-	if all := shares.List(zone.Defaults("OTHER"), 1); all.Counts != (network.Counts{}) {
+	if all := r.shares.List(zone.Defaults("OTHER"), 1); all.Counts != (network.Counts{}) {
 		t.Errorf("a zone that does not exist is counted: %+v", all)
 	}
 }
@@ -147,11 +152,11 @@ func TestWhoHasNoShare(t *testing.T) {
 		"a member, by the backend": {func(r *room, _ *zone.Settings) { r.named = true }, true, ""},
 	} {
 		r := newRoom(t)
-		_, lined := r.sharing(t)
+		r.sharing(t)
 		r.fill(t)
-		*lined = tt.line
+		r.lined(t, tt.line)
 		r.set(t, func(s *zone.Settings) { tt.change(r, s) })
-		if w := r.joinFrom("2001:db8::1", ""); read(t, w).Code != tt.want {
+		if w := r.joinFrom("2001:db8::1", "member"); read(t, w).Code != tt.want {
 			t.Errorf("%s: %d %s, want %q", name, w.Code, w.Body, tt.want)
 		}
 	}

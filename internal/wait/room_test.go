@@ -19,11 +19,16 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const zoneID = "TEST_ZONE"
@@ -37,18 +42,26 @@ var (
 type room struct {
 	clock   *clock
 	store   *store
+	zones   *zones.Registry
 	tokens  *token.Keys
 	passes  *pass.Signer
 	meter   *meter
 	logs    *bytes.Buffer
 	service *wait.Service
 	http    http.Handler
-	// newcomer is the latest whom the guard saw, refuses what it says.
-	newcomer guard.Newcomer
-	admits   bool // was asked
-	refuses  error
-	named    bool
+	// limited are the questions to the limiter, refuses whether it says no, and named whether joins come from a backend.
+	limited []string
+	refuses bool
+	named   bool
+
+	log        *slog.Logger
+	tickets    *ticket.Desk
+	challenges *challenge.Desk
+	shares     *network.Shares
 }
+
+// backend is the address of a backend of the shop.
+const backend = "198.51.100.200"
 
 // newRoom has one zone that admits one in 6 s.
 func newRoom(tb testing.TB) *room {
@@ -64,30 +77,52 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	r.passes, err = pass.NewSigner(pass.DefaultIssuer, newSecret)
 	must(tb, err)
-	r.service = wait.New(r.store, r, r.tokens, answer.NewIssuer(r.tokens, r.passes).WithZones(r.settings), r.meter, r.clock.Now)
-	r.http = openapitest.Public.Handler(tb, routes(r, log))
+	r.log = log
+	r.zones = zones.New(zones.Options{Store: r.store, Now: r.clock.Now})
+	tb.Cleanup(r.zones.Stop)
+	r.zones.RunOnce(tb.Context())
+	r.tickets = ticket.New(nil, r.store, log)
+	r.challenges = challenge.New(challenge.Options{Keys: r.tokens, Spends: r.store, Provider: &challenge.Provider{}, Meter: r.meter, Now: r.clock.Now})
+	r.shares = network.New(nil, log, r.clock.Now)
+	r.serve(tb)
 	return r
 }
 
-// settings are those of a zone, as a server remembers them.
-func (r *room) settings(id string) *zone.Settings {
-	s, err := r.store.Store.Zone(context.Background(), id)
-	if err != nil {
-		return nil
+// serve makes the room of its parts.
+func (r *room) serve(tb testing.TB) {
+	g := guard.New(guard.Options{Limiter: r, Backends: []netip.Prefix{netip.MustParsePrefix(backend + "/32")}})
+	r.service = wait.New(wait.Dependencies{
+		Guard: g, Tokens: r.tokens, Issuer: answer.NewIssuer(r.tokens, r.passes), Tickets: r.tickets, Challenges: r.challenges,
+		Shares: r.shares, Meter: r.meter, Now: r.clock.Now,
+	})
+	r.http = openapitest.Public.Handler(tb, routes(r, r.log))
+}
+
+// Check and CheckAll are the limiter's.
+
+func (r *room) Check(ctx context.Context, q limiter.Question) (limiter.Answer, error) {
+	return r.CheckAll(ctx, q)
+}
+
+func (r *room) CheckAll(_ context.Context, questions ...limiter.Question) (limiter.Answer, error) {
+	for _, q := range questions {
+		if q.Policy == guard.Challenges {
+			return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
+		}
+		r.limited = append(r.limited, q.Policy+" "+q.Key)
 	}
-	return &s
+	return limiter.Answer{Verdict: limit.Verdict{Allowed: !r.refuses, RetryMillis: 12_345}}, nil
 }
 
-// Admits is the guard's.
-func (r *room) Admits(_ context.Context, _ *zone.Settings, n guard.Newcomer) error {
-	r.newcomer, r.admits = n, true
-	return r.refuses
+// lined has the server believe that there is a line, or none.
+func (r *room) lined(t *testing.T, is bool) {
+	t.Helper()
+	r.store.mu.Lock()
+	r.store.line = &is
+	r.store.mu.Unlock()
+	_, err := r.zones.Observe(t.Context(), zoneID)
+	must(t, err)
 }
-
-// Press, Named and Source are the guard's, too.
-func (r *room) Source(n guard.Newcomer) netip.Addr               { return n.ClientIP }
-func (r *room) Press(context.Context, guard.Newcomer, int64) int { return 0 }
-func (r *room) Named(guard.Newcomer) bool                        { return r.named }
 
 // set changes the zone's settings, from the defaults if there is none.
 func (r *room) set(tb testing.TB, change func(*zone.Settings)) {
@@ -99,11 +134,17 @@ func (r *room) set(tb testing.TB, change func(*zone.Settings)) {
 	change(&settings)
 	_, err = r.store.PutZone(context.Background(), settings, nil, "")
 	must(tb, err)
+	if r.zones != nil {
+		r.zones.RunOnce(tb.Context())
+	}
 }
 
 func (r *room) send(method, path, body string) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	r.http.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	w, q := httptest.NewRecorder(), httptest.NewRequest(method, path, strings.NewReader(body))
+	if r.named {
+		q.RemoteAddr = backend + ":1234"
+	}
+	r.http.ServeHTTP(w, q)
 	return w
 }
 
@@ -126,7 +167,7 @@ func (r *room) leave(tok string) *httptest.ResponseRecorder {
 // stats is the zone as it is now.
 func (r *room) stats(tb testing.TB) line.Stats {
 	tb.Helper()
-	stats, err := r.store.Observe(context.Background(), zoneID, 0)
+	stats, err := r.store.Store.Observe(context.Background(), zoneID, 0)
 	must(tb, err)
 	return stats.Stats
 }
@@ -158,6 +199,22 @@ type store struct {
 	err    error
 	status line.Status
 	gate   chan struct{}
+	// line, when not nil, is whether the store says that people wait.
+	line *bool
+}
+
+// says is what the store's state says.
+func (s *store) says(is line.State) line.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.line == nil:
+	case *s.line:
+		is.Waiting = max(1, is.Waiting)
+	default:
+		is.Waiting = 0
+	}
+	return is
 }
 
 func (s *store) called(name string) error {
@@ -186,23 +243,25 @@ func (s *store) fail(err error) {
 	s.err = err
 }
 
-func (s *store) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
+func (s *store) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
 	if err := s.called("join"); err != nil {
-		return line.Told{}, err
+		return line.Answer{}, err
 	}
 	if s.status != line.Waiting {
-		return line.Told{Answer: line.Answer{Status: s.status}}, nil
+		return line.Answer{Status: s.status}, nil
 	}
 	a, err := s.Store.Join(ctx, zoneID, id)
-	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
+	a.State = s.says(a.State)
+	return a, err
 }
 
-func (s *store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
+func (s *store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
 	if err := s.called("poll"); err != nil {
-		return line.Told{}, err
+		return line.Answer{}, err
 	}
 	a, err := s.Store.Poll(ctx, zoneID, p)
-	return line.Told{Answer: a, EstimateMillis: a.WaitMillis}, err
+	a.State = s.says(a.State)
+	return a, err
 }
 
 func (s *store) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
@@ -219,16 +278,13 @@ func (s *store) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	return s.Store.Leave(ctx, zoneID, p)
 }
 
-func (s *store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
-	return s.Store.Zone(ctx, zoneID)
-}
-
-func (s *store) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
-	if err := s.called("latest"); err != nil {
-		return line.Stats{}, err
+func (s *store) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
+	if err := s.called("observe"); err != nil {
+		return line.Observation{}, err
 	}
-	o, err := s.Observe(ctx, zoneID, 0)
-	return o.Stats, err
+	o, err := s.Store.Observe(ctx, zoneID, most)
+	o.State = s.says(o.State)
+	return o, err
 }
 
 // meter writes down what it is told.

@@ -11,6 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // StateMaxAge is how old the line in a state may be, and for how long caches may keep an answer.
@@ -167,25 +168,18 @@ func (s State) in(accept string) (_ State, alike bool) {
 	return s, len(s.messages.Languages())+len(s.soldOut.Languages())+len(s.texts.Languages()) == 0
 }
 
-// State returns the zone's public state, at most StateMaxAge old. It returns a
-// *serve.FieldError, an error of the store, or ctx's.
-func (s *Service) State(ctx context.Context, zoneID string) (State, error) {
-	if err := answer.CheckZoneID(zoneID); err != nil {
-		return State{}, err
-	}
-	z, err := s.zone(ctx, zoneID)
+// State returns the zone's public state, at most StateMaxAge old. It returns an error of the store, or ctx's.
+func (s *Service) State(ctx context.Context, at *zones.Zone) (State, error) {
+	z := at.Settings()
+	stats, err := at.Latest(ctx)
 	if err != nil {
-		return State{}, answer.InZone(zoneID, fmt.Errorf("wait: state: %w", err))
-	}
-	stats, err := s.store.Latest(ctx, zoneID)
-	if err != nil {
-		return State{}, answer.InZone(zoneID, fmt.Errorf("wait: state: %w", err))
+		return State{}, answer.InZone(z.ZoneID, fmt.Errorf("wait: state: %w", err))
 	}
 	shown, texts := EventOf(*z, stats.State.NowMillis)
 	return State{
 		Event: shown, texts: texts,
 		Site:   siteOf(*z, stats.State.Waiting > 0 && stats.EstimateMillis > 0, stats.State.NowMillis),
-		ZoneID: zoneID, Mode: z.Mode,
+		ZoneID: z.ZoneID, Mode: z.Mode,
 		Waiting: stats.State.Waiting, EstimatedWait: stats.EstimateMillis,
 		messages: z.Message, Notice: z.Notice(), soldOut: z.SoldOut,
 	}, nil

@@ -1,7 +1,6 @@
 package wait_test
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -13,10 +12,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/ticket"
-	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -32,12 +29,11 @@ func (shop) Claims(token string) (jwt.MapClaims, error) {
 }
 
 // inviting has the room take who is invited to the spring sale.
-func (r *room) inviting(t *testing.T) *ticket.Desk {
+func (r *room) inviting(t *testing.T) {
 	t.Helper()
-	d := ticket.New(shop{}, r.store, slog.New(slog.DiscardHandler))
-	r.service.WithTickets(d)
+	r.tickets = ticket.New(shop{}, r.store, slog.New(slog.DiscardHandler))
+	r.serve(t)
 	r.set(t, func(s *zone.Settings) { s.Invitation = "spring" })
-	return d
 }
 
 func (r *room) show(clientID, shown string) *httptest.ResponseRecorder {
@@ -48,7 +44,7 @@ func (r *room) show(clientID, shown string) *httptest.ResponseRecorder {
 func TestJoinByInvitation(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	d := r.inviting(t)
+	r.inviting(t)
 	r.show("c", "spring/first")
 	present := read(t, r.show("phone", "spring/alice"))
 	again := read(t, r.show("laptop", "spring/alice"))
@@ -77,7 +73,7 @@ func TestJoinByInvitation(t *testing.T) {
 		t.Errorf("the tokens of one admission are of two visitors: %s, then %s", in.Body, w.Body)
 	}
 	bob := r.place(t, other.Token)
-	if err := d.Use(t.Context(), zoneID, "spring", bob.ID); err != nil { // as the room of polls does
+	if err := r.tickets.Use(t.Context(), zoneID, "spring", bob.ID); err != nil { // as the room of polls does
 		t.Fatal(err)
 	}
 	r.clock.forward(301 * time.Second)
@@ -105,20 +101,6 @@ func TestNobodyIsInvited(t *testing.T) {
 	r.set(t, func(s *zone.Settings) { s.Invitation = "spring" })
 	if w := r.show("c", "spring/alice"); w.Code != http.StatusForbidden {
 		t.Errorf("got %d %s", w.Code, w.Body)
-	}
-}
-
-// TestUnknownZoneMayBeByInvitation: a server that does not know a zone yet asks the store before anybody joins.
-func TestUnknownZoneMayBeByInvitation(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t)
-	r.set(t, func(s *zone.Settings) { s.Invitation = "spring" })
-	service := wait.New(r.store, r, r.tokens, answer.NewIssuer(r.tokens, r.passes), r.meter, r.clock.Now)
-	if _, err := service.Join(t.Context(), wait.Newcomer{ZoneID: zoneID}); !errors.Is(err, ticket.ErrMissing) {
-		t.Errorf("without a ticket: %v", err)
-	}
-	if joined := r.stats(t).Totals.Joined; joined != 0 {
-		t.Errorf("%d took a place", joined)
 	}
 }
 

@@ -22,60 +22,60 @@ const (
 // The tag known names the condition, in knownWhen, under which a figure is known; "" is: while the store answers.
 type Sample struct {
 	// At is the second, in Unix milliseconds.
-	At int64 `json:"at" known:"always"`
+	At int64 `json:"at" doc:"-" known:"always"`
 	// Store is StoreOK or StoreFailing. FailingSince is the second since which all samples are failing ones, in Unix
 	// milliseconds; 0 while the store answers.
-	Store        string `json:"store" known:"always"`
-	FailingSince int64  `json:"failingSince" known:"failing"`
+	Store        string `json:"store" known:"always" doc:"ok, or failing when it did not answer."`
+	FailingSince int64  `json:"failingSince" known:"failing" doc:"Since when it is failing, in Unix milliseconds."`
 
 	// Waiting is how many are in the line. Released is how many of them may be admitted when they poll. Overdue is how
 	// many of the released did not come when told to.
-	Waiting  int64 `json:"waiting"`
-	Released int64 `json:"released"`
-	Overdue  int64 `json:"overdue"`
+	Waiting  int64 `json:"waiting" doc:"As in the stats."`
+	Released int64 `json:"released" doc:"As in the stats."`
+	Overdue  int64 `json:"overdue" doc:"As in the stats."`
 	// InWindow is how many were admitted within the last window: at most WindowLimit, and Burst more while nobody waits.
-	InWindow    int64 `json:"inWindow"`
-	WindowLimit int64 `json:"windowLimit"`
-	Burst       int64 `json:"burst"`
+	InWindow    int64 `json:"inWindow" doc:"admittedInWindow of the stats."`
+	WindowLimit int64 `json:"windowLimit" doc:"As in the stats."`
+	Burst       int64 `json:"burst" doc:"As in the zone's settings."`
 	// InMinute is how many were admitted within the last 60 s, of at most
 	// PerMinute.
-	InMinute  int64 `json:"inMinute"`
-	PerMinute int64 `json:"perMinute"`
+	InMinute  int64 `json:"inMinute" doc:"admittedInMinute of the stats."`
+	PerMinute int64 `json:"perMinute" doc:"As in the stats."`
 	// MostInSecond is the most admissions in any 1,000 ms of the last one to two minutes.
-	MostInSecond int64 `json:"mostInSecond"`
+	MostInSecond int64 `json:"mostInSecond" doc:"As in the stats."`
 	// Inside is how many are inside a zone with a cap, of at most MaxInside.
-	Inside    int64 `json:"inside" known:"capped"`
-	MaxInside int64 `json:"maxInside" known:"capped"`
+	Inside    int64 `json:"inside" known:"capped" doc:"As in the stats. Null in a zone without a cap."`
+	MaxInside int64 `json:"maxInside" known:"capped" doc:"As in the stats. Null in a zone without a cap."`
 	// Mode is the zone's.
-	Mode zone.Mode `json:"mode"`
+	Mode zone.Mode `json:"mode" doc:"As in the zone's settings."`
 	// Use is InWindow of WindowLimit, from 0 to 1.
-	Use float64 `json:"use"`
+	Use float64 `json:"use" doc:"windowUse of the stats."`
 
 	// RateSeconds is over how many seconds the rates were measured: 60, and
 	// fewer at the beginning; 0 before there are any.
-	RateSeconds int64 `json:"rateSeconds"`
+	RateSeconds int64 `json:"rateSeconds" doc:"As in the stats."`
 	// Rates of all servers together, with one decimal: joins, admissions, departures (visitors who called leave) and
 	// swept visitors in a minute; and polls that the store answered in a second. AdmittedPerMinute is at most InMinute.
-	JoinsPerMinute      float64 `json:"joinsPerMinute" known:"rates"`
-	AdmittedPerMinute   float64 `json:"admittedPerMinute" known:"rates"`
-	DeparturesPerMinute float64 `json:"departuresPerMinute" known:"rates"`
-	SweptPerMinute      float64 `json:"sweptPerMinute" known:"rates"`
-	PollsPerSecond      float64 `json:"pollsPerSecond" known:"rates"`
+	JoinsPerMinute      float64 `json:"joinsPerMinute" known:"rates" doc:"As in the stats."`
+	AdmittedPerMinute   float64 `json:"admittedPerMinute" known:"rates" doc:"As in the stats."`
+	DeparturesPerMinute float64 `json:"departuresPerMinute" known:"rates" doc:"As in the stats."`
+	SweptPerMinute      float64 `json:"sweptPerMinute" known:"rates" doc:"As in the stats."`
+	PollsPerSecond      float64 `json:"pollsPerSecond" known:"rates" doc:"As in the stats."`
 	// RefusedPerMinute is how many requests of the zone this server alone refused in a minute.
-	RefusedPerMinute float64 `json:"refusedPerMinute" known:"rates"`
+	RefusedPerMinute float64 `json:"refusedPerMinute" known:"rates" doc:"As in the stats."`
 	// Restored is how many lost places were put back in RateSeconds.
-	Restored int64 `json:"restored" known:"rates"`
+	Restored int64 `json:"restored" known:"rates" doc:"As in the stats."`
 
 	// WaitP50Millis and WaitP95Millis are percentiles of how long the visitors who were admitted in RateSeconds had
 	// waited. WaitCount is how many they are.
-	WaitP50Millis int64 `json:"waitP50Millis" known:"waits"`
-	WaitP95Millis int64 `json:"waitP95Millis" known:"waits"`
-	WaitCount     int64 `json:"waitCount" known:"rates"`
+	WaitP50Millis int64 `json:"waitP50Millis" known:"waits" doc:"As in the stats."`
+	WaitP95Millis int64 `json:"waitP95Millis" known:"waits" doc:"As in the stats."`
+	WaitCount     int64 `json:"waitCount" known:"rates" doc:"Of how many those are."`
 	// EstimateMillis is the expected wait of a visitor who joins now.
-	EstimateMillis int64 `json:"estimateMillis"`
+	EstimateMillis int64 `json:"estimateMillis" doc:"estimatedWait of the stats."`
 	// EstimateLowMillis and EstimateHighMillis are the range that holds the real wait four times out of five.
-	EstimateLowMillis  int64 `json:"estimateLowMillis" known:"range"`
-	EstimateHighMillis int64 `json:"estimateHighMillis" known:"range"`
+	EstimateLowMillis  int64 `json:"estimateLowMillis" known:"range" doc:"estimatedWaitRange of the stats."`
+	EstimateHighMillis int64 `json:"estimateHighMillis" known:"range" doc:"estimatedWaitRange of the stats."`
 
 	// Stalled: for a minute nobody was admitted, although in each of its seconds somebody waited who might have been. Only
 	// Latest sets it, and it is in no JSON.

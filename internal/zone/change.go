@@ -10,15 +10,12 @@ import (
 // Change is one entry of a zone's record of changes. A change that changes
 // nothing is no entry, nor is putting back a zone that a store has lost.
 type Change struct {
-	// AtMillis is when, in Unix milliseconds on the store's clock.
-	AtMillis int64  `json:"at"`
+	AtMillis int64  `json:"at" minimum:"1" maximum:"9007199254740991" doc:"When, in Unix milliseconds on the store's clock." example:"1795223373123"`
 	ZoneID   string `json:"zoneId"`
-	// By is the name that the operator gave, of at most MaxByLength bytes;
-	// ByConfig for a zone that the configuration made; may be empty.
-	By string `json:"by"`
-	// Was is nil if the zone was made by this change, Now if it was deleted.
-	Was *Settings `json:"was"`
-	Now *Settings `json:"now"`
+	// By has at most MaxByLength bytes.
+	By  string    `json:"by" maxLength:"64" doc:"Who, as X-Operator said; empty if nobody said. QUEUE_CONFIG: the zone was made from the server's configuration." example:"Ada"`
+	Was *Settings `json:"was" doc:"The settings before; null if the change made the zone."`
+	Now *Settings `json:"now" doc:"The settings after; null if the change deleted the zone."`
 }
 
 const (

@@ -24,12 +24,11 @@ const MaxRevoked = 200
 
 // InsideState is what operators have done to those inside. Times are Unix milliseconds of the zone's clock.
 type InsideState struct {
-	// RevokedUpToMillis: all admissions up to then are revoked. In the second before it nobody is admitted.
-	RevokedUpToMillis int64 `json:"revokedUpTo,omitempty"`
-	// Revoked are the jti of other admissions that are revoked, the newest last, at most MaxRevoked.
-	Revoked []string `json:"revoked,omitempty"`
-	// ResetAtMillis is when an operator last declared that only the admissions that the store knows are inside.
-	ResetAtMillis int64 `json:"resetAt,omitempty"`
+	// RevokedUpToMillis: in the second before it nobody is admitted.
+	RevokedUpToMillis int64 `json:"revokedUpTo,omitempty" doc:"All admissions up to this time are revoked, in Unix milliseconds." example:"1795262400000"`
+	// Revoked has at most MaxRevoked.
+	Revoked       []string `json:"revoked,omitempty" maxItems:"200" format:"uuid" doc:"Other admissions that are revoked, by jti, the newest last." example:"[]"`
+	ResetAtMillis int64    `json:"resetAt,omitempty" doc:"When an operator last declared that only the admissions that the store knows are inside, in Unix milliseconds." example:"1795262400000"`
 }
 
 // Revoke adds an admission, unless it is revoked already. Of more than MaxRevoked the oldest are forgotten.

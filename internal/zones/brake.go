@@ -101,7 +101,7 @@ func tightens(was, now zone.Settings) bool {
 // does not answer: then PutZone returns no error, and NotKept does. While the store does not take that brake, another
 // brake may replace it, and so may the settings of before it. Any other change waits for the store.
 func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error) {
-	z := r.lookup(s.ZoneID)
+	z := r.Known(s.ZoneID)
 	if z == nil {
 		return r.putZone(ctx, s, was, by)
 	}

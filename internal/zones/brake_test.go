@@ -54,7 +54,7 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 					t.Errorf("another zone: %v", err)
 				}
 
-				if err := r.send(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil {
+				if err := r.send(t.Context(), r.Known("a"), r.Known("a").brake.Load()); err != nil {
 					t.Fatal(err)
 				}
 				if !f.zones["a"].Equal(s) || r.NotKept() != nil || f.record[len(f.record)-1].By != "ada" {
@@ -152,7 +152,7 @@ func TestABrakeCanBeTakenBack(t *testing.T) {
 		t.Errorf("from what it is not: %v, want ErrZoneChanged", err)
 	}
 	f.do(func() { f.away = false })
-	if err := r.send(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil || !f.zones["a"].Equal(was) {
+	if err := r.send(t.Context(), r.Known("a"), r.Known("a").brake.Load()); err != nil || !f.zones["a"].Equal(was) {
 		t.Errorf("in the store: %+v, %v", f.zones["a"], err)
 	}
 	if _, err := r.PutZone(t.Context(), paused, &was, ""); err != nil || r.NotKept() != nil || !f.zones["a"].Equal(paused) {
@@ -212,7 +212,7 @@ func TestABrakeAndOthersChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.do(func() { f.away, f.zones["a"] = false, with(tt.others) })
-			if err := r.send(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil {
+			if err := r.send(t.Context(), r.Known("a"), r.Known("a").brake.Load()); err != nil {
 				t.Fatal(err)
 			}
 			if got, _ := r.Zone(t.Context(), "a"); !f.zones["a"].Equal(with(tt.want)) || !got.Equal(with(tt.want)) {
@@ -231,8 +231,8 @@ func TestABrakeOfADeletedZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.do(func() { f.away = false; clear(f.zones); f.deleted["a"] = true })
-	if err := r.send(t.Context(), r.lookup("a"), r.lookup("a").brake.Load()); err != nil || r.lookup("a") != nil || r.NotKept() != nil {
-		t.Errorf("%v, %v, %v", err, r.lookup("a"), r.NotKept())
+	if err := r.send(t.Context(), r.Known("a"), r.Known("a").brake.Load()); err != nil || r.Known("a") != nil || r.NotKept() != nil {
+		t.Errorf("%v, %v, %v", err, r.Known("a"), r.NotKept())
 	}
 }
 

@@ -31,15 +31,12 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error)
 
 // Latest is Stats for callers who come as often as visitors do. What it returns is up to latestMillis old. The store is asked only if
 // nobody has asked it since, and once for all who call meanwhile.
-func (r *Registry) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
-	z, err := r.find(ctx, zoneID)
-	if err != nil {
-		return line.Stats{}, err
-	}
+func (z *Zone) Latest(ctx context.Context) (line.Stats, error) {
+	r := z.registry
 	if l := z.latest.Load(); l != nil && r.Millis()-l.atMillis < latestMillis {
 		return l.stats, nil
 	}
-	err = r.share(r.limits.bound(ctx), &z.shared, "latest", func(ctx context.Context) error {
+	err := r.share(r.limits.bound(ctx), &z.shared, "latest", func(ctx context.Context) error {
 		o, err := z.observe(ctx, 0)
 		if err == nil {
 			z.estimated(o.Stats)

@@ -81,7 +81,7 @@ func TestALateAnswer(t *testing.T) {
 	}
 	clock.advance(time.Minute)
 	f.hears(t, r, 1_001_000, 1_001_000)
-	if got := r.lookup("a").lostAt.Load(); got != 1_001_000 {
+	if got := r.Known("a").lostAt.Load(); got != 1_001_000 {
 		t.Errorf("the last loss that was heard of is %d", got)
 	}
 }
@@ -197,7 +197,7 @@ func TestADepartureWhileTheStoreIsTold(t *testing.T) {
 	if got := f.told(); len(got) != 2 {
 		t.Errorf("told %+v, want both, once each", got)
 	}
-	if m := r.lookup("a").lost(); m.Epoch != 9 || m.SeenAtMillis != 2_000 || m.LastArrivalMicros != 1_000_000 {
+	if m := r.Known("a").lost(); m.Epoch != 9 || m.SeenAtMillis != 2_000 || m.LastArrivalMicros != 1_000_000 {
 		t.Errorf("remembered %+v", m)
 	}
 }
@@ -207,7 +207,7 @@ func TestAStoreThatLosesAllWhileItIsTold(t *testing.T) {
 	f := newFakeStore(settings("a", 60))
 	r, _ := newTest(t, f, Options{})
 	f.hears(t, r, 1_000, 0)
-	z := r.lookup("a")
+	z := r.Known("a")
 	r.depart("a", line.Departure{Place: line.Place{ID: idOf('x'), ArrivedAtMicros: 3}, AdmittedAtMillis: 900})
 	z.told.Store(0)
 	z.lostAt.Store(1)
@@ -358,7 +358,7 @@ func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
 // tellOnce tells the store of zone a what it may have lost.
 func tellOnce(t *testing.T, r *Registry) {
 	t.Helper()
-	if err := r.recall(t.Context(), r.lookup("a")); err != nil {
+	if err := r.recall(t.Context(), r.Known("a")); err != nil {
 		t.Fatal(err)
 	}
 }

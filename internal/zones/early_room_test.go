@@ -40,31 +40,13 @@ func newRoom(t testing.TB, policies ...limit.Policy) *room {
 	return r
 }
 
-// Join, Poll and Leave are those of the zone, if this server knows it.
-
 func (r *room) Join(ctx context.Context, id line.ID) (line.Told, error) {
-	z, err := r.lines.Find(ctx, zoneID)
-	if err != nil {
-		return line.Told{}, err
-	}
-	return z.Join(ctx, id)
+	return r.lines.Join(ctx, zoneID, id)
 }
-
 func (r *room) Poll(ctx context.Context, p line.Place) (line.Told, error) {
-	z, err := r.lines.Find(ctx, zoneID)
-	if err != nil {
-		return line.Told{}, err
-	}
-	return z.Poll(ctx, p)
+	return r.lines.Poll(ctx, zoneID, p)
 }
-
-func (r *room) Leave(ctx context.Context, p line.Place) error {
-	z, err := r.lines.Find(ctx, zoneID)
-	if err != nil {
-		return err
-	}
-	return z.Leave(ctx, p)
-}
+func (r *room) Leave(ctx context.Context, p line.Place) error { return r.lines.Leave(ctx, zoneID, p) }
 
 // change has an operator change the zone.
 func (r *room) change(do func(*zone.Settings)) {

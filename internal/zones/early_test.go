@@ -359,18 +359,6 @@ func TestAFloodWithTwoPlacesIsRefused(t *testing.T) {
 	}
 }
 
-// TestPollsDoNotAllocate: neither those in time nor those that are early.
-func TestPollsDoNotAllocate(t *testing.T) {
-	r, v := newRoom(t), visitor(1)
-	poll := func() { _, _ = r.Poll(t.Context(), v) }
-	if n := testing.AllocsPerRun(100, func() { r.clock.forward(10 * time.Second); poll() }); n != 0 {
-		t.Errorf("in time: %v", n)
-	}
-	if n := testing.AllocsPerRun(100, poll); n > 1 {
-		t.Errorf("early: %v, want no more than the key", n)
-	}
-}
-
 // TestFoundByTheID: one who repeats a join and knows the id alone is told the place that is remembered, whenever it asks.
 func TestFoundByTheID(t *testing.T) {
 	t.Parallel()

@@ -102,7 +102,7 @@ func TestExpect(t *testing.T) {
 	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, "test"); err != nil {
 		t.Fatal(err)
 	}
-	z := r.lookup("a")
+	z := r.Known("a")
 	var places []line.Place
 	for i := range 200 {
 		a, err := r.Join(t.Context(), "a", line.ID{1, byte(i)})
@@ -132,7 +132,7 @@ func TestExpect(t *testing.T) {
 	u.away, *now = false, now.Add(40*time.Second)
 	observe(t, r)
 	expect("after an outage, with nobody back")
-	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.lookup("a").before.Load() != nil {
+	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.Known("a").before.Load() != nil {
 		t.Errorf("the table of before the outage goes on when people are back: %v", err)
 	}
 	if _, err := r.PutZone(t.Context(), settings("a", 0), nil, "test"); err != nil {

@@ -1,7 +1,11 @@
 package zones
 
 import (
+	"context"
+	"time"
+
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // EarlyAnswer is what one is told a second after it was told something else.
@@ -10,4 +14,59 @@ func EarlyAnswer(z *Zone, told line.Told) line.Told {
 	polls.keep(z, told.Place, &told, 1_000)
 	e, _ := polls.early(z, told.Place, 2_000)
 	return e.answer(told.Place, 2_000, 0)
+}
+
+// The methods below look a zone up by its name and ask it, for tests that make one call after another.
+
+func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
+	z, err := r.Find(ctx, zoneID)
+	if err != nil {
+		return line.Told{}, err
+	}
+	return z.Join(ctx, id)
+}
+
+func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
+	z, err := r.Find(ctx, zoneID)
+	if err != nil {
+		return line.Told{}, err
+	}
+	return z.Poll(ctx, p)
+}
+
+func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	z, err := r.Find(ctx, zoneID)
+	if err != nil {
+		return err
+	}
+	return z.Leave(ctx, p)
+}
+
+func (r *Registry) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
+	z, err := r.Find(ctx, zoneID)
+	if err != nil {
+		return line.Stats{}, err
+	}
+	return z.Latest(ctx)
+}
+
+func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (bool, error) {
+	z, err := r.Find(ctx, zoneID)
+	if err != nil {
+		return false, err
+	}
+	return z.Done(ctx, admission, named)
+}
+
+func (r *Registry) Here(zoneID string, admission [16]byte, until time.Time) (bool, []string) {
+	return r.Known(zoneID).Here(admission, until)
+}
+func (r *Registry) Over(zoneID string, admission [16]byte) bool {
+	return r.Known(zoneID).Over(admission)
+}
+func (r *Registry) End(zoneID string, admission [16]byte) { r.Known(zoneID).End(admission) }
+func (r *Registry) Settings(zoneID string) *zone.Settings { return r.Known(zoneID).Settings() }
+func (r *Registry) Lined(zoneID string) bool {
+	z := r.Known(zoneID)
+	return z != nil && z.Lined()
 }

@@ -382,13 +382,13 @@ func (r *Registry) tellOnce(ctx context.Context) {
 }
 
 func (r *Registry) depart(zoneID string, d line.Departure) {
-	if z := r.lookup(zoneID); z != nil {
+	if z := r.Known(zoneID); z != nil {
 		z.departed(&line.Answer{Place: d.Place, AdmittedAtMillis: d.AdmittedAtMillis}, true)
 	}
 }
 
 func (r *Registry) departedBefore(zoneID string, p line.Place) (line.Departure, bool) {
-	if z := r.lookup(zoneID); z != nil {
+	if z := r.Known(zoneID); z != nil {
 		d, ended := z.departures.find(p)
 		return d.Departure, ended
 	}
@@ -396,7 +396,7 @@ func (r *Registry) departedBefore(zoneID string, p line.Place) (line.Departure, 
 }
 
 func (r *Registry) inForce(zoneID string) (zone.Settings, bool) {
-	if z := r.lookup(zoneID); z != nil {
+	if z := r.Known(zoneID); z != nil {
 		return z.remembered()
 	}
 	return zone.Settings{}, false

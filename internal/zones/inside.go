@@ -92,18 +92,14 @@ func (c *insiders) part(j jti) *insidersPart { return &c.parts[j[len(j)-1]%insid
 
 // Here takes in that a session asks that lasts until then. It reports whether the session is to be refused, and which paths of
 // the zone end a visit. In a zone without a cap only what was revoked is refused.
-func (r *Registry) Here(zoneID string, admission [16]byte, until time.Time) (over bool, donePaths []string) {
-	z := r.lookup(zoneID)
-	if z == nil {
-		return false, nil
-	}
+func (z *Zone) Here(admission [16]byte, until time.Time) (over bool, donePaths []string) {
 	s := z.settings.Load()
 	if z.revokes(s, admission) {
 		return true, nil
 	} else if s.MaxInside == 0 {
 		return false, nil
 	}
-	now, ends := r.Millis(), until.UnixMilli()
+	now, ends := z.registry.Millis(), until.UnixMilli()
 	p := z.crowd.part(admission)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,17 +129,16 @@ func (p *insidersPart) asks(j jti, now, ends int64) {
 // Begin tells the store that a session lasts until then, before it begins or is renewed: so the store knows of it, whatever becomes
 // of this server. over says that the admission is over. With an error the store was not told, and no session may begin. In a zone
 // without a cap it does nothing.
-func (r *Registry) Begin(ctx context.Context, zoneID string, admission [16]byte, until time.Time) (over bool, err error) {
-	z := r.lookup(zoneID)
-	if z == nil || z.settings.Load().MaxInside == 0 {
+func (z *Zone) Begin(ctx context.Context, admission [16]byte, until time.Time) (over bool, err error) {
+	if z.settings.Load().MaxInside == 0 {
 		return false, nil
 	}
-	a, ok := line.AdmissionOf(zoneID, admission)
-	if !ok || r.Over(zoneID, admission) {
+	a, ok := line.AdmissionOf(z.id, admission)
+	if !ok || z.Over(admission) {
 		return true, nil
 	}
-	now, ends := r.Millis(), until.UnixMilli()
-	heard, err := z.tell(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now), Begins: true}}, SinceMillis: z.now.Load()})
+	now, ends := z.registry.Millis(), until.UnixMilli()
+	heard, err := z.tell(z.registry.limits.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now), Begins: true}}, SinceMillis: z.now.Load()})
 	if err != nil {
 		return false, err
 	}
@@ -196,11 +191,7 @@ func revokedOf(s zone.Settings) *map[jti]bool {
 func admittedAt(j jti) int64 { return int64(binary.BigEndian.Uint64(j[:]) >> 16) }
 
 // Over reports whether an admission is done or revoked: then its pass begins no session.
-func (r *Registry) Over(zoneID string, admission [16]byte) bool {
-	z := r.lookup(zoneID)
-	if z == nil {
-		return false
-	}
+func (z *Zone) Over(admission [16]byte) bool {
 	s := z.settings.Load()
 	if z.revokes(s, admission) || s.MaxInside == 0 {
 		return z.revokes(s, admission)
@@ -214,34 +205,25 @@ func (r *Registry) Over(zoneID string, admission [16]byte) bool {
 
 // MayRenew reports whether a session that ends then may be renewed, with Begin. Where those inside are counted it has to be one that
 // is not over, sessions have to count, and the store has to hear of it before the session would end.
-func (r *Registry) MayRenew(zoneID string, admission [16]byte, ends time.Time) bool {
-	z := r.lookup(zoneID)
-	if z == nil || r.Over(zoneID, admission) {
-		return z == nil
-	}
-	s, now := z.settings.Load(), r.Millis()
-	return s.MaxInside == 0 || s.InsideBy == zone.InsideBySession &&
-		ends.UnixMilli()-now > ToldWithin.Milliseconds()
+func (z *Zone) MayRenew(admission [16]byte, ends time.Time) bool {
+	s, left := z.settings.Load(), ends.UnixMilli()-z.registry.Millis()
+	return !z.Over(admission) && (s.MaxInside == 0 || s.InsideBy == zone.InsideBySession && left > ToldWithin.Milliseconds())
 }
 
 // Done ends an admission of a zone with a cap. known is false if it was only named and the store does not know it. Of one that was
 // not only named the store is told later if it is away.
-func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (known bool, err error) {
-	z, err := r.Find(ctx, zoneID)
-	if err != nil {
-		return false, err
-	}
-	a, ok := line.AdmissionOf(zoneID, admission)
+func (z *Zone) Done(ctx context.Context, admission [16]byte, named bool) (known bool, err error) {
+	a, ok := line.AdmissionOf(z.id, admission)
 	if !ok {
 		return false, nil
 	}
 	if z.settings.Load().MaxInside == 0 {
 		return true, nil
 	}
-	if !named && r.Over(zoneID, admission) { // so that a visitor who says so again and again costs the store nothing
+	if !named && z.Over(admission) { // so that a visitor who says so again and again costs the store nothing
 		return true, nil
 	}
-	heard, err := z.tell(r.Bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
+	heard, err := z.tell(z.registry.limits.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
 	switch {
 	case err == nil && heard.Statuses[0] == line.StayUnknown:
 		return false, nil
@@ -253,8 +235,8 @@ func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, 
 }
 
 // End is Done in the background, for the session of a visitor who asks for a path that ends the visit.
-func (r *Registry) End(zoneID string, admission [16]byte) {
-	if z := r.lookup(zoneID); z != nil && !r.Over(zoneID, admission) {
+func (z *Zone) End(admission [16]byte) {
+	if !z.Over(admission) {
 		z.end(admission, graceMillis, true)
 	}
 }
@@ -278,7 +260,7 @@ func (z *Zone) end(j jti, after int64, tell bool) {
 // Idle counts the sessions of a zone that this server knows, and how many of them have asked for nothing for that long: whole
 // minutes, at most five. The counts are up to 9 s old.
 func (r *Registry) Idle(zoneID string, length time.Duration) (sessions, idle int64) {
-	z := r.lookup(zoneID)
+	z := r.Known(zoneID)
 	if z == nil {
 		return 0, 0
 	}
@@ -299,7 +281,7 @@ func (r *Registry) Idle(zoneID string, length time.Duration) (sessions, idle int
 // Sessions returns the sessions of a zone that this server knows whose admissions are the newest, at most so many, the
 // newest first.
 func (r *Registry) Sessions(zoneID string, most int) []line.Session {
-	z := r.lookup(zoneID)
+	z := r.Known(zoneID)
 	if z == nil {
 		return nil
 	}
@@ -358,7 +340,7 @@ func (c *insiders) mayBeInside(z *Zone, millis int64) int64 {
 // Heard is what this server knows of those inside of a zone, also while the store is away: State has the zone's clock, reckoned
 // from the latest answer, and how many were inside then.
 func (r *Registry) Heard(zoneID string) (s line.State) {
-	if z := r.lookup(zoneID); z != nil {
+	if z := r.Known(zoneID); z != nil {
 		z.crowd.mu.Lock()
 		defer z.crowd.mu.Unlock()
 		s.NowMillis, s.Inside = r.Millis()+z.ahead.Load(), z.crowd.inside

@@ -284,11 +284,11 @@ func TestBeginTellsFirst(t *testing.T) {
 	_, other := r.admitted(0)
 	until := r.clock.now().Add(time.Hour)
 	r.servers[0].wire.down.Store(true)
-	if _, err := r.servers[0].Begin(t.Context(), testZone, name, until); !errors.Is(err, line.ErrStoreUnavailable) {
+	if _, err := r.servers[0].Known(testZone).Begin(t.Context(), name, until); !errors.Is(err, line.ErrStoreUnavailable) {
 		t.Errorf("while the store is away: %v", err)
 	}
 	r.servers[0].wire.down.Store(false)
-	if over, err := r.servers[0].Begin(t.Context(), testZone, name, until); over || err != nil {
+	if over, err := r.servers[0].Known(testZone).Begin(t.Context(), name, until); over || err != nil {
 		t.Errorf("over %t, %v", over, err)
 	}
 	r.servers[0].Registry = New(Options{Store: r.servers[0].wire, Now: r.clock.now}) // dies at once
@@ -303,7 +303,7 @@ func TestBeginTellsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.servers[0].RunOnce(t.Context())
-	if over, err := r.servers[0].Begin(t.Context(), testZone, other, until); !over || err != nil {
+	if over, err := r.servers[0].Known(testZone).Begin(t.Context(), other, until); !over || err != nil {
 		t.Errorf("one who is done: over %t, %v", over, err)
 	}
 }
@@ -378,7 +378,7 @@ func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 	for _, server := range r.servers {
 		server.wire.down.Store(false)
 	}
-	z := r.servers[0].lookup(testZone)
+	z := r.servers[0].Known(testZone)
 	if err := r.servers[0].send(t.Context(), z, z.brake.Load()); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func newTold(t *testing.T) *told {
 	t.Helper()
 	m := &watched{}
 	r, _ := newTest(t, newFakeStore(settings("a", 60)), Options{Meter: m})
-	return &told{r, r.lookup("a"), m}
+	return &told{r, r.Known("a"), m}
 }
 
 const toldAt = int64(1_800_000_000_000)
@@ -156,7 +156,7 @@ func TestAChangeThatTheTableKnows(t *testing.T) {
 	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, "test"); err != nil {
 		t.Fatal(err)
 	}
-	z := r.lookup("a")
+	z := r.Known("a")
 	remembers := func(what string, want bool) {
 		t.Helper()
 		*now = now.Add(time.Millisecond)
@@ -223,7 +223,7 @@ func TestPollOfOneWhoIsNotLookedAt(t *testing.T) {
 	r, _ := newTest(t, newFakeStore(), Options{})
 	r.store = waitingStore{}
 	r.remember(settings("a", 1), true)
-	r.lookup("a").judge.below.Store(math.MaxUint32 / 2)
+	r.Known("a").judge.below.Store(math.MaxUint32 / 2)
 	poll := func(id line.ID) float64 {
 		return testing.AllocsPerRun(100, func() {
 			if _, err := r.Poll(t.Context(), "a", line.Place{ID: id, ArrivedAtMicros: 1}); err != nil {

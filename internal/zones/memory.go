@@ -86,7 +86,7 @@ const heardWithin = 2_000
 // NowMillis returns what the clock of a zone shows, reckoned from the latest answer. It is behind by as long as that
 // answer was on its way. It is 0 if the zone gave no answer lately, or if this server's clock has jumped since then.
 func (r *Registry) NowMillis(zoneID string) int64 {
-	z := r.lookup(zoneID)
+	z := r.Known(zoneID)
 	if z == nil {
 		return 0
 	}

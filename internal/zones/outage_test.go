@@ -50,12 +50,12 @@ func TestLossesInARow(t *testing.T) {
 	for _, lost := range []int64{1_100_000, 1_103_000, 1_150_000} { // after an outage of 100 s
 		f.hears(t, r, lost, lost)
 		f.hears(t, r, lost+1_000, lost)
-		if m := r.lookup("a").lost(); m.SeenAtMillis != 1_001_000 {
+		if m := r.Known("a").lost(); m.SeenAtMillis != 1_001_000 {
 			t.Errorf("a second after the loss at %d the line is taken to have stood until %d, want 1001000", lost, m.SeenAtMillis)
 		}
 	}
 	f.hears(t, r, 1_150_000+60_000, 1_150_000)
-	if m := r.lookup("a").lost(); m.SeenAtMillis != 1_211_000 {
+	if m := r.Known("a").lost(); m.SeenAtMillis != 1_211_000 {
 		t.Errorf("an idle timeout after the loss the line is taken to have stood until %d", m.SeenAtMillis)
 	}
 }
@@ -68,7 +68,7 @@ func TestLeavingAgain(t *testing.T) {
 	for range 3 {
 		leaves(t, r, line.Place{ID: idOf('l'), ArrivedAtMicros: 7})
 	}
-	if n := len(r.lookup("a").departures.order); n != 1 {
+	if n := len(r.Known("a").departures.order); n != 1 {
 		t.Errorf("one who left is remembered %d times", n)
 	}
 }

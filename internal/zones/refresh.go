@@ -92,7 +92,7 @@ func (r *Registry) adopt(list []zone.Settings) {
 		if _, newer := r.touched[s.ZoneID]; newer {
 			continue
 		}
-		z := r.lookup(s.ZoneID)
+		z := r.Known(s.ZoneID)
 		if z == nil {
 			news = append(news, s)
 			continue

@@ -203,17 +203,14 @@ func (r *Registry) Millis() int64 {
 	return r.began.UnixMilli() + r.now().Sub(r.began).Milliseconds()
 }
 
-// lookup returns the zone if it is remembered, else nil.
-func (r *Registry) lookup(zoneID string) *Zone {
+// Known returns the zone if this server remembers it, else nil. It never asks the store.
+func (r *Registry) Known(zoneID string) *Zone {
 	return (*r.zones.Load())[zoneID]
 }
 
-// Bound returns ctx with the time limit of a visitor's call, Options.Within.
-func (r *Registry) Bound(ctx context.Context) context.Context { return r.limits.bound(ctx) }
-
 // Find returns a zone for a visitor's call. Its error says when to come back, if the store did not answer.
 func (r *Registry) Find(ctx context.Context, zoneID string) (*Zone, error) {
-	if z := r.lookup(zoneID); z != nil {
+	if z := r.Known(zoneID); z != nil {
 		return z, nil
 	}
 	z, err := r.find(r.limits.bound(ctx), zoneID)
@@ -227,16 +224,16 @@ func (r *Registry) Find(ctx context.Context, zoneID string) (*Zone, error) {
 // for the list, if that is no longer fresh, and then for the zone, within seeksPerSecond. All who ask for a zone at the
 // same time share one reading, so that a zone which was just made is found for all of them.
 func (r *Registry) find(ctx context.Context, zoneID string) (*Zone, error) {
-	if z := r.lookup(zoneID); z != nil {
+	if z := r.Known(zoneID); z != nil {
 		return z, nil
 	}
 	err := r.freshen(ctx)
 	for range 2 { // the first may share a reading that began before the zone was made
-		if err == nil && r.lookup(zoneID) == nil {
+		if err == nil && r.Known(zoneID) == nil {
 			err = r.seek(ctx, zoneID)
 		}
 	}
-	if z := r.lookup(zoneID); z != nil {
+	if z := r.Known(zoneID); z != nil {
 		return z, nil
 	}
 	if err != nil {
@@ -249,7 +246,7 @@ func (r *Registry) find(ctx context.Context, zoneID string) (*Zone, error) {
 // that does not answer.
 func (r *Registry) seek(ctx context.Context, zoneID string) error {
 	return r.share(ctx, &r.seeking, zoneID, func(ctx context.Context) error {
-		if r.lookup(zoneID) != nil || !r.seeks.AllowN(r.now(), 1) {
+		if r.Known(zoneID) != nil || !r.seeks.AllowN(r.now(), 1) {
 			return nil
 		}
 		s, err := r.readZone(ctx, zoneID)
@@ -295,30 +292,10 @@ func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, erro
 	return *z.settings.Load(), nil
 }
 
-// Settings returns a zone's settings, as Zone does, but never asks the store. It returns nil for a zone that this server
-// does not know. The caller must not change what is returned.
-func (r *Registry) Settings(zoneID string) *zone.Settings {
-	if z := r.lookup(zoneID); z != nil {
-		return z.settings.Load()
-	}
-	return nil
-}
-
-// Lined reports whether a newcomer would have to line up, as far as this server remembers: people wait or gather, or the zone is
-// paused. It is false for a zone that this server does not know.
-func (r *Registry) Lined(zoneID string) bool {
-	z := r.lookup(zoneID)
-	if z == nil {
-		return false
-	}
-	s := z.settings.Load()
-	return z.waiting.Load() > 0 || s.PerMinute == 0 || s.Gate().Holds(r.Millis()+z.ahead.Load())
-}
-
 // putZone makes a change in the store. A zone that the store has lost is put back first. Else the change would create a
 // new zone with an empty window.
 func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
-	z := r.lookup(s.ZoneID)
+	z := r.Known(s.ZoneID)
 	var before zone.Settings
 	var err error
 	if z != nil {
@@ -398,7 +375,7 @@ func (r *Registry) remember(s zone.Settings, created bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.touched[s.ZoneID] = struct{}{}
-	if z := r.lookup(s.ZoneID); z != nil && !created {
+	if z := r.Known(s.ZoneID); z != nil && !created {
 		z.set(s)
 		return
 	}
@@ -428,7 +405,7 @@ func (r *Registry) forget(z *Zone) {
 	defer r.mu.Unlock()
 	id := z.id
 	r.touched[id] = struct{}{}
-	if r.lookup(id) != z {
+	if r.Known(id) != z {
 		return
 	}
 	zones := maps.Clone(*r.zones.Load())

@@ -42,7 +42,7 @@ func TestLined(t *testing.T) {
 	gathering.EventState.Now = &event.Progress{Phase: event.PhaseGathering, PreQueueAtMillis: 1, OpensAtMillis: event.Never}
 	f := newFakeStore(settings("busy", 1), settings("quiet", 1), settings("paused", 0), gathering)
 	r, _ := newTest(t, f, Options{})
-	r.lookup("busy").learn(line.State{NowMillis: 1, Waiting: 3}, r.Millis())
+	r.Known("busy").learn(line.State{NowMillis: 1, Waiting: 3}, r.Millis())
 	for id, want := range map[string]bool{"busy": true, "quiet": false, "paused": true, "gathering": true, "unknown": false} {
 		if got := r.Lined(id); got != want {
 			t.Errorf("%s: %t", id, got)
@@ -51,7 +51,7 @@ func TestLined(t *testing.T) {
 	if calls := f.counted(); len(calls) > 0 {
 		t.Errorf("the store was asked: %v", calls)
 	}
-	r.lookup("busy").learn(line.State{NowMillis: 2}, r.Millis())
+	r.Known("busy").learn(line.State{NowMillis: 2}, r.Millis())
 	if r.Lined("busy") {
 		t.Error("the line has gone")
 	}
@@ -201,7 +201,7 @@ func TestRestoreIsSharedByConcurrentPolls(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range pollers {
 		all.Go(func() {
-			z := r.lookup("a")
+			z := r.Known("a")
 			before := z.heals.Load()
 			first := true
 			_, err := ask(t.Context(), z, store.Poll, func() (line.Answer, error) {
@@ -433,7 +433,7 @@ func TestPutZone(t *testing.T) {
 		if created, err := r.PutZone(t.Context(), put, nil, ""); err != nil || !created {
 			t.Fatalf("PutZone = %v, %v", created, err)
 		}
-		if m := r.lookup("a").lost(); !reflect.DeepEqual(m, line.Memory{}) {
+		if m := r.Known("a").lost(); !reflect.DeepEqual(m, line.Memory{}) {
 			t.Errorf("memory = %+v", m)
 		}
 	})
@@ -541,10 +541,10 @@ func TestSeeds(t *testing.T) {
 		f := newFakeStore()
 		r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: true})
 		f.do(func() { f.zones["a"] = other })
-		if present, err := r.put(t.Context(), r.lookup("a")); err != nil || !present {
+		if present, err := r.put(t.Context(), r.Known("a")); err != nil || !present {
 			t.Fatalf("put = %v, %v", present, err)
 		}
-		if got := *r.lookup("a").settings.Load(); !got.Equal(other) {
+		if got := *r.Known("a").settings.Load(); !got.Equal(other) {
 			t.Errorf("settings = %+v, want the store's", got)
 		}
 	})
@@ -604,7 +604,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.Poll(ctx, "a", line.Place{})
 		_ = r.Leave(ctx, "a", line.Place{})
 		_, _ = r.Observe(ctx, "a")
-		r.tellInside(ctx, r.lookup("a"))
+		r.tellInside(ctx, r.Known("a"))
 		_, _ = r.Sweep(ctx, "a", "me", 0)
 		_, _ = r.Changes(ctx, "a")
 		_, _ = r.Poll(ctx, "b", line.Place{}) // lost

@@ -10,33 +10,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
-// Join implements store.Visitors; while the store is away, it admits or refuses.
-func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
-	z, err := r.Find(ctx, zoneID)
-	if err != nil {
-		return line.Told{}, err
-	}
-	return z.Join(ctx, id)
-}
-
-// Poll implements store.Visitors; while the store is away, it admits or refuses.
-func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
-	z, err := r.Find(ctx, zoneID)
-	if err != nil {
-		return line.Told{}, err
-	}
-	return z.Poll(ctx, p)
-}
-
-// Leave implements store.Visitors. While the store is away it fails: only the store can do it.
-func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
-	z, err := r.Find(ctx, zoneID)
-	if err != nil {
-		return err
-	}
-	return z.Leave(ctx, p)
-}
-
 // Join is store.Visitors.Join for this zone; while the store is away, this server admits or refuses.
 func (z *Zone) Join(ctx context.Context, id line.ID) (line.Told, error) {
 	began := z.registry.Millis()

@@ -88,6 +88,13 @@ func (z *Zone) ID() string { return z.id }
 // Settings are in force on this server. The caller must not change them.
 func (z *Zone) Settings() *zone.Settings { return z.settings.Load() }
 
+// Lined reports whether a newcomer would have to line up, as far as this server remembers: people wait or gather, or the zone is
+// paused.
+func (z *Zone) Lined() bool {
+	s := z.settings.Load()
+	return z.waiting.Load() > 0 || s.PerMinute == 0 || s.Gate().Holds(z.registry.Millis()+z.ahead.Load())
+}
+
 // Open reports whether everybody is admitted.
 func (z *Zone) Open() bool {
 	s := z.settings.Load()

@@ -90,6 +90,11 @@ var layers = []layer{
 		"it looks at all the others, and is handed its store",
 	},
 	{
+		"description", []string{"internal/serve/openapi"},
+		[]string{"refusals", "kinds", "events", "words", "arithmetic", "serve", "limits", "visitors", "operate"}, false,
+		"it describes what all the others answer: only the server and the tests' checks import it",
+	},
+	{
 		"tables", []string{"internal/problem", "internal/metric"},
 		[]string{"refusals", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
 		"they answer for and count what all the others return and do: only the server imports them",
@@ -109,14 +114,14 @@ var layers = []layer{
 	{
 		"server", []string{"cmd/queue-server"},
 		[]string{
-			"refusals", "kinds", "events", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables",
+			"refusals", "kinds", "events", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "description",
 		}, false,
 		"it wires all that serves; what is for tests stays out of it",
 	},
 	{
 		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy"},
 		[]string{
-			"refusals", "events", "words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "tools",
+			"refusals", "events", "words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "description", "tools",
 		}, false,
 		"they measure and test all of it",
 	},

@@ -102,8 +102,8 @@ func (o *outside) restart(i int) {
 	o.servers[i].TellInsideOnce(o.t.Context())
 }
 
-func (o *outside) gate(t *rapid.T) *zones.Registry {
-	return o.servers[rapid.IntRange(0, 1).Draw(t, "gate")]
+func (o *outside) gate(t *rapid.T) *zones.Zone {
+	return o.servers[rapid.IntRange(0, 1).Draw(t, "gate")].Known("SHOP")
 }
 
 // pass has time pass, in which each server does what it does each second, and those who wait poll.
@@ -123,7 +123,7 @@ func (o *outside) pass(d time.Duration) {
 	}
 	for _, p := range o.people {
 		if p.waits {
-			o.answered(p, func(s *zones.Registry) (line.Told, error) { return s.Poll(o.t.Context(), "SHOP", p.place) })
+			o.answered(p, func(z *zones.Zone) (line.Told, error) { return z.Poll(o.t.Context(), p.place) })
 		}
 	}
 }
@@ -133,8 +133,8 @@ func (o *outside) timeGoesOn(t *rapid.T) {
 	o.pass(time.Duration(rapid.Int64Range(1, most.Milliseconds()).Draw(t, "milliseconds")) * milli)
 }
 
-func (o *outside) answered(p *shopper, ask func(*zones.Registry) (line.Told, error)) {
-	a, err := ask(o.servers[o.beats%2])
+func (o *outside) answered(p *shopper, ask func(*zones.Zone) (line.Told, error)) {
+	a, err := ask(o.servers[o.beats%2].Known("SHOP"))
 	if err != nil {
 		return // comes again
 	}
@@ -154,7 +154,7 @@ func (o *outside) come(t *rapid.T) {
 		o.next++
 		p := &shopper{place: line.Place{ID: visitorID(fmt.Sprint("v", o.next))}}
 		o.people = append(o.people, p)
-		o.answered(p, func(s *zones.Registry) (line.Told, error) { return s.Join(o.t.Context(), "SHOP", p.place.ID) })
+		o.answered(p, func(z *zones.Zone) (line.Told, error) { return z.Join(o.t.Context(), p.place.ID) })
 	}
 }
 
@@ -168,18 +168,18 @@ func (o *outside) any(t *rapid.T, is func(*shopper) bool) *shopper {
 }
 
 // begins has a gate take a pass, as package site does.
-func (o *outside) begins(gate *zones.Registry, p *shopper) {
+func (o *outside) begins(gate *zones.Zone, p *shopper) {
 	now := o.clock.Now()
 	length, ends := o.settings.Session(), time.UnixMilli(p.expires)
 	if o.settings.InsideBy == zone.InsideByAdmission {
 		length = min(length, time.UnixMilli(p.expires).Add(-o.settings.PassTTL()).Add(length).Sub(now))
 		ends = now.Add(min(length, ends.Sub(now)))
 	}
-	if o.spent[p.jti] || gate.Over("SHOP", p.jti) || !now.Add(zones.ToldWithin).Before(ends) {
+	if o.spent[p.jti] || gate.Over(p.jti) || !now.Add(zones.ToldWithin).Before(ends) {
 		return
 	}
 	o.spent[p.jti] = true
-	if over, err := gate.Begin(o.t.Context(), "SHOP", p.jti, now.Add(length)); over || err != nil {
+	if over, err := gate.Begin(o.t.Context(), p.jti, now.Add(length)); over || err != nil {
 		o.spent[p.jti] = over // else the same browser comes again
 		return
 	}
@@ -218,11 +218,11 @@ func (o *outside) ask(t *rapid.T) {
 		if !p.inside(now) || rapid.IntRange(0, 3).Draw(t, "asks not at 0") == 0 {
 			continue
 		}
-		if over, _ := gate.Here("SHOP", p.jti, p.until); over {
+		if over, _ := gate.Here(p.jti, p.until); over {
 			p.isDone = true
-		} else if p.until.Sub(now) <= p.length/2 && gate.MayRenew("SHOP", p.jti, p.until) {
+		} else if p.until.Sub(now) <= p.length/2 && gate.MayRenew(p.jti, p.until) {
 			anew := now.Add(o.settings.Session())
-			if over, err := gate.Begin(o.t.Context(), "SHOP", p.jti, anew); !over && err == nil {
+			if over, err := gate.Begin(o.t.Context(), p.jti, anew); !over && err == nil {
 				p.length, p.until = o.settings.Session(), anew
 			}
 		}
@@ -232,11 +232,11 @@ func (o *outside) ask(t *rapid.T) {
 
 func (o *outside) done(t *rapid.T) {
 	gate, p := o.gate(t), o.any(t, func(p *shopper) bool { return p.inside(o.clock.Now()) })
-	gate.Here("SHOP", p.jti, p.until)
+	gate.Here(p.jti, p.until)
 	if rapid.Bool().Draw(t, "by the backend") {
-		_, _ = gate.Done(o.t.Context(), "SHOP", p.jti, false)
+		_, _ = gate.Done(o.t.Context(), p.jti, false)
 	} else {
-		gate.End("SHOP", p.jti)
+		gate.End(p.jti)
 	}
 	p.isDone = true
 }
@@ -244,7 +244,7 @@ func (o *outside) done(t *rapid.T) {
 // leave: one who was admitted gives the slot back, perhaps before the pass is used; or one leaves the line.
 func (o *outside) leave(t *rapid.T) {
 	p := o.any(t, func(p *shopper) bool { return p.waits || p.expires > 0 && !p.isDone })
-	if err := o.gate(t).Leave(o.t.Context(), "SHOP", p.place); err == nil {
+	if err := o.gate(t).Leave(o.t.Context(), p.place); err == nil {
 		p.isDone, p.waits = true, false
 	}
 }
@@ -254,11 +254,11 @@ func (o *outside) repeat(t *rapid.T) {
 	gate, p := o.gate(t), o.any(t, func(p *shopper) bool { return p.isDone && p.expires > 0 })
 	switch rapid.SampledFrom([]string{"leave", "done", "named", "pass"}).Draw(t, "call") {
 	case "leave":
-		_ = gate.Leave(o.t.Context(), "SHOP", p.place)
+		_ = gate.Leave(o.t.Context(), p.place)
 	case "done":
-		_, _ = gate.Done(o.t.Context(), "SHOP", p.jti, false)
+		_, _ = gate.Done(o.t.Context(), p.jti, false)
 	case "named":
-		_, _ = gate.Done(o.t.Context(), "SHOP", p.jti, true)
+		_, _ = gate.Done(o.t.Context(), p.jti, true)
 	default:
 		if !p.session {
 			o.begins(gate, p)
@@ -273,7 +273,7 @@ func (o *outside) put(t *rapid.T) {
 }
 
 func (o *outside) revoke(t *rapid.T) {
-	o.settings = *o.servers[0].Settings("SHOP")
+	o.settings = *o.servers[0].Known("SHOP").Settings()
 	if rapid.Bool().Draw(t, "all") {
 		o.settings.InsideState.RevokedUpToMillis = o.servers[0].Heard("SHOP").NowMillis + 1_000
 		o.put(t)
@@ -290,7 +290,7 @@ func (o *outside) revoke(t *rapid.T) {
 }
 
 func (o *outside) change(t *rapid.T) {
-	o.settings = *o.servers[0].Settings("SHOP")
+	o.settings = *o.servers[0].Known("SHOP").Settings()
 	o.settings.SessionSeconds = rapid.SampledFrom([]int64{60, 90, 200}).Draw(t, "session")
 	o.settings.PerMinute = rapid.SampledFrom([]int64{600, 60}).Draw(t, "per minute")
 	o.put(t)
@@ -335,7 +335,7 @@ func (o *outside) failOver(t *rapid.T) {
 		case "done":
 			for _, p := range o.people {
 				if p.inside(o.clock.Now()) {
-					_, _ = o.servers[0].Done(o.t.Context(), "SHOP", p.jti, false)
+					_, _ = o.servers[0].Known("SHOP").Done(o.t.Context(), p.jti, false)
 					p.isDone = true
 					break
 				}

@@ -38,8 +38,8 @@ type described struct {
 	router routers.Router
 }
 
-func newDocument(source openapi.Document, pages ...string) *Document {
-	return &Document{load: sync.OnceValues(func() (*described, error) { return load(source) }), pages: pages}
+func newDocument(source func() openapi.Document, pages ...string) *Document {
+	return &Document{load: sync.OnceValues(func() (*described, error) { return load(source()) }), pages: pages}
 }
 
 // Describes reports whether the document has to say what is at the path: all but the pages for people, which change as

@@ -22,6 +22,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/ratelimit"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/route"
 )
 
 type noMeter struct{}
@@ -32,11 +33,7 @@ func (noMeter) Refuse(string, string) {}
 func routes(h *checkapi.HTTP) *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), noMeter{})
-	e.POST("/limits/:policy/check", h.Check)
-	for _, path := range []string{"/limits/:policy/auth", "/limits/:policy/auth/*"} {
-		e.Match([]string{http.MethodGet, http.MethodHead}, path, h.Auth)
-		e.RouteNotFound(path, h.Auth)
-	}
+	route.Mount(e, h.Routes(nil))
 	return e
 }
 

@@ -65,18 +65,12 @@ const (
 // Policy is one named limit.
 type Policy struct {
 	// Name is 1-64 of A-Z a-z 0-9 . _ -
-	Name string `json:"name" yaml:"name"`
-	// Key lists by what clients are told apart: the first source that a request has
-	// counts. Empty: ip. A service that names the key itself needs none.
-	Key []Source `json:"key,omitempty" yaml:"key,omitempty"`
-	// Rules are for clients without a tier, or with one that is not in Tiers.
-	Rules []Rule `json:"rules" yaml:"rules"`
-	// Tiers are tiers with rules of their own, such as guest, member and pro.
-	Tiers map[string][]Rule `json:"tiers,omitempty" yaml:"tiers,omitempty"`
-	// Scope is shared or server. Empty: shared.
-	Scope Scope `json:"scope,omitempty" yaml:"scope,omitempty"`
-	// OnStoreFailure is open, closed or local. Empty: local.
-	OnStoreFailure FailurePolicy `json:"onStoreFailure,omitempty" yaml:"onStoreFailure,omitempty"`
+	Name           string            `json:"name" yaml:"name" pattern:"^[A-Za-z0-9._-]+$" minLength:"1" maxLength:"64" doc:"The policy. A change may leave it out; it is that of the path." example:"api"`
+	Key            []Source          `json:"key,omitempty" yaml:"key,omitempty" required:"always" maxItems:"3" doc:"What clients are told apart by; the first that a request has counts. ip is the address, of IPv6 the network of 64 bits; apiKey the header X-API-Key, hashed; jwt a claim of a bearer token that verifies. A caller that names the key itself needs none. [ip] when absent." example:"[apiKey, ip]"`
+	Rules          []Rule            `json:"rules" yaml:"rules" required:"body" minItems:"1" maxItems:"8" doc:"For whoever has no tier, or one that is not among tiers. All are decided together, all or nothing."`
+	Tiers          map[string][]Rule `json:"tiers,omitempty" yaml:"tiers,omitempty" maxProperties:"16" minItems:"1" maxItems:"8" doc:"Rules by the name of the tier, in place of rules. Each tier counts for itself."`
+	Scope          Scope             `json:"scope,omitempty" yaml:"scope,omitempty" required:"always" default:"shared" doc:"shared counts in the store, for all servers together. server counts in each server's own memory: it costs the store nothing, and n servers allow up to n times the limit." example:"shared"`
+	OnStoreFailure FailurePolicy     `json:"onStoreFailure,omitempty" yaml:"onStoreFailure,omitempty" required:"always" default:"local" doc:"While the store does not answer: open allows everything, closed refuses everything, local has each server enforce its share of the limit from memory." example:"local"`
 }
 
 // WithDefaults returns the policy with the defaults of the fields that are empty.

@@ -99,14 +99,11 @@ const MaxChanges = 200
 // Change is one entry of the record of changes. There is no entry for a change that
 // changes nothing, nor for putting back policies that a store has lost.
 type Change struct {
-	// AtMillis is when the change was made, in Unix milliseconds on the store's clock.
-	AtMillis int64  `json:"at"`
-	Policy   string `json:"policy"`
-	// By is the name that the operator gave, at most 64 bytes; may be empty.
-	By string `json:"by"`
-	// Was is nil if the policy was made by this change, Now if it was deleted.
-	Was *Policy `json:"was"`
-	Now *Policy `json:"now"`
+	AtMillis int64   `json:"at" minimum:"1" maximum:"9007199254740991" doc:"When, in Unix milliseconds on the store's clock." example:"1795223373123"`
+	Policy   string  `json:"policy"`
+	By       string  `json:"by" maxLength:"64" doc:"Who, as given in X-Operator; QUEUE_CONFIG for a policy that the configuration made; may be empty." example:"Ada"`
+	Was      *Policy `json:"was" doc:"The policy before; null if it was made."`
+	Now      *Policy `json:"now" doc:"The policy after; null if it was deleted."`
 }
 
 // Changes returns the entries that lead from one set of policies to another, in the order of the

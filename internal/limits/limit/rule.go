@@ -26,16 +26,11 @@ var ErrInvalid = errors.New("limit: invalid policy")
 
 // Rule is one limit.
 type Rule struct {
-	// Algorithm says how the rule counts.
-	Algorithm Algorithm `json:"algorithm" yaml:"algorithm"`
-	// Limit is how many permits there are in a window: 1-10,000,000, at most
-	// 10,000 for a sliding_log.
-	Limit int64 `json:"limit" yaml:"limit"`
-	// WindowSeconds is the length of the window, 1-86,400 s.
-	WindowSeconds int64 `json:"windowSeconds" yaml:"windowSeconds"`
-	// Burst is how many tokens a token_bucket holds (0: as many as Limit), or how many
-	// requests may wait to leave a leaky_bucket (0: none). Other algorithms have none.
-	Burst int64 `json:"burst,omitempty" yaml:"burst,omitempty"`
+	Algorithm Algorithm `json:"algorithm" yaml:"algorithm" doc:"How it counts; docs/explain/limits.md tells which one when." example:"sliding_log"`
+	// Limit is at most MaxLimit, and that of its algorithm.
+	Limit         int64 `json:"limit" yaml:"limit" minimum:"1" maximum:"10000000" doc:"How many permits there are in a window; at most 10,000 for a sliding_log." example:"100"`
+	WindowSeconds int64 `json:"windowSeconds" yaml:"windowSeconds" minimum:"1" maximum:"86400" doc:"The length of the window." example:"60"`
+	Burst         int64 `json:"burst,omitempty" yaml:"burst,omitempty" maximum:"10000000" doc:"How many tokens a token_bucket holds (0 or absent: as many as limit), or how many requests may wait to leave a leaky_bucket. Nothing else has one." example:"5"`
 }
 
 // Window is the length of the window.

@@ -30,15 +30,22 @@ const (
 	outcomes
 )
 
-// outcomeNames are the names of outcomes in metrics and in the stats of a policy.
-var outcomeNames = [outcomes]struct{ metric, json string }{
-	{"allowed", "allowed"},
-	{"refused", "refused"},
-	{"refused_from_memory", "refusedFromMemory"},
-	{"allowed_open", "allowedOpen"},
-	{"refused_closed", "refusedClosed"},
-	{"allowed_locally", "allowedLocally"},
-	{"refused_locally", "refusedLocally"},
+// outcomeNames are the names of outcomes in metrics and in the stats of a policy, and what they mean.
+var outcomeNames = [outcomes]struct{ metric, json, doc string }{
+	{"allowed", "allowed", "By who counts."},
+	{"refused", "refused", "By who counts."},
+	{"refused_from_memory", "refusedFromMemory", "Known to be refused still; nobody was asked."},
+	{"allowed_open", "allowedOpen", "The store was away, and the policy is open."},
+	{"refused_closed", "refusedClosed", "The store was away, and the policy is closed."},
+	{"allowed_locally", "allowedLocally", "The store was away; within this server's share."},
+	{"refused_locally", "refusedLocally", "The store was away; above this server's share."},
+}
+
+// Described calls each outcome with its name in Counts and what it means.
+func Described(say func(name, doc string)) {
+	for _, o := range outcomeNames {
+		say(o.json, o.doc)
+	}
 }
 
 // String returns the name of the outcome in metrics.
@@ -198,21 +205,17 @@ func (l *Limiter) Counts() []TierCounts {
 
 // TierStats is what was seen of a tier.
 type TierStats struct {
-	Tier string `json:"tier"`
-	// Total counts since the server started, Recent the last minute.
-	Total  Counts `json:"total"`
-	Recent Counts `json:"recent"`
+	Tier   string `json:"tier" doc:"Its name; 'default' for whoever has no other." example:"default"`
+	Total  Counts `json:"total" doc:"Since the server started."`
+	Recent Counts `json:"recent" doc:"Of the last minute."`
 }
 
 // Stats is what this server has seen of a policy: the answer of GET /admin/limits/{name}/stats.
 type Stats struct {
-	Name string `json:"name"`
-	// Failing is for how many of the store's partitions the failure policies answer now.
-	Failing int `json:"failingPartitions"`
-	// RecentSeconds is how many seconds TierStats.Recent counts: up to 60.
-	RecentSeconds int `json:"recentSeconds"`
-	// Tiers are the default tier, then the others by name.
-	Tiers []TierStats `json:"tiers"`
+	Name          string      `json:"name" doc:"The policy's name." example:"api"`
+	Failing       int         `json:"failingPartitions" maximum:"64" doc:"How many partitions of the store, of 16, do not answer now, so that the policies' onStoreFailure decides." example:"0"`
+	RecentSeconds int         `json:"recentSeconds" maximum:"60" doc:"How many seconds 'recent' is of; fewer than 60 on a server that was just started." example:"60"`
+	Tiers         []TierStats `json:"tiers" minItems:"1" maxItems:"17" doc:"The default one, then the others by name."`
 }
 
 // Stats returns what this server has seen of a policy. The error is ErrPolicyUnknown.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -93,13 +95,8 @@ func (r *room) route(seen policyset.Seen) {
 	h := policyset.NewHTTP(r.policies, seen)
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), deaf{})
-	admin := e.Group("/admin/limits", access.Guard)
-	e.GET("/admin/audit", desk.Changes, access.Guard)
-	admin.GET("", h.List)
-	admin.GET("/:name", h.Get)
-	admin.PUT("/:name", h.Put)
-	admin.DELETE("/:name", h.Delete)
-	admin.GET("/:name/stats", h.Stats)
+	e.Use(access.Guard)
+	route.Mount(e, slices.Concat(desk.Routes(), h.Routes()))
 	r.http = openapitest.Operators.Handler(r.T, e)
 }
 

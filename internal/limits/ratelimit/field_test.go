@@ -105,12 +105,3 @@ func TestRefusal(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkSetFields(b *testing.B) {
-	a := answer(limiter.SourceMemory, []limit.Rule{minute}, limit.Verdict{RetryMillis: 1500})
-	h := http.Header{}
-	b.ReportAllocs()
-	for b.Loop() {
-		ratelimit.SetFields(h, a)
-	}
-}

@@ -6,12 +6,20 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// What the server answers: see package operator.
+type (
+	Stats   = operator.Stats
+	Changes = operator.Changes
 )
 
 const zonesPath = "/admin/zones"
@@ -20,7 +28,7 @@ func zonePath(zoneID string) string { return zonesPath + "/" + url.PathEscape(zo
 
 // Zones returns the settings of all zones, in the order of their names.
 func (c *Client) Zones(ctx context.Context) (Reply[[]zone.Settings], error) {
-	all, err := call[struct{ Zones []zone.Settings }](ctx, c, http.MethodGet, zonesPath, serve.Condition{}, nil)
+	all, err := call[operator.Zones](ctx, c, http.MethodGet, zonesPath, serve.Condition{}, nil)
 	return Reply[[]zone.Settings]{Value: all.Value.Zones, JSON: all.JSON}, err
 }
 
@@ -31,27 +39,21 @@ func (c *Client) Zone(ctx context.Context, zoneID string) (Reply[zone.Settings],
 
 // Create makes a zone with these settings by their names; what is left out has
 // its default. A zone that is there already is an ErrConflict, and stays as it is.
-func (c *Client) Create(ctx context.Context, zoneID string, settings map[string]any) (Reply[zone.Settings], error) {
+func (c *Client) Create(ctx context.Context, zoneID string, settings operator.Change) (Reply[zone.Settings], error) {
 	return call[zone.Settings](ctx, c, http.MethodPut, zonePath(zoneID), serve.Condition{IfNoneMatch: "*"}, settings)
 }
 
 // Change sets those settings of a zone that are named, and leaves the others as
 // they are. With a version, it does so only if the settings are still those that
 // had it; else the error is ErrConflict.
-func (c *Client) Change(ctx context.Context, zoneID string, settings map[string]any, version string) (Reply[zone.Settings], error) {
+func (c *Client) Change(ctx context.Context, zoneID string, settings operator.Change, version string) (Reply[zone.Settings], error) {
 	return call[zone.Settings](ctx, c, http.MethodPatch, zonePath(zoneID), serve.Condition{IfMatch: version}, settings)
 }
 
 // Act holds, moves, opens or cancels an event; step and to are "" where the verb has none.
-func (c *Client) Act(ctx context.Context, zoneID, event string, do operator.Verb, step, to string) (Reply[zone.Settings], error) {
-	asked := make(map[string]string)
-	for name, value := range map[string]string{"step": step, "to": to} {
-		if value != "" {
-			asked[name] = value
-		}
-	}
-	path := zonePath(zoneID) + "/events/" + url.PathEscape(event) + "/" + string(do)
-	return call[zone.Settings](ctx, c, http.MethodPost, path, serve.Condition{}, asked)
+func (c *Client) Act(ctx context.Context, zoneID, name string, do operator.Verb, step, to string) (Reply[zone.Settings], error) {
+	path := zonePath(zoneID) + "/events/" + url.PathEscape(name) + "/" + string(do)
+	return call[zone.Settings](ctx, c, http.MethodPost, path, serve.Condition{}, operator.Asked{Step: event.Step(step), To: to})
 }
 
 // Sessions returns the newest sessions of a zone that the server knows, at most so many.
@@ -76,17 +78,10 @@ func (c *Client) Delete(ctx context.Context, zoneID, version string) error {
 	return err
 }
 
-// Stats is a zone as an operator watches it. Pointers are nil for what the server
-// does not know, or is too old to tell.
-type Stats = operator.Stats
-
 // Stats returns the state of one zone.
 func (c *Client) Stats(ctx context.Context, zoneID string) (Reply[Stats], error) {
 	return call[Stats](ctx, c, http.MethodGet, zonePath(zoneID)+"/stats", serve.Condition{}, nil)
 }
-
-// Changes are entries of the record of changes.
-type Changes = operator.Changes
 
 // Changes returns the newest changes of one zone, of one policy, or of all when both are "": at most so many of
 // zones, and as many of policies.
@@ -107,7 +102,7 @@ func limitPath(name string) string { return limitsPath + "/" + url.PathEscape(na
 
 // Limits returns all policies of limits, in the order of their names.
 func (c *Client) Limits(ctx context.Context) (Reply[[]limit.Policy], error) {
-	all, err := call[struct{ Limits []limit.Policy }](ctx, c, http.MethodGet, limitsPath, serve.Condition{}, nil)
+	all, err := call[policyset.Limits](ctx, c, http.MethodGet, limitsPath, serve.Condition{}, nil)
 	return Reply[[]limit.Policy]{Value: all.Value.Limits, JSON: all.JSON}, err
 }
 

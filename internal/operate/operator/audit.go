@@ -13,8 +13,8 @@ import (
 // Changes are the latest changes, the newest first in each list. Those of policies are left out where a zone was asked
 // for, those of zones where a policy was.
 type Changes struct {
-	Zones    []zone.Change  `json:"changes"`
-	Policies []limit.Change `json:"policyChanges"`
+	Zones    []zone.Change  `json:"changes" maxItems:"1000" doc:"The newest first."`
+	Policies []limit.Change `json:"policyChanges" maxItems:"200" doc:"Of policies of limits, the newest first."`
 }
 
 // changes reads what is to be listed: the changes of a zone, of a policy, or of all when both are "". It returns a

@@ -86,16 +86,19 @@ type Act struct {
 	To   time.Time
 }
 
+// Asked is the body of an act: the step, and the time that it is to have.
+type Asked struct {
+	Step event.Step `yaml:"step" json:"step,omitempty" doc:"To hold and to move: which step, of those that are to come." example:"opens"`
+	To   string     `yaml:"to"   json:"to,omitempty" format:"date-time" doc:"To move: when the step is to be made." example:"2026-12-01T12:30:00+01:00"`
+}
+
 // readAct reads a JSON object with step and to: a time as setting.ParseTime reads it. To open and to cancel, body may be empty.
 func readAct(do Verb, body []byte) (act Act, err error) {
-	var asked struct {
-		Step string `yaml:"step"`
-		To   string `yaml:"to"`
-	}
+	var asked Asked
 	if err = readFields(body, "a change of an event", &asked); err != nil {
 		return act, err
 	}
-	act = Act{Do: do, Step: event.Step(asked.Step)}
+	act = Act{Do: do, Step: asked.Step}
 	if do == Move {
 		if act.To, err = setting.ParseTime(asked.To); err != nil {
 			return act, &serve.FieldError{Field: "to", Reason: err.Error()}

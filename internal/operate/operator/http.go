@@ -10,7 +10,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -104,17 +106,179 @@ func (h Hosts) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// List is GET /admin/zones.
-func (h *HTTP) List(c echo.Context) error {
+// Change is the body of a change of a zone: settings by their names.
+type Change map[string]any
+
+// The parameters and headers of this room's calls.
+type (
+	// Listed is how many a list may have, at most MaxListed.
+	Listed struct {
+		Limit int `json:"limit" minimum:"1" maximum:"1000" default:"100" doc:"The most to list." example:"20"`
+	}
+	recorded struct {
+		ZoneID string `json:"zoneId" doc:"Of this zone only." example:"TEST_ZONE"`
+		Policy string `json:"policy" doc:"Of this policy of limits only." minLength:"1" maxLength:"64" example:"api"`
+		Listed
+	}
+	eventVerb struct {
+		Do Verb `json:"do" enum:"hold|move|open|cancel" doc:"What to do." example:"hold"`
+	}
+	insideVerb struct {
+		Do InsideVerb `json:"do" enum:"revoke|reset" doc:"What to do." example:"revoke"`
+	}
+	lasted struct {
+		Seconds int `json:"seconds" minimum:"1" maximum:"3600" default:"3600" doc:"How many seconds, at most."`
+	}
+	location struct {
+		ZoneLocation string `json:"Location" format:"uri-reference" pattern:"^/admin/zones/[A-Za-z0-9._-]{1,64}$" example:"/admin/zones/TEST_ZONE" doc:"Where the zone is."`
+	}
+)
+
+// Examples of faults.
+const (
+	badZone  = "zoneId must be 1 to 64 of A-Z a-z 0-9 . _ -"
+	badLimit = "limit must be between 1 and 1000"
+)
+
+// Routes are the calls of the room. All are below /admin.
+func (h *HTTP) Routes() []route.Route {
+	const zones, one = "/admin/zones", "/admin/zones/{zoneId}"
+	settings := route.Answer{Status: http.StatusOK, Doc: "The zone's settings, as they are now.", Body: zone.Settings{}, Headers: []any{route.ETag{}}}
+	answer := func(doc string, body any) []route.Answer {
+		return []route.Answer{{Status: http.StatusOK, Doc: doc, Body: body}}
+	}
+	faults := []string{`"burts" is not a setting`, "perMinute is -1, must be between 0 and 6000000"}
+	all := []route.Route{
+		{
+			Method: http.MethodGet, Path: zones, Handle: h.list, ID: "listZones", Summary: "All zones",
+			Answers: answer("The settings of all zones, in the order of their names.", Zones{}),
+		},
+		{
+			Method: http.MethodGet, Path: one, Handle: h.get, ID: "getZone", Summary: "One zone",
+			Answers: []route.Answer{settings}, Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
+		},
+		{
+			Method: http.MethodPut, Path: one, Handle: h.put, ID: "putZone", Summary: "Make a zone, or set everything of it",
+			Doc:    "What is left out is set to its default, also in a zone that exists.",
+			Change: true, Params: []any{serve.Condition{}}, Body: Change{},
+			Samples: []route.Sample{
+				{Name: "usual", Summary: "600 a minute, the rest by default", Body: `{perMinute: 600}`},
+				{
+					Name: "bank", Summary: "Short windows, and somebody goes on when Redis does not",
+					Body: `{perMinute: 6000, windowSeconds: 2, maxWaiting: 200000, onStoreFailure: admit}`,
+				},
+			},
+			Answers: []route.Answer{settings, {
+				Status: http.StatusCreated, Doc: "The zone was made.", Body: zone.Settings{}, Headers: []any{route.ETag{}, location{}},
+			}},
+			Refusals: []string{"event_fixed", "precondition_failed"}, Invalid: faults,
+		},
+		{
+			Method: http.MethodPatch, Path: one, Handle: h.patch, ID: "patchZone", Summary: "Change some settings",
+			Doc:    "Those that the body names; the others stay as they are.",
+			Change: true, Params: []any{serve.Condition{}}, Body: Change{},
+			Samples: []route.Sample{
+				{Name: "faster", Summary: "Admit more", Body: `{perMinute: 900}`},
+				{Name: "pause", Summary: "Pause: nobody enters, everybody keeps the place", Body: `{perMinute: 0}`},
+				{Name: "close", Summary: "No newcomers", Body: `{mode: closed}`},
+			},
+			Answers:  []route.Answer{settings},
+			Refusals: []string{"zone_unknown", "conflict", "event_fixed", "precondition_failed"}, Invalid: faults,
+		},
+		{
+			Method: http.MethodDelete, Path: one, Handle: h.delete, ID: "deleteZone", Summary: "Delete a zone",
+			Doc:    "With everybody's place in it. There is no way back. While an event of the zone is fixed, that is 409 `event_fixed`: cancel it before.",
+			Change: true, Params: []any{serve.Condition{}},
+			Answers:  []route.Answer{{Status: http.StatusNoContent, Doc: "The zone is no more."}},
+			Refusals: []string{"zone_unknown", "event_fixed", "precondition_failed"}, Invalid: []string{"X-Operator must not be longer than 64 bytes"},
+		},
+		{
+			Method: http.MethodGet, Path: one + "/stats", Handle: h.stats, ID: "zoneStats", Summary: "A zone, as it is now",
+			Answers:  answer("The line, the window, and what happened since the zone's data began.", Stats{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
+		},
+		{
+			Method: http.MethodGet, Path: one + "/history", Handle: h.history, ID: "zoneHistory", Summary: "The last hour of a zone, second by second",
+			Doc: "As this server has seen it since it was started. Row `i` of every column is the second `start + i * stepMillis`; the " +
+				"last is the latest that was sampled. An entry is null where there is no sample of that second, and where a figure is " +
+				"not known: all of them while `store` is `failing`. Packed with gzip for clients that take it.",
+			Packed: true, Params: []any{lasted{}}, // an hour is 600 KB as it is
+			Answers:  answer("The columns.", History{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
+		},
+		{
+			Method: http.MethodPost, Path: one + "/events/{event}/{do}", Handle: h.act, ID: "changeEvent",
+			Summary: "Hold or move a step of an event, open it, or cancel it",
+			Doc: `An event is fixed from an hour before its first step on: a list of ` + "`events`" + ` cannot change it any more, and this can.
+
+- ` + "`hold`" + `: the ` + "`step`" + ` waits until it is moved.
+- ` + "`move`" + `: the ` + "`step`" + ` is made at the time ` + "`to`" + `, and is held no more. ` + "`opens`" + ` takes the moment at which people have their
+  places with it, unless they have them already.
+- ` + "`open`" + `: it opens at once, or as soon as everybody who gathered has heard of it.
+- ` + "`cancel`" + `: it does not take place, or ends now. The settings of before hold again. Those who gathered keep their places, in
+  the order of the draw if there is one.
+`,
+			Change: true, Part: eventVerb{}, Body: Asked{}, Optional: true,
+			Samples:  []route.Sample{{Name: "hold", Summary: "The opening waits", Body: `{step: opens}`}},
+			Answers:  []route.Answer{settings},
+			Refusals: []string{"zone_unknown", "conflict"}, Invalid: []string{`there is no event "noon"; none is listed`},
+		},
+		{
+			Method: http.MethodGet, Path: one + "/inside", Handle: h.sessions, ID: "listInside", Summary: "The newest sessions that asked this server",
+			Doc:    "In a zone with `maxInside`. Each server knows the sessions that asked it; the store counts all of them.",
+			Params: []any{Listed{}}, Answers: answer("The sessions, the newest admission first.", Sessions{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
+		},
+		{
+			Method: http.MethodPost, Path: one + "/inside/{do}", Handle: h.actInside, ID: "changeInside",
+			Summary: "Revoke admissions of a zone, or forget those that may have been lost",
+			Doc: `In a zone with ` + "`maxInside`" + `.
+
+- ` + "`revoke`" + `: ends one admission, by its ` + "`jti`" + `, or ` + "`all`" + `. Every server refuses their sessions within a second, and the visitors
+  queue again. After ` + "`all`" + `, nobody is admitted for a second. This cannot be undone.
+- ` + "`reset`" + `: only those whom the store knows count as inside. Those who may be inside since a loss of data are forgotten.
+`,
+			Change: true, Part: insideVerb{}, Body: Whom{}, Optional: true,
+			Samples:  []route.Sample{{Name: "all", Summary: "All", Body: `{all: true}`}},
+			Answers:  answer("What was done, or would be.", InsideDone{}),
+			Refusals: []string{"zone_unknown", "conflict"}, Invalid: []string{"either jti or all must be there"},
+		},
+		{
+			Method: http.MethodGet, Path: one + "/networks", Handle: h.networks, ID: "listNetworks",
+			Summary: "The networks with the most joins of the last ten minutes at this server",
+			Doc:     "Each server counts the joins that it gets. See `maxShareByNetwork` and `networkShares`.",
+			Params:  []any{Listed{}}, Answers: answer("The networks, the one with the most joins first.", network.List{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
+		},
+		{
+			Method: http.MethodGet, Path: "/admin/audit", Handle: h.audit, ID: "listChanges", Summary: "Who changed what, and when",
+			Doc: "The last 200 changes of each zone are kept, also of those that were deleted; and the last 200 of the policies of " +
+				"limits. With `zoneId` or `policy`, those of the others are left out.",
+			Params: []any{recorded{}}, Answers: answer("The newest change first.", Changes{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
+		},
+	}
+	for i := range all {
+		all[i].Tag = "zones"
+		all[i].Refusals = append(all[i].Refusals, "store_unavailable")
+	}
+	return all
+}
+
+// Zones are all zones.
+type Zones struct {
+	Zones []zone.Settings `json:"zones" doc:"In the order of their names."`
+}
+
+func (h *HTTP) list(c echo.Context) error {
 	zones, err := h.service.List(c.Request().Context())
 	if zones == nil {
 		zones = []zone.Settings{} // an empty list, not null
 	}
-	return send(c, map[string][]zone.Settings{"zones": zones}, err)
+	return send(c, Zones{zones}, err)
 }
 
-// Get is GET /admin/zones/:zoneId.
-func (h *HTTP) Get(c echo.Context) error {
+func (h *HTTP) get(c echo.Context) error {
 	settings, err := h.service.Get(c.Request().Context(), c.Param("zoneId"))
 	return sendZone(c, http.StatusOK, settings, err)
 }
@@ -137,8 +301,8 @@ func send(c echo.Context, v any, err error) error {
 	return c.JSON(http.StatusOK, v)
 }
 
-// Put is PUT /admin/zones/:zoneId. 201 for a new zone, else 200.
-func (h *HTTP) Put(c echo.Context) error {
+// put answers 201 for a new zone, else 200.
+func (h *HTTP) put(c echo.Context) error {
 	by, body, err := readChange(c)
 	if err != nil {
 		return err
@@ -152,8 +316,7 @@ func (h *HTTP) Put(c echo.Context) error {
 	return sendZone(c, status, settings, err)
 }
 
-// Patch is PATCH /admin/zones/:zoneId.
-func (h *HTTP) Patch(c echo.Context) error {
+func (h *HTTP) patch(c echo.Context) error {
 	by, body, err := readChange(c)
 	if err != nil {
 		return err
@@ -171,8 +334,7 @@ func readChange(c echo.Context) (by string, body []byte, err error) {
 	return by, body, err
 }
 
-// Act is POST /admin/zones/:zoneId/events/:event/:do.
-func (h *HTTP) Act(c echo.Context) error {
+func (h *HTTP) act(c echo.Context) error {
 	by, body, err := readChange(c)
 	if err != nil {
 		return err
@@ -181,29 +343,26 @@ func (h *HTTP) Act(c echo.Context) error {
 	return sendZone(c, http.StatusOK, settings, err)
 }
 
-// Sessions is GET /admin/zones/:zoneId/inside?limit=100.
-func (h *HTTP) Sessions(c echo.Context) error {
-	sessions, err := h.service.Sessions(c.Request().Context(), c.Param("zoneId"), readLimit(c))
+func (h *HTTP) sessions(c echo.Context) error {
+	sessions, err := h.service.Sessions(c.Request().Context(), c.Param("zoneId"), readNumber(c, "limit", 100))
 	return send(c, sessions, err)
 }
 
-// Networks is GET /admin/zones/:zoneId/networks?limit=100.
-func (h *HTTP) Networks(c echo.Context) error {
-	networks, err := h.service.Networks(c.Request().Context(), c.Param("zoneId"), readLimit(c))
+func (h *HTTP) networks(c echo.Context) error {
+	networks, err := h.service.Networks(c.Request().Context(), c.Param("zoneId"), readNumber(c, "limit", 100))
 	return send(c, networks, err)
 }
 
-// readLimit reads how many a list may have.
-func readLimit(c echo.Context) int {
-	most, err := strconv.Atoi(cmp.Or(c.QueryParam("limit"), "100"))
+// readNumber reads a number of the query.
+func readNumber(c echo.Context, name string, otherwise int) int {
+	n, err := strconv.Atoi(cmp.Or(c.QueryParam(name), strconv.Itoa(otherwise)))
 	if err != nil {
 		return 0 // out of range, which the service refuses
 	}
-	return most
+	return n
 }
 
-// ActInside is POST /admin/zones/:zoneId/inside/:do.
-func (h *HTTP) ActInside(c echo.Context) error {
+func (h *HTTP) actInside(c echo.Context) error {
 	by, body, err := readChange(c)
 	if err != nil {
 		return err
@@ -217,8 +376,7 @@ func (h *HTTP) ActInside(c echo.Context) error {
 	return send(c, done, err)
 }
 
-// Delete is DELETE /admin/zones/:zoneId.
-func (h *HTTP) Delete(c echo.Context) error {
+func (h *HTTP) delete(c echo.Context) error {
 	by, err := serve.ReadBy(c.Request())
 	if err != nil {
 		return err
@@ -229,24 +387,17 @@ func (h *HTTP) Delete(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// Changes is GET /admin/audit.
-func (h *HTTP) Changes(c echo.Context) error {
-	all, err := h.changes(c.Request().Context(), c.QueryParam("zoneId"), c.QueryParam("policy"), readLimit(c))
+func (h *HTTP) audit(c echo.Context) error {
+	all, err := h.changes(c.Request().Context(), c.QueryParam("zoneId"), c.QueryParam("policy"), readNumber(c, "limit", 100))
 	return send(c, all, err)
 }
 
-// Stats is GET /admin/zones/:zoneId/stats.
-func (h *HTTP) Stats(c echo.Context) error {
+func (h *HTTP) stats(c echo.Context) error {
 	stats, err := h.service.Stats(c.Request().Context(), c.Param("zoneId"))
 	return send(c, stats, err)
 }
 
-// History is GET /admin/zones/:zoneId/history?seconds=3600.
-func (h *HTTP) History(c echo.Context) error {
-	seconds, err := strconv.Atoi(cmp.Or(c.QueryParam("seconds"), strconv.Itoa(MaxHistorySeconds)))
-	if err != nil {
-		seconds = 0 // out of range, which the service refuses
-	}
-	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), seconds)
+func (h *HTTP) history(c echo.Context) error {
+	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), readNumber(c, "seconds", MaxHistorySeconds))
 	return send(c, history, err)
 }

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -30,19 +30,8 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	must(tb, err)
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(log, deaf{})
-	admin := e.Group("/admin", access.Guard)
-	admin.GET("/zones", h.List)
-	admin.GET("/zones/:zoneId", h.Get)
-	admin.PUT("/zones/:zoneId", h.Put)
-	admin.PATCH("/zones/:zoneId", h.Patch)
-	admin.DELETE("/zones/:zoneId", h.Delete)
-	admin.GET("/zones/:zoneId/stats", h.Stats)
-	admin.POST("/zones/:zoneId/events/:event/:do", h.Act)
-	admin.GET("/zones/:zoneId/inside", h.Sessions)
-	admin.POST("/zones/:zoneId/inside/:do", h.ActInside)
-	admin.GET("/zones/:zoneId/networks", h.Networks)
-	admin.GET("/zones/:zoneId/history", h.History, echo.WrapMiddleware(func(h http.Handler) http.Handler { return gzhttp.GzipHandler(h) }))
-	admin.GET("/audit", h.Changes)
+	e.Use(access.Guard)
+	route.Mount(e, h.Routes())
 	return e
 }
 

@@ -44,11 +44,10 @@ func (s *Service) WithCrowd(c Crowd) *Service {
 
 // Sessions are the sessions of a zone with a cap that asked this server. Other servers know of others.
 type Sessions struct {
-	ZoneID string `json:"zoneId"`
-	// Known are all sessions, of which Idle have asked for nothing for IdleAfter. Sessions are the newest of them.
-	Known    int64          `json:"known"`
-	Idle     int64          `json:"idle"`
-	Sessions []line.Session `json:"sessions"`
+	ZoneID   string         `json:"zoneId"`
+	Known    int64          `json:"known" doc:"How many sessions asked this server and go on." example:"297"`
+	Idle     int64          `json:"idle" doc:"How many of them have asked for nothing for three minutes." example:"120"`
+	Sessions []line.Session `json:"sessions" doc:"The newest of them."`
 }
 
 // Sessions returns the newest sessions of a zone, at most so many, 1 to MaxListed. It returns a *serve.FieldError for
@@ -87,17 +86,16 @@ type InsideAct struct {
 
 // Whom an act is about. With DryRun nothing is changed.
 type Whom struct {
-	JTI    string `yaml:"jti"    json:"jti,omitempty"`
-	All    bool   `yaml:"all"    json:"all,omitempty"`
-	DryRun bool   `yaml:"dryRun" json:"dryRun,omitempty"`
+	JTI    string `yaml:"jti"    json:"jti,omitempty"    format:"uuid" doc:"To revoke: the jti of a pass of this zone."`
+	All    bool   `yaml:"all"    json:"all,omitempty"    doc:"To revoke: all admissions."`
+	DryRun bool   `yaml:"dryRun" json:"dryRun,omitempty" doc:"Say how many admissions it is about, and change nothing."`
 }
 
 // InsideDone is what an act has done, or with DryRun would do.
 type InsideDone struct {
 	ZoneID string `json:"zoneId"`
-	// Count is how many admissions were inside that are revoked, or how many were counted that may have been lost.
-	Count  int64 `json:"count"`
-	DryRun bool  `json:"dryRun"`
+	Count  int64  `json:"count" doc:"How many admissions it was about: those inside, or those that may have been lost." example:"297"`
+	DryRun bool   `json:"dryRun" doc:"Nothing was changed." example:"true"`
 }
 
 // ActInside revokes admissions of a zone with a cap, or forgets those that may have been lost. It returns a

@@ -11,83 +11,63 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Stats is a zone as an operator watches it.
+// Stats is a zone as an operator watches it. The tags say what each figure is.
 type Stats struct {
 	ZoneID string    `json:"zoneId"`
-	Mode   zone.Mode `json:"mode"`
-	// State says in a word or two what the zone does with those who come: see zone.Settings.State.
-	State string `json:"state"`
-	// Waiting is how many are in the line; Released of them may be admitted
-	// when they poll. Of those, Live are expected, and Overdue did not come
-	// when told to.
-	Waiting  int64 `json:"waiting"`
-	Released int64 `json:"released"`
-	Overdue  int64 `json:"overdue"`
-	Live     int64 `json:"live"`
-	// AdmittedInWindow is how many were admitted within the last window, of at
-	// most WindowLimit (Burst apart); after a loss of the store's data it
-	// includes those that may have been lost.
-	AdmittedInWindow int64 `json:"admittedInWindow"`
-	WindowLimit      int64 `json:"windowLimit"`
-	// AdmittedInMinute is how many were admitted within the last 60 s, of at
-	// most PerMinute.
-	AdmittedInMinute int64 `json:"admittedInMinute"`
-	PerMinute        int64 `json:"perMinute"`
-	// MostInSecond is the most admissions in any 1,000 ms of the last one to two
-	// minutes; SecondLimit the most that may be while there is a line.
-	MostInSecond int64 `json:"mostInSecond"`
-	SecondLimit  int64 `json:"secondLimit"`
-	// Inside is how many are inside, of at most MaxInside, in a zone with a cap; InsideUnknown of them may be inside, since
-	// the store has lost data. Full says that the cap holds the line up. StayP50Millis and StayP95Millis are how long those
-	// stayed who are inside no longer, since the zone's data began.
-	Inside        int64 `json:"inside"`
-	InsideUnknown int64 `json:"insideUnknown"`
-	MaxInside     int64 `json:"maxInside"`
-	Full          bool  `json:"full"`
-	StayP50Millis int64 `json:"stayP50Millis"`
-	StayP95Millis int64 `json:"stayP95Millis"`
-	// WindowUse is AdmittedInWindow of WindowLimit, from 0 to 1: a burst is
-	// not shown above 1. Of a limit of 0 it is 0.
-	WindowUse float64 `json:"windowUse"`
-	// EstimatedWait is that of one who joins now, in milliseconds.
-	EstimatedWait int64 `json:"estimatedWait"`
-	// EstimatedWaitRange holds that four times of five; nil where it is not known.
-	EstimatedWaitRange *Range `json:"estimatedWaitRange"`
-	// Totals count since the zone's data began.
-	Totals line.Totals `json:"totals"`
-	// At is the moment that the above is of, on the zone's clock, in Unix
-	// milliseconds.
-	At int64 `json:"at"`
+	Mode   zone.Mode `json:"mode" doc:"As in the zone's settings." example:"queue"`
+	// State is zone.Settings.State.
+	State    string `json:"state" doc:"What the zone does with those who come, for people: 'sold out'; 'opening held', while people gather for an event whose opening is held; else its mode, with 'paused' at a limit of 0, and after 'gathering' while people gather." example:"gathering"`
+	Waiting  int64  `json:"waiting" doc:"How many are in the line." example:"5000"`
+	Released int64  `json:"released" doc:"Of those waiting: who may be admitted when they poll." example:"161"`
+	Overdue  int64  `json:"overdue" doc:"Of those released: who did not poll when told to. They may still come, until the idle timeout." example:"11"`
+	Live     int64  `json:"live" doc:"Of those released: who is expected." example:"150"`
+
+	AdmittedInWindow int64 `json:"admittedInWindow" doc:"Admitted within the last window. After the store has lost its data, those that may have been lost count, too." example:"59"`
+	WindowLimit      int64 `json:"windowLimit" doc:"The most that a window may admit, the burst apart." example:"60"`
+	AdmittedInMinute int64 `json:"admittedInMinute" doc:"Admitted within the last 60 s." example:"597"`
+	PerMinute        int64 `json:"perMinute" maximum:"6000000" doc:"The most of that, as set." example:"600"`
+	MostInSecond     int64 `json:"mostInSecond" doc:"The most that were admitted within any 1,000 ms which ended in this minute or the one before." example:"13"`
+	SecondLimit      int64 `json:"secondLimit" doc:"The most that any 1,000 ms may admit while there is a line. While nobody waits, only the other limits hold." example:"13"`
+
+	Inside        int64 `json:"inside" doc:"How many are inside, in a zone with maxInside; after a loss, those that may be inside, too. 0 in other zones." example:"480"`
+	InsideUnknown int64 `json:"insideUnknown" doc:"How many of them may be inside, since the store has lost data, and nothing else is known of them." example:"0"`
+	MaxInside     int64 `json:"maxInside" maximum:"10000000" doc:"The cap, as set; 0 for none." example:"500"`
+	Full          bool  `json:"full" doc:"There is less than a window's worth of room inside, so that visitors enter as others leave." example:"true"`
+	StayP50Millis int64 `json:"stayP50Millis" doc:"How long half of those who are inside no longer had stayed at most, since the zone's data began." example:"240000"`
+	StayP95Millis int64 `json:"stayP95Millis" doc:"The same of 95 %." example:"900000"`
+
+	WindowUse          float64     `json:"windowUse" maximum:"1" doc:"admittedInWindow of windowLimit. A burst is not shown above 1; of a limit of 0 it is 0." example:"0.9833333333333333"`
+	EstimatedWait      int64       `json:"estimatedWait" maximum:"86400000" doc:"Milliseconds that one who joins now will wait, as far as can be told." example:"461000"`
+	EstimatedWaitRange *Range      `json:"estimatedWaitRange" doc:"That wait lies in this range four times of five; null where it is not known." example:"{low: 392000, high: 540000}"`
+	Totals             line.Totals `json:"totals"`
+	At                 int64       `json:"at" doc:"The moment that the above is of, in Unix milliseconds on the zone's clock." example:"1795223373123"`
 	// Rates are those of the latest full second.
 	Rates
 }
 
-// Range is from how long to how long a wait may be. Both are milliseconds.
+// Range is from how long to how long a wait may be.
 type Range struct {
-	Low  int64 `json:"low"`
-	High int64 `json:"high"`
+	Low  int64 `json:"low" maximum:"86400000" doc:"Milliseconds." example:"392000"`
+	High int64 `json:"high" maximum:"86400000" doc:"Milliseconds." example:"540000"`
 }
 
 // Rates are what happened in the last minute, as History has it: see
 // watch.Sample. What is not known is null: all of it when the zone was made just
 // now or its store did not answer a second ago, the waits when nobody was admitted.
 type Rates struct {
-	// SampledAt is the second that the rates are of, in Unix milliseconds.
-	SampledAt   *int64 `json:"sampledAt"`
-	RateSeconds *int64 `json:"rateSeconds"`
+	SampledAt   *int64 `json:"sampledAt" doc:"The second, in Unix milliseconds, that the rates are of; null, as they are, while there is no sample." example:"1795223373000"`
+	RateSeconds *int64 `json:"rateSeconds" doc:"Over how many seconds the rates were measured, 60, and fewer at the beginning." example:"60"`
 
-	JoinsPerMinute      *float64 `json:"joinsPerMinute"`
-	AdmittedPerMinute   *float64 `json:"admittedPerMinute"`
-	DeparturesPerMinute *float64 `json:"departuresPerMinute"`
-	SweptPerMinute      *float64 `json:"sweptPerMinute"`
-	PollsPerSecond      *float64 `json:"pollsPerSecond"`
-	// RefusedPerMinute is how many requests of the zone this server alone refused.
-	RefusedPerMinute *float64 `json:"refusedPerMinute"`
-	// Restored is how many lost places were put back in RateSeconds.
-	Restored *int64 `json:"restored"`
+	JoinsPerMinute      *float64 `json:"joinsPerMinute" doc:"Places taken in a minute, on all servers." example:"911"`
+	AdmittedPerMinute   *float64 `json:"admittedPerMinute" doc:"Visitors admitted in a minute." example:"597"`
+	DeparturesPerMinute *float64 `json:"departuresPerMinute" doc:"Places given up in a minute." example:"31"`
+	SweptPerMinute      *float64 `json:"sweptPerMinute" doc:"Places lost by silence in a minute." example:"22"`
+	PollsPerSecond      *float64 `json:"pollsPerSecond" doc:"Polls of places that the store answered, in a second." example:"540.2"`
+	RefusedPerMinute    *float64 `json:"refusedPerMinute" doc:"Requests of the zone in a minute that this server refused, with any problem. Other servers count their own." example:"12"`
+	Restored            *int64   `json:"restored" doc:"Lost places put back in rateSeconds." example:"0"`
 
-	WaitP50Millis *int64 `json:"waitP50Millis"`
-	WaitP95Millis *int64 `json:"waitP95Millis"`
+	WaitP50Millis *int64 `json:"waitP50Millis" doc:"The median wait of those admitted in rateSeconds; null when nobody was." example:"300032"`
+	WaitP95Millis *int64 `json:"waitP95Millis" doc:"The wait that 95 % of them did not exceed." example:"321536"`
 }
 
 func ratesOf(s *watch.Sample) (r Rates) {
@@ -143,14 +123,12 @@ func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
 // MaxHistorySeconds is how long a zone's history is: an hour.
 const MaxHistorySeconds = watch.Kept
 
-// History is the last hour of a zone, or less: a row for each second from Start
-// on, StepMillis apart, Rows many, with an array in Columns for each field of a
-// sample.
+// History is the last hour of a zone, or less.
 type History struct {
 	ZoneID     string        `json:"zoneId"`
-	Start      int64         `json:"start"`
-	StepMillis int64         `json:"stepMillis"`
-	Rows       int           `json:"rows"`
+	Start      int64         `json:"start" doc:"The second of the first row, in Unix milliseconds; 0 of no rows." example:"1795219774000"`
+	StepMillis int64         `json:"stepMillis" enum:"1000" doc:"How far apart the rows are."`
+	Rows       int           `json:"rows" maximum:"3600" doc:"How many there are." example:"3600"`
 	Columns    watch.Columns `json:"columns"`
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // issuerName is the iss of the passes.
@@ -74,7 +75,8 @@ func prepare(issuer answer.Issuer, s step, zoneID string, place line.Place) sent
 		told.Status, told.AdmittedAtMillis = line.Admitted, place.ArrivedAtMicros/1000
 		told.ExpiresAtMillis = told.AdmittedAtMillis + passTTL.Milliseconds()
 	}
-	a, err := issuer.Answer(zoneID, nil, told)
+	settings := zone.Defaults(zoneID)
+	a, err := issuer.Answer(&settings, told)
 	if err != nil {
 		panic(fmt.Errorf("rehearse: an answer cannot be signed: %w", err))
 	}

@@ -224,13 +224,17 @@ func (c *crowd) request(ctx context.Context, v *visitor) (again int64, err error
 		c.becomes(v, left)
 		return never, nil
 	}
+	z, err := c.server.Find(ctx, c.zone.ZoneID)
+	if err != nil {
+		return 0, err
+	}
 	var a line.Told
 	before := v.lastPoll
 	if v.state == coming {
-		a, err = c.server.Join(ctx, c.zone.ZoneID, v.place.ID)
+		a, err = z.Join(ctx, v.place.ID)
 		v.joined = c.now
 	} else {
-		a, err = c.server.Poll(ctx, c.zone.ZoneID, v.place)
+		a, err = z.Poll(ctx, v.place)
 		v.polls++
 		c.poll()
 	}

@@ -51,7 +51,7 @@ func (c *crowd) visit(v *visitor) (again int64) {
 	if c.now >= v.leavesAt {
 		in.there--
 		if c.rng.Float64() < in.done {
-			c.server.End(c.zone.ZoneID, a)
+			c.server.Known(c.zone.ZoneID).End(a)
 		}
 		return never
 	}
@@ -59,7 +59,7 @@ func (c *crowd) visit(v *visitor) (again int64) {
 	if c.now >= v.until-session/2 { // a new one, when half of it is over
 		v.until = c.now + session
 	}
-	c.server.Here(c.zone.ZoneID, a, time.UnixMicro(v.until))
+	c.server.Known(c.zone.ZoneID).Here(a, time.UnixMicro(v.until))
 	return min(v.leavesAt, c.now+askEvery.Microseconds())
 }
 

@@ -1,16 +1,13 @@
-// Package openapi is the description of the API: one OpenAPI 3.0 document for
-// each listener, which that listener serves.
+// Package openapi is the description of the API: one OpenAPI 3.0 document for each listener, which that listener serves at
+// GET /openapi.yaml.
 //
-//	public/openapi.yaml      for those who build apps, gateways and services
-//	operators/openapi.yaml   for those who operate zones
-//	limits/openapi.yaml      for services and gateways that ask about limits
-//	site/openapi.yaml        for gateways in front of a site
+//	public/openapi.yaml  for those who build apps, gateways and services: written by hand
+//	site/openapi.yaml    for gateways in front of a site: written by hand
+//	operators.go         for those who operate zones: made from the tables of routes, see package route
+//	limits.go            for services and gateways that ask about limits: made from the table of routes
+//	zone.go              schemas that come from tables: a zone's settings, totals, outcomes
 //
-// GET /openapi.yaml answers with the file, byte for byte.
+// There are several documents rather than one with tags, since the public listener must not tell the operators' routes.
 //
-// There are several documents rather than one with tags, since the public listener must
-// not tell the operators' routes. So each document is served as it is written.
-//
-// Package openapitest checks every answer of the tests against them. Only it can read
-// OpenAPI; this package, and so the server, only sends bytes.
+// Package openapitest checks every answer of the tests against them. Only it can read OpenAPI; the server writes it.
 package openapi

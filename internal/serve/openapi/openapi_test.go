@@ -18,7 +18,7 @@ import (
 // TestPublic: the document of the public listener tells nothing of the operators' routes.
 func TestPublic(t *testing.T) {
 	t.Parallel()
-	text := strings.ToLower(string(openapi.Public))
+	text := strings.ToLower(string(openapi.Public()))
 	for _, word := range []string{"/admin", "/metrics", "/debug", "/console", "8081", "bearerformat", "unauthorized"} {
 		if strings.Contains(text, word) {
 			t.Errorf("it tells the public of %q", word)
@@ -60,7 +60,7 @@ func read(t *testing.T, d openapi.Document) object {
 func TestExamplesAreGenuine(t *testing.T) {
 	t.Parallel()
 	secret := []byte("the secret behind the examples..")
-	o := read(t, openapi.Public)
+	o := read(t, openapi.Public())
 	tokens, err := token.NewKeys(secret)
 	if err != nil {
 		t.Fatal(err)
