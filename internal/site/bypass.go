@@ -79,16 +79,67 @@ func fits(patterns []string, uri string) bool {
 	})
 }
 
-// matchesQuery reports whether a query has each parameter of a pattern, such as wc-api=*. It may have others.
-// Where it has one of them twice, each value must match: which one the site takes is not known.
+// mostParameters bounds the query of a request that a pattern with parameters matches: PHP and others leave out those behind the
+// first thousand, and would not see the one that the gate saw.
+const mostParameters = 100
+
+// matchesQuery reports whether a query has each parameter of a pattern, such as wc-api=*, and others only if the pattern ends in &*.
+// Where it has one of them twice, each value must match: which one the site takes is not known. No other parameter may be one
+// that a site could read by a name of the pattern.
 func matchesQuery(pattern string, shown url.Values) bool {
+	pattern, others := strings.CutSuffix(pattern, "&*")
+	wanted, read := map[string]string{}, map[string]bool{}
 	for part := range strings.SplitSeq(pattern, "&") {
 		name, value, _ := strings.Cut(part, "=")
-		if len(shown[name]) == 0 || slices.ContainsFunc(shown[name], func(v string) bool { return !matches(value, v) }) {
+		if len(shown[name]) == 0 {
+			return false
+		}
+		wanted[name], read[letters(name)] = value, true
+	}
+	count := 0
+	for name, values := range shown {
+		value, named := wanted[name]
+		count += len(values)
+		switch {
+		case count > mostParameters:
+			return false
+		case named && slices.ContainsFunc(values, func(v string) bool { return !matchesValue(value, v) }):
+			return false
+		case !named && (!others || readAs(name, read)):
 			return false
 		}
 	}
 	return true
+}
+
+// readAs reports whether a site could read a parameter by one of the names, of which there are the letters alone. PHP cuts a name at
+// NUL and at [, takes spaces before it away, and makes an underscore of a dot or a space; others know no capital letters, or read
+// [name] and _name as name.
+func readAs(name string, names map[string]bool) bool {
+	return strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' }) ||
+		names[letters(name)] || slices.ContainsFunc(strings.FieldsFunc(name, func(c rune) bool { return c == '[' || c == ']' }),
+		func(part string) bool { return names[letters(part)] })
+}
+
+// letters returns the ASCII letters and digits of a name, small.
+func letters(name string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			return c + 'a' - 'A'
+		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
+			return c
+		}
+		return -1
+	}, name)
+}
+
+// matchesValue is matches for a value. An empty one is none, and what a * stands for leads to no other path.
+func matchesValue(pattern, value string) bool {
+	if !strings.Contains(pattern, "*") {
+		return pattern == value
+	}
+	return value != "" && !strings.ContainsAny(value, "\\\x00") && !strings.Contains(value, "..") && matches(pattern, value)
 }
 
 // fromNetwork reports whether the visitor's address, as a gateway tells it, is in a network that is never queued. Without

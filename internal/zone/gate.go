@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -59,11 +60,12 @@ func patternFault(pattern string) string {
 		return ""
 	}
 	names := map[string]bool{}
+	query, _ = strings.CutSuffix(query, "&*")
 	for part := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(part, "=")
 		switch {
 		case name == "" || strings.ContainsAny(name, "*"):
-			return "behind ? stand parameters such as wc-api=*, with & between"
+			return "behind ? stand parameters such as wc-api=*, with & between, and &* at the end if the request may have others"
 		case strings.ContainsAny(part, ";#"):
 			return "a query has neither ; nor #"
 		case names[name]:
@@ -72,6 +74,17 @@ func patternFault(pattern string) string {
 		names[name] = true
 	}
 	return ""
+}
+
+// NarrowPatterns returns the patterns that match requests with the parameters they name alone: those with a ? and without &* at the end.
+// Versions up to 0.1.0 took them for requests with any others, too.
+func (s Settings) NarrowPatterns() (narrow []string) {
+	for _, pattern := range slices.Concat(s.BypassPaths, s.DonePaths) {
+		if strings.Contains(pattern, "?") && !strings.HasSuffix(pattern, "&*") {
+			narrow = append(narrow, pattern)
+		}
+	}
+	return narrow
 }
 
 func (s Settings) agentFault() string {

@@ -16,7 +16,7 @@ func TestWhatCanNeverMatchIsRefused(t *testing.T) {
 	}{
 		"bypassPaths": {func(s *zone.Settings, text string) { s.BypassPaths = []string{"/ok", text} }, map[string]string{
 			"/assets/*": "", "*.css": "", "/": "", "*": "", "/?wc-api=*": "", "/index.php?a=1&b[]=*": "", "/a/.b": "", "/café/*": "", "/a b": "", "/?ping": "",
-			"/?next=//x": "", "/?a=b?c": "",
+			"/?next=//x": "", "/?a=b?c": "", "/?wc-api=*&*": "", "/?*&*": "parameters", "/?a=1&*&*": "parameters", "/?*&a=1": "parameters",
 			"healthz": "begins with /", "https://shop.example/x": "begins with /", " /a": "begins with /", "?wc-api=*": "begins with /",
 			"/caf%C3%A9": "decoded", "/?wc%2Dapi=*": "decoded", "/a//b": "always queues", "/a/../b": "always queues", "/a/./b": "always queues", "/a/.": "always queues",
 			"/a..b": "always queues", `/a\b`: "always queues", "/a#b": "always queues", "/a;b": "always queues",
@@ -43,5 +43,15 @@ func TestWhatCanNeverMatchIsRefused(t *testing.T) {
 				t.Errorf("%s %q: %v, want %q", name, text, err, want)
 			}
 		}
+	}
+}
+
+// TestNarrowPatterns: a server warns of patterns with parameters that do not say that others may be there.
+func TestNarrowPatterns(t *testing.T) {
+	t.Parallel()
+	s := zone.Defaults("Z")
+	s.BypassPaths, s.DonePaths = []string{"/a*", "/?wc-api=*", "/?wc-api=*&*"}, []string{"/b?c=*"}
+	if got := strings.Join(s.NarrowPatterns(), " "); got != "/?wc-api=* /b?c=*" {
+		t.Error(got)
 	}
 }

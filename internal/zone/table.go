@@ -210,9 +210,9 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.pathFault,
-		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback, /?wc-api=*. A * is any text.",
+		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback, /?wc-api=WC_Gateway_*. &* at the end: with other parameters, too.",
 		Choose: "paths of the site that are never queued: `/assets/*`, `/healthz`, `/payment/callback`. A `*` is any text. Behind " +
-			"a `?` stand parameters that the request must have: `/?wc-api=*`",
+			"a `?` stand parameters that the request must have, and no others unless `&*` ends it: `/index.php?route=extension/payment*&*`",
 	},
 	{
 		Name: "bypassCommon", At: func(s *Settings) any { return &s.BypassCommon },
