@@ -69,7 +69,7 @@ func must(t *testing.T, err error) {
 func (s phpShop) others(t *testing.T, gateway string) room.Others {
 	t.Helper()
 	if gateway == "Caddy" {
-		return room.Others{"reverse_proxy 127.0.0.1:8000": "root * " + s.root + "\n\t\tphp_fastcgi unix/" + s.socket + "\n\t\tfile_server"}
+		return room.Others{"reverse_proxy 127.0.0.1:8000": "import php", "/var/www/shop": s.root, "unix//run/php/php-fpm.sock": "unix/" + s.socket}
 	}
 	example := room.Read(t, "../../deploy/site/nginx.conf")
 	from, to := strings.Index(example, "    # The shop. With"), strings.Index(example, "    # The question.")
@@ -152,6 +152,17 @@ func TestPHP(t *testing.T) {
 			if got := late.ask(http.MethodPost, "/upload.php", body, "Content-Type", kind, "Expect", "100-continue"); got.Status != http.StatusTooManyRequests || !strings.Contains(got.Body, "admission_required") {
 				t.Errorf("an upload without a session: %d %q", got.Status, got.Body)
 			}
+			preflight := []string{"Origin", "https://www.shop.example", "Access-Control-Request-Method", "POST"}
+			for _, tt := range [][2]string{
+				{http.MethodGet, "/.well-known/x"}, {http.MethodGet, "/.well-known/index.php"}, {http.MethodGet, "/.well-known/a.php/b"}, {http.MethodGet, "/robots.txt"},
+				{http.MethodGet, "/opensearch.xml"}, {http.MethodHead, "/apple-app-site-association"}, {http.MethodGet, "/a/favicon-x.ico"}, {http.MethodGet, "/a/b/manifest.json"},
+				{http.MethodGet, "/x.webmanifest"}, {http.MethodGet, "/apple-touch-icon.png"}, {http.MethodGet, "/mstile-1.png"},
+				{http.MethodOptions, "/checkout"}, {http.MethodOptions, "/"}, {http.MethodOptions, "/index.php"},
+			} {
+				if got := late.ask(tt[0], tt[1]+"?add-to-cart=5", "", preflight...); strings.Contains(got.Body, "PHP") || got.Header.Get("X-Powered-By") != "" || got.Status != http.StatusNotFound && got.Status != http.StatusNoContent {
+					t.Errorf("%s %s runs PHP without waiting: %+v", tt[0], tt[1], got)
+				}
+			}
 			if got := late.ask(http.MethodGet, "/assets/a.css", ""); got.Body != "css" || got.Header.Get("Set-Cookie") != "" {
 				t.Errorf("an asset: %+v", got)
 			}
@@ -170,8 +181,9 @@ func TestKinds(t *testing.T) {
 			shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch r.URL.Path {
 				case "/live":
-					if r.Header.Get("Upgrade") != "websocket" {
-						_, _ = fmt.Fprint(w, "no WebSocket: ", r.Header.Get("Upgrade"))
+					// As a shop that speaks h2c does, it takes any upgrade that it is asked for.
+					if r.Header.Get("Upgrade") == "" && !strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade") {
+						_, _ = fmt.Fprint(w, "no upgrade")
 						return
 					}
 					c, b, err := http.NewResponseController(w).Hijack()
@@ -180,7 +192,7 @@ func TestKinds(t *testing.T) {
 						return
 					}
 					defer func() { _ = c.Close() }()
-					_, _ = fmt.Fprint(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+					_, _ = fmt.Fprint(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: "+strings.Join(r.Header.Values("Upgrade"), ",")+"\r\nConnection: Upgrade\r\n\r\n")
 					_, _ = io.Copy(c, b)
 				case "/events":
 					w.Header().Set("Content-Type", "text/event-stream")
@@ -223,7 +235,11 @@ func TestKinds(t *testing.T) {
 			for _, tt := range []struct {
 				upgrade, held string
 				want          int
-			}{{"websocket", "", http.StatusTooManyRequests}, {"h2c", held, http.StatusOK}} {
+			}{
+				{"websocket", "", http.StatusTooManyRequests},
+				{"h2c", held, http.StatusOK}, {"h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__", held, http.StatusOK}, {"H2C", held, http.StatusOK}, {"tls/1.2", held, http.StatusOK},
+				{"websocket, h2c", held, http.StatusOK}, {"", held, http.StatusOK}, {"xwebsocket", held, http.StatusOK},
+			} {
 				_, answers := dial(t, f.addr, fmt.Sprintf(upgrade, tt.upgrade, tt.held))
 				if status := readHeader(t, answers); status != tt.want {
 					t.Errorf("an upgrade to %s: %d", tt.upgrade, status)
