@@ -106,6 +106,10 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const own = referer.host === url.host;
     const framed = !['', 'document', 'empty'].includes(header('Sec-Fetch-Dest'));
     const navigates = mode ? mode === 'navigate' && !framed : (reads || method === 'POST' && own) && header('Accept').includes('text/html');
+    const speculative = ['Sec-Purpose', 'Purpose', 'X-Purpose', 'X-Moz'].some((name) => /prefetch|preview/i.test(header(name)));
+    // An app may end a visit, and a browser that opens a page from the site itself: no link, image or frame of another site.
+    const ends = ['GET', 'POST'].includes(method) && !speculative
+      && (site ? /^same-(origin|site)$/.test(site) && navigates : own && navigates || header(APP));
     let [uri, shown] = [raw ?? written(request.url)];
     if (reads && navigates) [uri, shown] = takeOut(uri, PASS);
 
@@ -167,7 +171,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const waited = browser && navigates;
       if (!due && !waited && !inside) return goOn();
       await look(until, STALE);
-      if (inside && rules?.donePaths?.some((pattern) => fits(uri, pattern))) {
+      if (inside && ends && rules?.donePaths?.some((pattern) => fits(uri, pattern))) {
         // The session goes on for a minute: for the page that thanks.
         const told = await call(until, '/traffic/session/end', { session: inside });
         return goOn(told?.ok ? await keep(header(APP), seconds() - MOST + THANKS, seconds(), THANKS, jti, '') : {});
@@ -230,7 +234,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
           code: 'admission_required', zoneId: zone, join: `${visitors}/traffic/wait`, page: `${visitors}/wait/${zone}`,
         }));
       };
-      if (['Sec-Purpose', 'Purpose', 'X-Purpose', 'X-Moz'].some((name) => /prefetch|preview/i.test(header(name)))) return refuse();
+      if (speculative) return refuse();
       if (state === 'away') return fails();
       const enters = rules?.newcomers === 'enter';
       const waits = rules?.newcomers === 'wait' || Date.now() - lined < FRESH;

@@ -20,7 +20,7 @@ func stays(z *zones.Zone, q *request, h held) held {
 	over, donePaths := z.Here(h.session.Admission, h.session.Issued.Add(h.session.Length))
 	if over {
 		h.inside, h.session = false, token.Session{}
-	} else if len(donePaths) > 0 && fits(donePaths, q.uri) {
+	} else if len(donePaths) > 0 && q.ends() && fits(donePaths, q.uri) {
 		z.End(h.session.Admission)
 	}
 	return h

@@ -75,7 +75,21 @@ func TestInside(t *testing.T) {
 	inside(1)
 
 	// The page that thanks gives the slot back, and what belongs to it is served for a minute.
-	if thanks := r.ask("nginx", http.MethodGet, "/thanks?order=1", "Cookie", held); thanks.Code != http.StatusOK {
+	// Nothing but opening that page from the site's own does.
+	for name, more := range map[string][]string{
+		"a call": {"Sec-Fetch-Mode", "cors", "Sec-Fetch-Site", "same-origin"}, "an image": {"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "image"},
+		"prefetch": with(opens, "Sec-Fetch-Site", "same-origin", "Sec-Purpose", "prefetch;prerender"), "old prefetch": with(opens, "Sec-Fetch-Site", "same-origin", "X-Moz", "prefetch"),
+		"another site's link": with(opens, "Sec-Fetch-Site", "cross-site"), "a mail's link": with(opens, "Sec-Fetch-Site", "none"),
+		"a frame": with(opens, "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "iframe"), "no word": {"Accept", "text/html"},
+		"another site's link, without Sec-Fetch": {"Accept", "text/html", "Referer", "https://other.example/"},
+	} {
+		if w := r.ask("nginx", http.MethodGet, "/thanks?order=1", with(more, "Cookie", held)...); w.Code != http.StatusOK {
+			t.Errorf("%s: %d", name, w.Code)
+		}
+	}
+	r.ask("nginx", http.MethodHead, "/thanks?order=1", with(opens, "Sec-Fetch-Site", "same-origin", "Cookie", held)...)
+	inside(1)
+	if thanks := r.ask("nginx", http.MethodGet, "/thanks?order=1", with(opens, "Sec-Fetch-Site", "same-origin", "Cookie", held)...); thanks.Code != http.StatusOK {
 		t.Fatalf("the page that thanks: %d", thanks.Code)
 	}
 	inside(0)

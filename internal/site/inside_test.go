@@ -52,9 +52,9 @@ func (s shop) inside(want int64) {
 // asks asks the gate for a page, with what the browser keeps; it returns what it keeps afterwards.
 func (s shop) asks(uri, kept string, want int) string {
 	s.t.Helper()
-	header := opens
+	header := with(opens, "Sec-Fetch-Site", "same-origin")
 	if kept != "" {
-		header = with(opens, "Cookie", kept)
+		header = with(header, "Cookie", kept)
 	}
 	w := s.ask("nginx", http.MethodGet, uri, header...)
 	if w.Code != want {
@@ -152,7 +152,7 @@ func TestByAdmission(t *testing.T) {
 // TestDonePathsWithAQuery: a pattern of donePaths may name parameters, as one of bypassPaths may.
 func TestDonePathsWithAQuery(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, func(z *zone.Settings) { z.DonePaths = []string{"/index.php?route=checkout/success*"} })
+	s := newShop(t, func(z *zone.Settings) { z.DonePaths = []string{"/index.php?route=checkout/success*&*"} })
 	kept := s.asks("/", "", http.StatusOK)
 	s.asks("/index.php?route=checkout/cart", kept, http.StatusOK)
 	s.inside(1)

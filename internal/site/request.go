@@ -99,6 +99,23 @@ func (q *request) navigates() bool {
 	return (q.reads() || q.method == http.MethodPost && own) && strings.Contains(q.header.Get("Accept"), "text/html")
 }
 
+// ends reports whether the request may end a visit: an app's, or a browser that opens a page from the site itself. No link, image or
+// frame of another site can end somebody's visit, and neither can what a browser loads in advance.
+func (q *request) ends() bool {
+	if q.method != http.MethodGet && q.method != http.MethodPost || page.InAdvance(q.header) {
+		return false
+	}
+	switch site := q.header.Get("Sec-Fetch-Site"); site {
+	case "same-origin", "same-site":
+		return q.navigates()
+	case "":
+		_, own := q.from()
+		return own && q.navigates() || q.header.Get(SessionHeader) != ""
+	default:
+		return false
+	}
+}
+
 // from returns the page of the same site that sent the request, by Referer. ok is false if there is none, as for a webhook.
 func (q *request) from() (page *url.URL, ok bool) {
 	page, err := url.Parse(q.header.Get("Referer"))

@@ -248,7 +248,17 @@ test('where those inside are counted, the room is told of sessions and of the en
   session = value(await site.visit('/', inside(session)));
   assert.match(told(at).at(-1), /^\/traffic\/session S/);
   at = site.asked.length;
-  const last = value(await site.visit('/thanks?order=7', inside(session)));
+  const own = { 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Site': 'same-origin' };
+  for (const [headers, method] of [
+    [{ 'Sec-Fetch-Mode': 'cors', 'Sec-Fetch-Site': 'same-origin' }], [{ ...own, 'Sec-Purpose': 'prefetch' }], [{ ...own, 'X-Moz': 'prefetch' }],
+    [{ ...own, 'Sec-Fetch-Site': 'cross-site' }], [{ ...own, 'Sec-Fetch-Site': 'none' }], [{ ...own, 'Sec-Fetch-Dest': 'iframe' }],
+    [{ Accept: 'text/html' }], [{ Accept: 'text/html', Referer: 'https://other.example/' }], [own, 'HEAD'],
+  ]) {
+    const request = { url: 'https://shop.example/thanks', method: method ?? 'GET', headers: new Map(Object.entries({ ...inside(session), ...headers })) };
+    await site.gate.ask(request, '203.0.113.9');
+  }
+  assert.equal(told(at).some((t) => t.startsWith('/traffic/session/end')), false);
+  const last = value(await site.visit('/thanks?order=7', { ...inside(session), ...own }));
   assert.match(told(at).at(-1), /^\/traffic\/session\/end S/);
   site.is.state = { ...counts, newcomers: 'wait' };
   clock(1050);
@@ -266,7 +276,7 @@ test('where those inside are counted, who is done or revoked goes on for a minut
     const site = shop({ ...joins, counted: true, donePaths: ['/thanks'], sessionRenewal });
     const session = value(await site.visit());
     site.is.state = { ...site.is.state, newcomers: 'wait' };
-    await site.visit('/thanks', inside(session)); // a visitor who keeps the session of before
+    await site.visit('/thanks', { ...inside(session), 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Site': 'same-origin' }); // a visitor who keeps the session of before
     site.is.what = 'used';
     clock(59);
     assert.equal((await site.visit('/', inside(session))).status, 200);
