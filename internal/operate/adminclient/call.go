@@ -16,11 +16,11 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// What the server answers: see package operator.
-type (
-	Stats   = operator.Stats
-	Changes = operator.Changes
-)
+// Stats is what the server knows of a zone.
+type Stats = operator.Stats
+
+// Changes are entries of the record of changes.
+type Changes = operator.Changes
 
 const zonesPath = "/admin/zones"
 

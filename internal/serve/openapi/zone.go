@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -14,7 +15,9 @@ import (
 // object returns an object of pairs of a name and a value.
 func object(pairs ...any) (o route.Object) {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		o = o.With(pairs[i].(string), pairs[i+1])
+		if name, ok := pairs[i].(string); ok {
+			o = o.With(name, pairs[i+1])
+		}
 	}
 	return o
 }
@@ -75,13 +78,13 @@ func settingSchema(d *route.Describer, x *zone.Setting) route.Object {
 
 // means says in words what a setting does.
 func means(x *zone.Setting) string {
-	text := x.Hint
+	all := []string{x.Hint}
 	for _, c := range x.Choices {
 		if c.Means != "" {
-			text += " `" + c.Value + "`: " + c.Means + "."
+			all = append(all, "`"+c.Value+"`: "+c.Means+".")
 		}
 	}
-	return text
+	return strings.Join(all, " ")
 }
 
 // counts is the schema of an object of counts, which each calls with the name and what it counts.

@@ -173,15 +173,15 @@ func (d *Describer) operation(r *Route, head bool) Object {
 		op = op.With("description", r.Doc)
 	}
 	if len(r.Security) > 0 {
-		var any []Object
+		var schemes []Object
 		for _, scheme := range r.Security {
 			one := Object{}
 			if scheme != "" {
 				one = Object{{scheme, []string{}}}
 			}
-			any = append(any, one)
+			schemes = append(schemes, one)
 		}
-		op = op.With("security", any)
+		op = op.With("security", schemes)
 	}
 	params := r.Params
 	if r.Change {
@@ -203,7 +203,8 @@ func (d *Describer) operation(r *Route, head bool) Object {
 // body describes the body of a call's request.
 func (d *Describer) body(r *Route) Object {
 	t := reflect.TypeOf(r.Body)
-	media, schema := "application/json", Object(nil)
+	media := "application/json"
+	var schema Object
 	switch name := d.listener.Names[t].Name; {
 	case t.Kind() == reflect.String:
 		media, schema = "text/plain", Object{{"type", "string"}}

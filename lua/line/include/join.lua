@@ -60,7 +60,7 @@ local function leave(z, t, id, arrived, admitted)
   elseif not rank and z.max_inside > 0 then
     local at = max(admission(redis.call('ZSCORE', LOG, id)), admitted)
     if at > 0 then
-      done(z, t, id, at, false)
+      done(z, t, id, at)
     end
   end
   return GONE, 0, 0, 0

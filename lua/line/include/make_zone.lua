@@ -5,8 +5,8 @@
 
 -- new_zone is a zone of which nothing is known.
 local function new_zone(clock)
-  local z = { was = {}, peak = '' }
-  set_crowd(z, '')
+  unlink_keys() -- of a zone whose hash alone was lost
+  local z = { was = {}, peak = '', revoked_upto = 0 }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = 0
   end
@@ -17,7 +17,6 @@ end
 -- make_again makes a zone of what a deleted one has left. The line that was deleted stays deleted.
 local function make_again(z, clock)
   tick(z, clock)
-  set_crowd(z, z.was[AT.crowd] or '')
   z.last_micros = max(z.last_micros, z.now_micros)
   z.epoch = max(epoch_of(time(clock)), z.epoch + 1)
   redis.call('HDEL', ZONE, 'deleted')
