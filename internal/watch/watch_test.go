@@ -84,7 +84,7 @@ func newBench(zones ...string) *bench {
 	b := &bench{now: start, store: &lines{
 		zones: zones, stats: map[string]line.Stats{}, errs: map[string]error{}, hung: map[string]bool{},
 	}}
-	b.Watch = New(Options{Lines: b.store, Now: func() time.Time { return b.now }})
+	b.Watch = New(Options{Zones: b.store, Now: func() time.Time { return b.now }})
 	return b
 }
 
@@ -466,7 +466,7 @@ func TestService(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &lines{zones: []string{"a"}}
-		w := New(Options{Lines: l})
+		w := New(Options{Zones: l})
 		w.Start(t.Context())
 		tick := int64(0)
 		for range 10 {
