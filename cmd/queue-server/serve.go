@@ -113,7 +113,11 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		publicListener.headerBytes = pageHeaderBytes
 	}
 
-	reg := prometheus.NewRegistry()
+	registry := prometheus.NewRegistry()
+	var reg prometheus.Registerer = registry
+	if s.Room != "" {
+		reg = prometheus.WrapRegistererWith(prometheus.Labels{"room": s.Room}, reg)
+	}
 	build := readBuild()
 	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes()})
 	opened, err := openStore(ctx, s, keys, log, reg)
@@ -188,6 +192,10 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	health := newHealth(zones.Ping)
+	awaiting, reached := context.WithCancel(ctx)
+	var asks sync.WaitGroup
+	asks.Go(func() { health.awaitStore(awaiting) })
+	defer func() { reached(); asks.Wait() }()
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
 		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
@@ -206,7 +214,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		entrance:      entrance,
 		health:        health,
 		secretsDiffer: secretsDiffer(opened),
-		registry:      reg,
+		registry:      registry,
 		meter:         metrics,
 		clientIP:      clientIP(s),
 		origins:       s.origins,

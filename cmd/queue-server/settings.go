@@ -79,6 +79,7 @@ type settings struct {
 	MetricsAccess       string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Access to /metrics. open: everybody who reaches the operators' listener; token: with the metrics' or the operators' token; auto: open on a loopback address without a metrics' token, else token."`
 	MetricsToken        string        `setting:"QUEUE_METRICS_TOKEN" hidden:"" flag:"never"`
 	MetricsFile         string        `setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" help:"File with a token that opens /metrics and nothing else, for Prometheus. QUEUE_METRICS_TOKEN holds the token itself. None when absent."`
+	Room                string        `setting:"QUEUE_ROOM" placeholder:"NAME" help:"Name of this installation, such as production: the label room of all its metrics, so that one Prometheus can watch several."`
 	DataDir             string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Folder of the embedded store's files, and of secrets that the server made at its first start."`
 	SweepEvery          time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often silent visitors are removed from the line, in whole seconds."`
 	TrustedProxies      []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Networks of the balancers, CDNs and gateways in front, whose X-Forwarded-For counts. Without it, all visitors behind a proxy count as one client."`
