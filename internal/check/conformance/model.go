@@ -203,6 +203,11 @@ func (m *model) join(drawn event.Drawn, id line.ID) line.Answer {
 	if !in && m.settings.MaxWaiting > 0 && m.len() >= m.settings.MaxWaiting {
 		return line.Answer{Status: line.Full}
 	}
+	if most := m.settings.MaxWaitMinutes * window.MinuteMillis; !in && most > 0 && m.rates.PerMinute > 0 && !m.gathers() {
+		if wait := m.estimate(m.len()-m.released()) - m.hold(); wait > most {
+			return line.Answer{Status: line.TooLong, WaitMillis: wait}
+		}
+	}
 	m.last = v.ArrivedAtMicros
 	m.totals.Joined++
 	if in {

@@ -91,6 +91,7 @@ func drawSettings(t *rapid.T, s zone.Settings) zone.Settings {
 	s.InsideBy = rapid.SampledFrom([]zone.InsideBy{zone.InsideBySession, zone.InsideBySession, zone.InsideByAdmission}).Draw(t, "inside by")
 	s.SessionSeconds = rapid.SampledFrom([]int64{60, 90, 600}).Draw(t, "session")
 	s.MaxWaiting = rapid.SampledFrom([]int64{0, 0, 3, 15}).Draw(t, "max waiting")
+	s.MaxWaitMinutes = rapid.SampledFrom([]int64{0, 0, 1, 3}).Draw(t, "max wait")
 	return s
 }
 

@@ -12,6 +12,17 @@ local function straight_in(z, r, t)
   return t.live < room_in_line(z, r, t)
 end
 
+-- too_long returns how long a newcomer at the end of the line would wait, in ms, if that is more than the zone allows; else
+-- nil. The time until an event opens does not count. While people gather they have no order, and while the zone is paused
+-- no wait can be expected.
+local function too_long(z, r, t)
+  if z.max_wait == 0 or t.gathers or r.per_minute == 0 then
+    return nil
+  end
+  local wait_for = far_wait(z, r, t, t.waiting - t.released) - t.hold
+  return wait_for > z.max_wait and wait_for or nil
+end
+
 -- newcomer answers one who has no place and was not admitted, or whose admission has expired. score is that of
 -- the draw, nil if the caller knows of none or of another. It returns the status, three numbers as answer does,
 -- and the arrival.
@@ -31,6 +42,10 @@ local function newcomer(z, r, t, id, score)
   end
   if z.max_waiting > 0 and t.waiting >= z.max_waiting then
     return FULL, 0, 0, 0, 0
+  end
+  local wait_for = too_long(z, r, t)
+  if wait_for then
+    return TOO_LONG, 0, wait_for, 0, 0
   end
   return line_up(z, r, t, id, drawn and score)
 end
