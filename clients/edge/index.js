@@ -129,8 +129,11 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (!app) return cookie('', text, fields[2]);
       return { ...NO_CACHE, [APP]: text, ...(named() && { 'Access-Control-Expose-Headers': APP }) };
     };
-    const begin = (app, jti, inside = '') => keep(app, seconds(), seconds(), rules?.sessionSeconds ?? 1800, jti, inside);
-    const counted = (is) => (!rules || rules.counted ? is.session : '');
+    // Where those inside are counted, the room says until when a session lasts.
+    const begin = (app, jti, is = {}) => {
+      const inside = !rules || rules.counted ? is.session ?? '' : '';
+      return keep(app, seconds(), seconds(), inside ? Math.floor(is.expiresAt / 1000) - seconds() : rules?.sessionSeconds ?? 1800, jti, inside);
+    };
     const goOn = (headers = {}) => ({ headers });
     const answer = (status, headers, body) => ({
       response: new Response(method === 'HEAD' ? null : body, { status, headers: { 'Cache-Control': 'no-store', ...headers } }),
@@ -182,7 +185,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (!again || BUSY.includes(again.code)) return goOn();
       remember(jti, again.ok);
       // The room decides until when, and so whether the session is renewed.
-      const lasts = Math.ceil(again.expiresAt / 1000) - seconds();
+      const lasts = Math.floor(again.expiresAt / 1000) - seconds();
       return again.ok ? goOn(await keep(header(APP), begun, seconds(), lasts, jti, again.session)) : undefined;
     };
 
@@ -198,7 +201,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
         return again ? toPage('&cookieless=1', {}) : lead(here(), newKey());
       }
       const is = claims === undefined ? { code: 'no pass' } : claims && await call(until, '/traffic/session', { pass, key });
-      if (is?.ok) return lead(here(), await begin('', claims.jti, counted(is)));
+      if (is?.ok) return lead(here(), await begin('', claims.jti, is));
       if (session) return lead(here());
       if (is && !BUSY.includes(is.code)) return toPage(`&refused=${hex(await subtle.digest('SHA-256', bytes(pass))).slice(0, 16)}&again=1`);
       return onFailure === 'admit' && !is ? lead(here(), claims ? await begin('', claims.jti) : {}) : comeAgain();
@@ -211,7 +214,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (!claims) return claims === null ? fails() : undefined;
       const is = await call(until, '/traffic/session', { pass, token: header('X-Waiting-Room-Token') });
       const inHeader = site !== 'same-origin';
-      if (is?.ok) return goOn(await begin(inHeader, claims.jti, counted(is)));
+      if (is?.ok) return goOn(await begin(inHeader, claims.jti, is));
       if (!is && onFailure === 'admit') return goOn(await begin(inHeader, claims.jti));
       return !is || BUSY.includes(is.code) ? comeAgain() : undefined;
     };
@@ -271,7 +274,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     }
     const { pass } = is.admission;
     const inside = rules?.counted ? await call(until, '/traffic/session', { pass, token: is.token }) : {};
-    return inside && inside.ok !== false && [read(pass.split('.')[1]).jti, inside.session];
+    return inside && inside.ok !== false && [read(pass.split('.')[1]).jti, inside];
   }
 
   // add returns the shop's answer with what the visitor is to keep.

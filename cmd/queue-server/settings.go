@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -61,8 +60,12 @@ type settings struct {
 	TLSCert             string        `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"PEM file with a certificate and its chain. The public listener then speaks TLS, and so does the operators' if other machines reach it. Read again when it changes. Without it, a balancer in front must end TLS."`
 	TLSKey              string        `setting:"QUEUE_TLS_KEY_FILE" placeholder:"FILE" help:"PEM file with the key of that certificate."`
 	Store               string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several servers."`
-	RedisURL            string        `setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where Redis is: redis://host:6379 for one, redis://a:6379,b:6379 for a cluster, redis+sentinel://a:26379,b:26379/name for Sentinel; rediss:// for TLS, and user:password@ before the host."`
+	RedisURL            string        `setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where Redis is: redis://host:6379 for one, redis://a:6379,b:6379 for a cluster, redis+cluster://a:6379 for one that has one name, redis+sentinel://a:26379,b:26379/name for Sentinel; rediss:// for TLS, and user:password@ before the host."`
 	RedisCA             string        `setting:"QUEUE_REDIS_CA" placeholder:"FILE" help:"PEM file of the authorities that sign Redis's certificates. This machine's own when absent."`
+	RedisCert           string        `setting:"QUEUE_REDIS_CERT_FILE" placeholder:"FILE" help:"PEM file with the certificate that this server shows to a Redis that asks for one. Read again at each connection."`
+	RedisKey            string        `setting:"QUEUE_REDIS_KEY_FILE" placeholder:"FILE" help:"PEM file with the key of that certificate."`
+	RedisUserFile       string        `setting:"QUEUE_REDIS_USER_FILE" placeholder:"FILE" help:"File with the name of the user in Redis, in place of the URL's. Read again at each connection."`
+	RedisPasswordFile   string        `setting:"QUEUE_REDIS_PASSWORD_FILE" placeholder:"FILE" help:"File with the password for Redis, in place of the URL's. Read again at each connection, so that the password can be changed while the server runs."`
 	RedisEviction       string        `setting:"QUEUE_REDIS_EVICTION" default:"refuse" help:"What to do if Redis may evict keys (its maxmemory-policy is not noeviction). refuse: the server does not start, or an alert fires; allow: it goes on, and heals each lost key as a loss of data."`
 	Servers             int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the Redis at a time, rolling deploys included. With onStoreFailure: admit, each admits that part of the limit while Redis is away."`
 	Secret              string        `setting:"QUEUE_SECRET" hidden:"" flag:"never"`
@@ -109,9 +112,8 @@ type checked struct {
 	settings
 	// given is empty where it is to be made or loaded.
 	given
-	// redisRoots are nil where this machine's own will do.
-	redisRoots *x509.CertPool
-	passKeys   pass.Keys
+	redisAccess lua.Access
+	passKeys    pass.Keys
 	// asn is nil without a file.
 	asn *network.File
 	// proxies are the trusted ones.
@@ -174,12 +176,17 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	if s.Store == storeRedis {
 		look("redis-url", lua.CheckURL(s.RedisURL))
 		oneOf("redis-eviction", s.RedisEviction, evictionRefuse, evictionAllow)
+		c.redisAccess = lua.Access{CertFile: s.RedisCert, KeyFile: s.RedisKey, UserFile: s.RedisUserFile, PasswordFile: s.RedisPasswordFile}
+		look("redis-password-file", lua.Access{UserFile: s.RedisUserFile, PasswordFile: s.RedisPasswordFile}.Check())
+		look("redis-cert-file", lua.Access{CertFile: s.RedisCert, KeyFile: s.RedisKey}.Check())
 		if s.RedisCA != "" {
 			var err error
-			if c.redisRoots, err = lua.ReadRoots(s.RedisCA); err != nil {
-				fault("redis-ca", "%w", err)
-			} else if !lua.HasTLS(s.RedisURL) {
-				fault("redis-ca", "is set, and the redis URL asks for no TLS; begin it with rediss")
+			c.redisAccess.Roots, err = lua.ReadRoots(s.RedisCA)
+			look("redis-ca", err)
+		}
+		for flag, file := range map[string]string{"redis-ca": s.RedisCA, "redis-cert-file": s.RedisCert} {
+			if file != "" && !lua.HasTLS(s.RedisURL) {
+				fault(flag, "is set, and the redis URL asks for no TLS; begin it with rediss")
 			}
 		}
 	}

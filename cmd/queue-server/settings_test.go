@@ -233,7 +233,7 @@ zones:
 	}
 	if len(c.secrets) != 2 || len(c.proxies) != 3 || c.level != slog.LevelDebug || c.adminToken != operatorToken ||
 		c.metricsToken != scraperToken || c.MetricsAccess != metricsToken || !slices.Equal(c.AdminHosts, []string{"queue.example"}) ||
-		c.redisRoots == nil || c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" ||
+		c.redisAccess.Roots == nil || c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" ||
 		c.LimitsAddr != "127.0.0.1:3" || c.LimitsAPIKeys != "any" || c.LimitsJWKS != "https://id.example/jwks.json" ||
 		c.LimitsIssuer != "https://id.example" || c.LimitsAudience != "shop" || c.LimitsClaim != "customer" || c.LimitsTier != "plan" ||
 		c.TicketsJWKS != "https://shop.example/jwks.json" || c.TicketsIssuer != "https://shop.example" {

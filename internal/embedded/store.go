@@ -339,6 +339,7 @@ const afterLine = math.MaxInt64 - 1
 // tidy gives back the memory of visitors who have departed, and reports whether there is more.
 func (q *zoneQueue) tidy(now int64) (more bool) {
 	more = q.log.trim(now)
+	more = q.forgetOver(now) || more
 	if now >= q.heal.until {
 		q.heal.gone = nil
 	}

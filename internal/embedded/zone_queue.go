@@ -263,7 +263,7 @@ func (q *zoneQueue) leave(t *transaction, p line.Place) {
 // known, or if the pass has expired.
 func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
 	pass := q.log.byID[p.ID]
-	if pass.expiresMillis <= t.now || q.capped() && pass.atMillis <= q.settings.InsideState.RevokedUpToMillis {
+	if pass.expiresMillis <= t.now || pass.atMillis <= q.settings.InsideState.RevokedUpToMillis {
 		return line.Answer{}, false
 	}
 	return q.admission(line.AdmittedBefore, p, pass), true

@@ -12,16 +12,16 @@
 --   each of SETTINGS; mode
 --   session       how long a session lasts, ms; by_session: 1 if sessions count
 --   revoked_upto  up to when all admissions are revoked, ms
---   reset_at      when phantoms were forgotten, ms
+--   reset_at      when those inside of whom nothing is known were forgotten, ms
 --   revoked       admissions that are revoked: of each the id (8 bytes), and when (6)
 --   and of a zone that is put back
 --   edge_micros, newest_micros  the edge and the newest arrival, in microseconds
 --   seen_at       until when the line is known to have stood, in ms; 0 if nobody remembers it
 --   epoch         of the lost data
---   inside        how many were inside until when, "ends count " for each step, in ms
+--   inside        how many may have been inside; longest: for how long somebody can be, ms
 --
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
---          4 the zone's data is of a newer format
+--          4 the zone's data is of a newer format, 5 (put) a part of the zone was lost: it has to be restored first
 
 --@include zone
 --@include expiry
@@ -29,7 +29,7 @@
 --@include record
 --@include cap
 
-local PRESENT, CREATED, DELETED, DIFFER = 0, 1, 2, 3
+local PRESENT, CREATED, DELETED, DIFFER, LOST = 0, 1, 2, 3, 5
 
 -- given has the arguments that have names.
 local given = {}
@@ -39,8 +39,8 @@ end
 
 -- new_zone is a zone of which nothing is known.
 local function new_zone()
-  local z = { was = {}, peak = '' }
-  set_crowd(z, '')
+  unlink_keys() -- of a zone whose hash alone was lost
+  local z = { was = {}, peak = '', revoked_upto = 0 }
   for i = 1, NUMBERS do
     z[FIELDS[i]] = 0
   end
@@ -51,7 +51,6 @@ end
 -- make_again makes a zone of what a deleted one has left. The line that was deleted stays deleted.
 local function make_again(z)
   tick(z, ARGV[1])
-  set_crowd(z, z.was[AT.crowd] or '')
   z.last_micros = max(z.last_micros, z.now_micros)
   z.epoch = max(epoch_of(time(ARGV[1])), z.epoch + 1)
   redis.call('HDEL', ZONE, 'deleted')
@@ -60,11 +59,15 @@ end
 
 -- set_all takes in the settings.
 local function set_all(z, created)
-  local capped = z.max_inside > 0
+  local was = not created and { max_inside = z.max_inside, ttl = z.ttl } or nil
   for _, name in ipairs(SETTINGS) do
     z[name] = tonumber(given[name])
   end
-  set_cap(z, given, capped, created)
+  if created then
+    make_keys()
+    redis.call('PERSIST', OVER)
+  end
+  set_cap(z, given, was)
 end
 
 -- restore takes in what is remembered of a zone that was lost.
@@ -73,8 +76,13 @@ local function restore(z)
   local known = seen > 0
   local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
   z.edge_micros, z.mode = tonumber(given.edge_micros), given.mode
-  restore_inside(z, now, given.inside, known)
+  if z.max_inside > 0 then
+    change_longest(z, now, tonumber(given.longest))
+  end
   lose(z, r, now, known and seen or now, tonumber(given.newest_micros))
+  if z.max_inside > 0 then
+    raise_unknown(z, max(tonumber(given.inside), known and 0 or z.max_inside))
+  end
   if known then
     z.epoch = tonumber(given.epoch)
   else
@@ -87,6 +95,8 @@ local z, missing, left = load_zone(ZONE)
 local created, restores = not z, ARGV[2] == 'restore'
 if missing == NEWER then
   return NEWER
+elseif left == true and not restores then
+  return LOST
 elseif restores and z then
   return PRESENT
 elseif restores and missing == DELETED then

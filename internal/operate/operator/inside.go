@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,6 +32,8 @@ type Crowd interface {
 	Sessions(zoneID string, most int) []line.Session
 	// Idle counts the sessions of a zone, and those that have asked for nothing for that long.
 	Idle(zoneID string, length time.Duration) (sessions, idle int64)
+	// Heard is what the server knows of those inside while the store is away: of the state, the zone's clock and Inside.
+	Heard(zoneID string) line.State
 }
 
 // WithCrowd has the service list the sessions that c knows.
@@ -107,6 +110,9 @@ func (s *Service) actInside(ctx context.Context, zoneID string, act InsideAct, b
 		return InsideDone{}, err
 	}
 	stats, err := s.store.Stats(ctx, zoneID)
+	if errors.Is(err, line.ErrStoreUnavailable) && act.Do == Revoke && s.crowd != nil { // the brake works all the same
+		stats.State, err = s.crowd.Heard(zoneID), nil
+	}
 	if err != nil {
 		return InsideDone{}, fmt.Errorf("operator: those inside: %w", err)
 	}

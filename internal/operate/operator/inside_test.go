@@ -22,6 +22,7 @@ func (c crowd) Sessions(_ string, most int) []line.Session {
 func (c crowd) Idle(string, time.Duration) (sessions, idle int64) {
 	return int64(len(c.sessions)), 1
 }
+func (c crowd) Heard(string) line.State { return line.State{NowMillis: 1_000, Inside: 7} }
 
 // TestInside: an operator sees sessions, revokes one admission or all, and forgets those who may have been lost. What cannot
 // be is refused, and a dry run changes nothing.

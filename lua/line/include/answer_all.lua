@@ -80,9 +80,7 @@ local function answer_all(z, r, t, args, first, last)
       local came = arrived / 1000
       local period = far_period(r, far, est, now - (came - came % 1), (byte(id, 8) + now) % 256)
       local low = period % 256
-      if call('HSET', key, id, stamp .. char((period - low) / 256, low) .. tail) == 1 then
-        t.unseen = true
-      end
+      call('HSET', key, id, stamp .. char((period - low) / 256, low) .. tail)
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = WAITING, position, est, period
     else
       score = score or #args[i] > 27 and int('>I8', args[i], 28) or arrived

@@ -62,7 +62,7 @@ local function leave(z, t, id, arrived, admitted)
     bury(z, t, id, arrived)
   end
   if admitted > 0 and z.max_inside > 0 then
-    done(z, t, id, admitted, false)
+    done(z, t, id, admitted)
   end
   return GONE, 0, 0, 0
 end
