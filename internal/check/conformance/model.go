@@ -369,11 +369,13 @@ func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
 }
 
 func (m *model) leave(token line.Place) {
-	if m.forget(token) {
+	if v := m.find(token.ID); v != nil && v.ArrivedAtMicros == token.ArrivedAtMicros {
+		m.forget(token)
 		m.totals.Left++
 	} else {
-		m.leaveInside(token)
+		m.gone = append(m.gone, token)
 	}
+	m.leaveInside(line.Admission{ID: token.ID, AtMillis: token.AdmittedAtMillis})
 }
 
 // forget takes somebody out for good; false if there is nobody.
