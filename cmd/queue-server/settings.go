@@ -71,7 +71,7 @@ type settings struct {
 	Secret              string        `setting:"QUEUE_SECRET" hidden:"" flag:"never"`
 	SecretFile          string        `setting:"QUEUE_SECRET_FILE" placeholder:"FILE" help:"File with the secret that signs tokens and passes: 32 bytes or more, the same on all servers; several, newest first, while rotating. QUEUE_SECRET holds the secret itself. Made at the first start, and stored in the data folder, when absent."`
 	PassIssuer          string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"Claim iss of passes, the same on all servers: a name, or the URL of this installation. Gateways compare it."`
-	PassAlgorithm       string        `setting:"QUEUE_PASS_ALGORITHM" default:"EdDSA" help:"Algorithm that signs passes: EdDSA, ES256 or RS256. The keys of all three are published."`
+	PassAlgorithm       []string      `setting:"QUEUE_PASS_ALGORITHM" default:"EdDSA" placeholder:"NAME,..." help:"Algorithm that signs passes: EdDSA, ES256 or RS256. Of several the first signs, and the keys of all are published: name the other one, too, while you change it."`
 	PassRSAKey          string        `setting:"QUEUE_PASS_RSA_KEY_FILE" placeholder:"FILE" help:"PEM file with the private keys for RS256, newest first, the same on all servers. The keys of the other algorithms follow from the secret."`
 	AdminToken          string        `setting:"QUEUE_ADMIN_TOKEN" hidden:"" flag:"never"`
 	AdminTokenFile      string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"File with the operators' token. QUEUE_ADMIN_TOKEN holds the token itself. Made at the first start, printed once, and stored in the data folder, when absent."`
@@ -79,6 +79,7 @@ type settings struct {
 	MetricsAccess       string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Access to /metrics. open: everybody who reaches the operators' listener; token: with the metrics' or the operators' token; auto: open on a loopback address without a metrics' token, else token."`
 	MetricsToken        string        `setting:"QUEUE_METRICS_TOKEN" hidden:"" flag:"never"`
 	MetricsFile         string        `setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" help:"File with a token that opens /metrics and nothing else, for Prometheus. QUEUE_METRICS_TOKEN holds the token itself. None when absent."`
+	Room                string        `setting:"QUEUE_ROOM" placeholder:"NAME" help:"Name of this installation, such as production: the label room of all its metrics, so that one Prometheus can watch several."`
 	DataDir             string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Folder of the embedded store's files, and of secrets that the server made at its first start."`
 	SweepEvery          time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often silent visitors are removed from the line, in whole seconds."`
 	TrustedProxies      []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Networks of the balancers, CDNs and gateways in front, whose X-Forwarded-For counts. Without it, all visitors behind a proxy count as one client."`
@@ -210,13 +211,15 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		look("admin-hosts", checkHost(name))
 	}
 	look("pass-issuer", pass.CheckIssuer(s.PassIssuer))
-	oneOf("pass-algorithm", s.PassAlgorithm, pass.Algorithms...)
-	c.passKeys.Algorithm = s.PassAlgorithm
+	for _, name := range s.PassAlgorithm {
+		oneOf("pass-algorithm", name, pass.Algorithms...)
+	}
+	c.passKeys.Algorithms = s.PassAlgorithm
 	if s.PassRSAKey != "" {
 		var err error
 		c.passKeys.RSA, err = pass.ReadRSA(s.PassRSAKey)
 		look("pass-rsa-key-file", err)
-	} else if s.PassAlgorithm == "RS256" {
+	} else if slices.Contains(s.PassAlgorithm, "RS256") {
 		fault("pass-algorithm", "RS256 needs a key, which does not follow from the secret: name its file in QUEUE_PASS_RSA_KEY_FILE")
 	}
 	if s.DataDir == "" {

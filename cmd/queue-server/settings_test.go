@@ -55,7 +55,7 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		{name: "parameter of a Redis URL", args: []string{"--store=redis", "--redis-url=redis://a:6379/0?read_timeout=5s"},
 			says: []string{`--redis-url: lua: redis URL: the parameter "read_timeout" is unknown`}},
 		{name: "no authorities", env: map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "rediss://a", "QUEUE_REDIS_CA": "/there/is/none.pem"},
-			says: []string{"QUEUE_REDIS_CA: lua: certificate authorities of redis: ", "/there/is/none.pem"}},
+			says: []string{"QUEUE_REDIS_CA: lua: access to redis: ", "/there/is/none.pem"}},
 		{name: "authorities that are none", args: []string{"--store=redis", "--redis-url=rediss://a", "--redis-ca=settings_test.go"},
 			says: []string{"--redis-ca: ", "settings_test.go holds no certificate in PEM"}},
 		{name: "authorities without TLS", args: []string{"--store=redis", "--redis-url=redis://a", "--redis-ca=testdata/ca.pem"},

@@ -24,6 +24,7 @@
 --          4 the zone's data is of a newer format, 5 (put) a part of the zone was lost: it has to be restored first
 
 --@include zone
+--@include make_zone
 --@include expiry
 --@include loss
 --@include record
@@ -35,26 +36,6 @@ local PRESENT, CREATED, DELETED, DIFFER, LOST = 0, 1, 2, 3, 5
 local given = {}
 for i = 6, #ARGV, 2 do
   given[ARGV[i]] = ARGV[i + 1]
-end
-
--- new_zone is a zone of which nothing is known.
-local function new_zone()
-  unlink_keys() -- of a zone whose hash alone was lost
-  local z = { was = {}, peak = '', revoked_upto = 0 }
-  for i = 1, NUMBERS do
-    z[FIELDS[i]] = 0
-  end
-  z.epoch = epoch_of(time(ARGV[1]))
-  return z
-end
-
--- make_again makes a zone of what a deleted one has left. The line that was deleted stays deleted.
-local function make_again(z)
-  tick(z, ARGV[1])
-  z.last_micros = max(z.last_micros, z.now_micros)
-  z.epoch = max(epoch_of(time(ARGV[1])), z.epoch + 1)
-  redis.call('HDEL', ZONE, 'deleted')
-  return z
 end
 
 -- set_all takes in the settings.
@@ -108,9 +89,9 @@ if ARGV[3] ~= '' and before ~= ARGV[3] then
 end
 
 if missing == DELETED then
-  z = make_again(left)
+  z = make_again(left, ARGV[1])
 elseif created then
-  z = new_zone() -- its clock begins with its first visitor
+  z = new_zone(ARGV[1]) -- its clock begins with its first visitor
   if restores then
     tick(z, ARGV[1])
   end
