@@ -75,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Limiter, error) {
 	settings := limiter.Dependencies{Local: l.local, Servers: o.Servers, Secret: o.Secret, Logger: l.log}
 	if o.RedisURL != "" {
 		var err error
-		if l.redis, err = lua.Open(ctx, lua.Options{URL: o.RedisURL, Roots: o.RedisRoots, Logger: l.log}); err != nil {
+		if l.redis, err = lua.Open(ctx, lua.Options{URL: o.RedisURL, Access: lua.Access{Roots: o.RedisRoots}, Logger: l.log}); err != nil {
 			return nil, fmt.Errorf("limit: redis: %w", err)
 		}
 		settings.Store = l.redis

@@ -50,6 +50,7 @@ func (s *Store) announce(ctx context.Context) error {
 	case err != nil:
 		return err
 	case reply == int64(0):
+		s.answered.Store(true)
 		s.finds(secretsReason, nil)
 		return s.shareVisitorKey(ctx)
 	case reply == int64(1):
@@ -129,6 +130,7 @@ const (
 	secretsReason reason = iota
 	zonesReason
 	policiesReason
+	clusterReason
 	reasons // how many there are
 )
 

@@ -11,7 +11,7 @@ import (
 // The formats of what is kept in Redis, each also a constant of the script that
 // writes it.
 const (
-	zoneFormat     = 1 // of a zone's keys: FORMAT in line/include/zone.lua
+	zoneFormat     = 2 // of a zone's keys: FORMAT in line/include/zone.lua
 	policiesFormat = 1 // of the policies: FORMAT in limits/put_policies.lua
 	recordFormat   = 1 // of an entry of a record of changes: ENTRY in record.lua and put_policies.lua
 )

@@ -66,6 +66,9 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	gauge("queue_redis_evicts",
 		"1 while a master of Redis has a maxmemory-policy by which it may remove keys of zones, unless QUEUE_REDIS_EVICTION allows that; else 0.",
 		func() float64 { return is(s.evicts.Load()) })
+	gauge("queue_redis_login_refused",
+		"1 while Redis refuses the user or the password of a new connection, though connections that are open may go on; else 0.",
+		func() float64 { return is(s.loginRefused.Load()) })
 	if reg == nil {
 		return m, nil
 	}

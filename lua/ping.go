@@ -27,6 +27,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		if err := s.client.Ping(ctx).Err(); err != nil {
 			return s.failed(ctx, "ping", err)
 		}
+		s.answered.Store(true)
 		return nil
 	}
 	// The client's own Ping asks one node, which may be the one that is away. MasterForKey asks none.
@@ -42,6 +43,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	for range nodes {
 		// The first answer will do; a node that hangs takes its time.
 		if err = <-answers; err == nil {
+			s.answered.Store(true)
 			return nil
 		}
 	}

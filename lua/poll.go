@@ -324,7 +324,7 @@ func readState(list []int64) (line.State, window.Clock, error) {
 		SettlesAtMillis: st.next(), OpensAtMillis: st.next(),
 	}
 	clock := window.Clock{SetMicros: st.next(), AheadMicros: st.next()}
-	state.Inside, state.InsideLost, state.Full = st.next(), st.next(), st.next() == 1
+	state.Inside, state.InsideLost, state.Full, state.LongestMillis = st.next(), st.next(), st.next() == 1, st.next()
 	return state, clock, st.end("reply", "a state")
 }
 

@@ -28,7 +28,9 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		return code
-	}))
+	}),
+		// A pool whose dials have failed sleeps for a second before it sees that it was closed.
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
 // exitCode is a testing.M that does more.

@@ -2,7 +2,6 @@ package lua
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,9 +23,8 @@ import (
 type Options struct {
 	// URL says where Redis is; see Client for its forms.
 	URL string
-	// Roots are the authorities that sign Redis's certificates. Nil: those that
-	// this machine trusts.
-	Roots *x509.CertPool
+	// Access is how Redis and this server prove to each other who they are.
+	Access Access
 	// Prefix begins every key. Empty: none.
 	Prefix string
 	// Now, when not nil, is the clock instead of the Redis server's: for
@@ -122,8 +120,11 @@ type Store struct {
 
 	// failsOver: Redis is a cluster or has Sentinel, so that each master needs a replica. warned is what was warned of.
 	failsOver, noEviction bool
-	evicts                atomic.Bool
-	warned                sync.Map
+	evicts, loginRefused  atomic.Bool
+	// tls: the URL asks for it. answered: Redis has answered this server once.
+	tls      bool
+	answered atomic.Bool
+	warned   sync.Map
 
 	reload sync.Mutex
 	last   time.Time
@@ -132,7 +133,7 @@ type Store struct {
 // Open makes a store. Redis need not be there yet: calls fail with
 // line.ErrStoreUnavailable until it is.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	client, err := Client(o.URL, o.Roots)
+	client, err := Client(o.URL, o.Access)
 	if err != nil {
 		return nil, err
 	}
@@ -141,12 +142,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, client.Close())
 	}
 	if err := s.warm(ctx); err != nil {
-		s.logger.Warn("redis is not there yet; visitors get 503 until it is", "err", err)
+		s.logger.Warn("redis is not there yet; visitors get 503 until it is", "err", fmt.Errorf("%w%s", err, s.hint(err)))
 	}
 	if len(o.Secrets) > 0 {
 		s.announced = newAnnouncement(o.Secrets)
 		_ = s.announce(ctx) // warm has logged it already
-		if err := s.inspect(ctx); o.NoEviction && errors.Is(err, ErrEviction) {
+		if err := s.inspect(ctx); o.NoEviction && errors.Is(err, ErrEviction) || errors.Is(err, ErrCluster) {
 			return nil, errors.Join(err, client.Close())
 		}
 		s.work.Go(s.keepAnnouncing)
@@ -163,6 +164,7 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 		batches: make(map[string]*zoneBatch), noEviction: o.NoEviction,
 	}
 	_, isCluster := client.(*redis.ClusterClient)
+	s.tls = HasTLS(o.URL)
 	s.failsOver = isCluster || strings.Contains(o.URL, "+sentinel://")
 	if s.logger == nil {
 		s.logger = slog.Default()
@@ -234,7 +236,7 @@ func (s *Store) failedAs(ctx context.Context, as error, call string, err error) 
 	if cluster, ok := s.client.(*redis.ClusterClient); ok && s.mayReload() {
 		cluster.ReloadState(ctx)
 	}
-	return fmt.Errorf("%w: %s: %w", as, call, err)
+	return fmt.Errorf("%w: %s: %w%s", as, call, err, s.hint(err))
 }
 
 func (s *Store) mayReload() bool {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -41,15 +40,6 @@ func revokedOf(z zone.Settings) []byte {
 	return b
 }
 
-// stepsOf are steps as the scripts take them.
-func stepsOf(steps []line.Step) string {
-	var b strings.Builder
-	for _, s := range steps {
-		fmt.Fprintf(&b, "%d %d ", s.EndsMillis, s.Count)
-	}
-	return b.String()
-}
-
 // Tell implements store.Healer.
 func (s *Store) Tell(ctx context.Context, zoneID string, t line.Telling) (heard line.Heard, err error) {
 	heard.NextMillis = t.SinceMillis
@@ -61,7 +51,7 @@ func (s *Store) Tell(ctx context.Context, zoneID string, t line.Telling) (heard 
 		if err := s.tellBatch(ctx, zoneID, t, stays, &heard); err != nil {
 			return line.Heard{}, err
 		}
-		t.WantSteps, t.Lost, t.LostAtMillis, t.SinceMillis = false, nil, 0, heard.NextMillis
+		t.LostAtMillis, t.SinceMillis = 0, heard.NextMillis
 	}
 	return heard, nil
 }
@@ -74,6 +64,10 @@ func (s *Store) tellBatch(ctx context.Context, zoneID string, t line.Telling, st
 		switch {
 		case one.Named:
 			what = "n"
+		case one.Begins && one.LeftMillis > 0:
+			what = "g"
+		case one.Before && one.LeftMillis <= 0:
+			what = "b"
 		case one.LeftMillis <= 0:
 			what = "d"
 		}
@@ -81,7 +75,7 @@ func (s *Store) tellBatch(ctx context.Context, zoneID string, t line.Telling, st
 		text = binary.BigEndian.AppendUint64(text, uint64(max(0, one.LeftMillis))<<16)
 		text = text[:len(text)-2]
 	}
-	reply, err := s.call(ctx, tellScript, s.keys(zoneID), s.clock(), t.SinceMillis, t.WantSteps, t.LostAtMillis, stepsOf(t.Lost), text)
+	reply, err := s.call(ctx, tellScript, s.keys(zoneID), s.clock(), t.SinceMillis, t.LostAtMillis, t.Lost, text)
 	if err != nil {
 		return err
 	}
@@ -100,8 +94,8 @@ func (s *Store) tellBatch(ctx context.Context, zoneID string, t line.Telling, st
 	if !ok || len(over)%admissionSize != 0 {
 		return fmt.Errorf("lua: tell: what is over is %T", list[overPart])
 	}
-	var state, statuses, next, steps []int64
-	if err := readParts(slices.Delete(list, overPart, overPart+1), &state, &statuses, &next, &steps); err != nil {
+	var state, statuses, next []int64
+	if err := readParts(slices.Delete(list, overPart, overPart+1), &state, &statuses, &next); err != nil {
 		return err
 	}
 	if heard.State, _, err = readState(state); err != nil {
@@ -121,8 +115,5 @@ func (s *Store) tellBatch(ctx context.Context, zoneID string, t line.Telling, st
 		heard.Over = append(heard.Over, readAdmission(over))
 	}
 	heard.NextMillis = next[0]
-	for all := (reader{left: steps}); all.more(); {
-		heard.Steps = append(heard.Steps, line.Step{EndsMillis: all.next(), Count: all.next()})
-	}
 	return nil
 }

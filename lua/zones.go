@@ -37,6 +37,7 @@ const (
 	putCreated = 1
 	putDeleted = 2
 	putDiffers = 3
+	putLost    = 5
 )
 
 // zoneError reads the status of a zone: nil if it is there.
@@ -99,7 +100,7 @@ func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.
 	}
 	code, err := s.putZone(ctx, "restore", settings, "", text, by,
 		"edge_micros", m.EdgeMicros, "newest_micros", m.LastArrivalMicros, "seen_at", m.SeenAtMillis, "epoch", m.Epoch,
-		"inside", stepsOf(m.Inside))
+		"inside", m.Inside, "longest", m.LongestMillis)
 	if err == nil && code == putDeleted {
 		err = line.ErrZoneDeleted
 	}
@@ -136,6 +137,8 @@ func (s *Store) putZone(
 		return 0, fmt.Errorf("lua: put_zone: reply is %T", reply)
 	case code == statusNewer:
 		return 0, zoneError(code)
+	case code == putLost:
+		return 0, line.ErrZoneUnknown
 	case code != putDiffers && code != putDeleted:
 		s.batch(z.ZoneID).ranks.forget(s.wall()) // the answers in it follow the old settings
 		s.list(ctx, z.ZoneID, s.zonesKey(), s.recordsKey())

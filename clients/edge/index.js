@@ -114,8 +114,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const cookies = (kind) => names(kind).map((n) => `${n}${zone}=`)
       .flatMap((n) => all.filter((c) => c.startsWith(n)).map((c) => c.slice(n.length)));
     const browser = cookies('_key').find((k) => k.length === 32);
-    let session;
-    for (const text of [...cookies('').slice(0, COOKIES), header(APP)]) session ??= await check(text);
+    let session; // the first good one
 
     const named = () => rules?.corsOrigins?.includes(origin);
     const cookie = (kind, text, length) => {
@@ -129,8 +128,11 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (!app) return cookie('', text, fields[2]);
       return { ...NO_CACHE, [APP]: text, ...(named() && { 'Access-Control-Expose-Headers': APP }) };
     };
-    const begin = (app, jti, inside = '') => keep(app, seconds(), seconds(), rules?.sessionSeconds ?? 1800, jti, inside);
-    const counted = (is) => (!rules || rules.counted ? is.session : '');
+    // Where those inside are counted, the room says until when a session lasts.
+    const begin = (app, jti, is = {}) => {
+      const inside = !rules || rules.counted ? is.session ?? '' : '';
+      return keep(app, seconds(), seconds(), inside ? Math.floor(is.expiresAt / 1000) - seconds() : rules?.sessionSeconds ?? 1800, jti, inside);
+    };
     const goOn = (headers = {}) => ({ headers });
     const answer = (status, headers, body) => ({
       response: new Response(method === 'HEAD' ? null : body, { status, headers: { 'Cache-Control': 'no-store', ...headers } }),
@@ -158,8 +160,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     };
 
     // stays is for a visitor inside, whose session may be renewed or end; undefined if it is done or was revoked.
-    const [begun, issued, length, jti, inside] = session ?? [];
-    const stays = async () => {
+    const stays = async ([begun, issued, length, jti, inside]) => {
       const due = seconds() >= +issued + (inside ? Math.min(ASK, length / 2) : length / 2);
       const waited = browser && navigates;
       if (!due && !waited && !inside) return goOn();
@@ -182,7 +183,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (!again || BUSY.includes(again.code)) return goOn();
       remember(jti, again.ok);
       // The room decides until when, and so whether the session is renewed.
-      const lasts = Math.ceil(again.expiresAt / 1000) - seconds();
+      const lasts = Math.floor(again.expiresAt / 1000) - seconds();
       return again.ok ? goOn(await keep(header(APP), begun, seconds(), lasts, jti, again.session)) : undefined;
     };
 
@@ -190,7 +191,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const exchange = async () => {
       const again = shown.startsWith('.');
       const pass = again ? shown.slice(1) : shown;
-      const key = browser ?? jti;
+      const key = browser ?? session?.[3];
       const claims = await verify(until, pass);
       const withPass = (value) => `${uri}${uri.includes('?') ? '&' : '?'}${PASS}=${value}`;
       if (claims && !key) {
@@ -198,7 +199,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
         return again ? toPage('&cookieless=1', {}) : lead(here(), newKey());
       }
       const is = claims === undefined ? { code: 'no pass' } : claims && await call(until, '/traffic/session', { pass, key });
-      if (is?.ok) return lead(here(), await begin('', claims.jti, counted(is)));
+      if (is?.ok) return lead(here(), await begin('', claims.jti, is));
       if (session) return lead(here());
       if (is && !BUSY.includes(is.code)) return toPage(`&refused=${hex(await subtle.digest('SHA-256', bytes(pass))).slice(0, 16)}&again=1`);
       return onFailure === 'admit' && !is ? lead(here(), claims ? await begin('', claims.jti) : {}) : comeAgain();
@@ -211,7 +212,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (!claims) return claims === null ? fails() : undefined;
       const is = await call(until, '/traffic/session', { pass, token: header('X-Waiting-Room-Token') });
       const inHeader = site !== 'same-origin';
-      if (is?.ok) return goOn(await begin(inHeader, claims.jti, counted(is)));
+      if (is?.ok) return goOn(await begin(inHeader, claims.jti, is));
       if (!is && onFailure === 'admit') return goOn(await begin(inHeader, claims.jti));
       return !is || BUSY.includes(is.code) ? comeAgain() : undefined;
     };
@@ -250,8 +251,13 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       return goOn(await begin('', ...is));
     };
 
-    const stayed = session && !shown && await stays();
-    if (stayed) return stayed;
+    // A browser may have several sessions: one that is done or revoked does not hide another.
+    for (const text of [...cookies('').slice(0, COOKIES), header(APP)]) {
+      const is = (!session || !shown) && await check(text);
+      const stayed = is && !shown && await stays(is);
+      if (stayed) return stayed;
+      session ||= is;
+    }
     await look(until, FRESH);
     if (state === 'unknown') return goOn();
     if (shown) return exchange();
@@ -271,7 +277,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     }
     const { pass } = is.admission;
     const inside = rules?.counted ? await call(until, '/traffic/session', { pass, token: is.token }) : {};
-    return inside && inside.ok !== false && [read(pass.split('.')[1]).jti, inside.session];
+    return inside && inside.ok !== false && [read(pass.split('.')[1]).jti, inside];
   }
 
   // add returns the shop's answer with what the visitor is to keep.

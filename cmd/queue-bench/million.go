@@ -112,7 +112,7 @@ func (b *bench) millions(ctx context.Context) (err error) {
 	all, driving := errgroup.WithContext(driving)
 	far := make(chan []int32, n/together+wheelSlots)
 	all.Go(func() error { return m.drive(driving, far) })
-	sweeps, err := sweeper.New(sweeper.Options{Lines: zones.New(zones.Options{Store: m.stores[0]}), Registerer: prometheus.NewRegistry()})
+	sweeps, err := sweeper.New(sweeper.Options{Zones: zones.New(zones.Options{Store: m.stores[0]}), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,25 @@ type health struct {
 
 func newHealth(ping func(context.Context) error) *health { return &health{ping: ping, now: time.Now} }
 
+// awaitStore asks until the store has answered once, or ctx ends: a server that nobody asked while the store was there must not
+// seem never to have reached it.
+func (h *health) awaitStore(ctx context.Context) {
+	for {
+		_, _ = h.ready(ctx)
+		h.mu.Lock()
+		reached := h.reached
+		h.mu.Unlock()
+		if reached {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
+
 // drain has ready refuse from now on.
 func (h *health) drain() { h.draining.Store(true) }
 

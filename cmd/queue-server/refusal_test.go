@@ -67,7 +67,7 @@ func TestRefusalsAreGenerated(t *testing.T) {
 					ordered = append(ordered, r.Code)
 				}
 			}
-			return []string{fmt.Sprintf(`sum by (zone) (zone_code:queue_refusals:rate1m{zone!="", code!~"%s"})`, strings.Join(ordered, "|"))}
+			return []string{fmt.Sprintf(`sum by (room, job, namespace, zone) (zone_code:queue_refusals:rate1m{zone!="", code!~"%s"})`, strings.Join(ordered, "|"))}
 		},
 	})
 	generated.File(t, "../../docs/operate/alerts.md", map[string]func(string) []string{

@@ -264,3 +264,21 @@ func TestOperatorsListenerThatOthersCanReachIsWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+// TestReadyThoughNobodyAsked: a server that no balancer asked while the store was there is ready when it is away.
+func TestReadyThoughNobodyAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fails error = line.ErrStoreUnavailable
+		h := newHealth(func(context.Context) error { return fails })
+		done := make(chan struct{})
+		go func() { h.awaitStore(t.Context()); close(done) }()
+		<-time.After(3 * time.Second)
+		fails = nil
+		<-done
+		fails = line.ErrStoreUnavailable
+		<-time.After(time.Minute)
+		if away, err := h.ready(t.Context()); away == nil || err != nil {
+			t.Errorf("ready = %v, %v, want the store away and the server ready", away, err)
+		}
+	})
+}

@@ -113,7 +113,11 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		publicListener.headerBytes = pageHeaderBytes
 	}
 
-	reg := prometheus.NewRegistry()
+	registry := prometheus.NewRegistry()
+	var reg prometheus.Registerer = registry
+	if s.Room != "" {
+		reg = prometheus.WrapRegistererWith(prometheus.Labels{"room": s.Room}, reg)
+	}
 	build := readBuild()
 	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes()})
 	opened, err := openStore(ctx, s, keys, log, reg)
@@ -134,12 +138,12 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Lines: zones, Refused: metrics.Refused, Logger: log})
-	metrics.Show(seen, zones)
+	seen := watch.New(watch.Options{Zones: zones, Refused: metrics.Refused, Logger: log})
+	metrics.Show(seen, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()
 
-	sweeps, err := sweeper.New(sweeper.Options{Lines: zones, Registerer: reg, Every: s.SweepEvery, StoreOverloaded: zones.Overloaded, Logger: log})
+	sweeps, err := sweeper.New(sweeper.Options{Zones: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -168,19 +172,19 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		Guard: door, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
 	})
 	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: door, Meter: metrics})
-	service := operator.New(zones, seen, log).WithCrowd(zones).WithNetworks(shares)
+	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Logger: log})
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
 		return err
 	}
 	notKept := notKept(opened, zones, limits.book)
 	metrics.ShowKept(notKept)
-	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, time.Now))
+	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, zones, time.Now))
 	if err != nil {
 		return err
 	}
 	consoles, err := console.New(console.Parts{
-		Zones: service, Watch: seen, Crowd: zones, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
+		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
 		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
 		ProviderKeys: s.ChallengeSiteKey != "", Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
@@ -188,6 +192,10 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	health := newHealth(zones.Ping)
+	awaiting, reached := context.WithCancel(ctx)
+	var asks sync.WaitGroup
+	asks.Go(func() { health.awaitStore(awaiting) })
+	defer func() { reached(); asks.Wait() }()
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
 		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
@@ -206,7 +214,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		entrance:      entrance,
 		health:        health,
 		secretsDiffer: secretsDiffer(opened),
-		registry:      reg,
+		registry:      registry,
 		meter:         metrics,
 		clientIP:      clientIP(s),
 		origins:       s.origins,

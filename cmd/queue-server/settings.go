@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -61,14 +60,18 @@ type settings struct {
 	TLSCert             string        `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"PEM file with a certificate and its chain. The public listener then speaks TLS, and so does the operators' if other machines reach it. Read again when it changes. Without it, a balancer in front must end TLS."`
 	TLSKey              string        `setting:"QUEUE_TLS_KEY_FILE" placeholder:"FILE" help:"PEM file with the key of that certificate."`
 	Store               string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several servers."`
-	RedisURL            string        `setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where Redis is: redis://host:6379 for one, redis://a:6379,b:6379 for a cluster, redis+sentinel://a:26379,b:26379/name for Sentinel; rediss:// for TLS, and user:password@ before the host."`
+	RedisURL            string        `setting:"QUEUE_REDIS_URL" default:"redis://127.0.0.1:6379" help:"Where Redis is: redis://host:6379 for one, redis://a:6379,b:6379 for a cluster, redis+cluster://a:6379 for one that has one name, redis+sentinel://a:26379,b:26379/name for Sentinel; rediss:// for TLS, and user:password@ before the host."`
 	RedisCA             string        `setting:"QUEUE_REDIS_CA" placeholder:"FILE" help:"PEM file of the authorities that sign Redis's certificates. This machine's own when absent."`
+	RedisCert           string        `setting:"QUEUE_REDIS_CERT_FILE" placeholder:"FILE" help:"PEM file with the certificate that this server shows to a Redis that asks for one. Read again at each connection."`
+	RedisKey            string        `setting:"QUEUE_REDIS_KEY_FILE" placeholder:"FILE" help:"PEM file with the key of that certificate."`
+	RedisUserFile       string        `setting:"QUEUE_REDIS_USER_FILE" placeholder:"FILE" help:"File with the name of the user in Redis, in place of the URL's. Read again at each connection."`
+	RedisPasswordFile   string        `setting:"QUEUE_REDIS_PASSWORD_FILE" placeholder:"FILE" help:"File with the password for Redis, in place of the URL's. Read again at each connection, so that the password can be changed while the server runs."`
 	RedisEviction       string        `setting:"QUEUE_REDIS_EVICTION" default:"refuse" help:"What to do if Redis may evict keys (its maxmemory-policy is not noeviction). refuse: the server does not start, or an alert fires; allow: it goes on, and heals each lost key as a loss of data."`
 	Servers             int64         `setting:"QUEUE_SERVERS" default:"1" help:"The most servers that may share the Redis at a time, rolling deploys included. With onStoreFailure: admit, each admits that part of the limit while Redis is away."`
 	Secret              string        `setting:"QUEUE_SECRET" hidden:"" flag:"never"`
 	SecretFile          string        `setting:"QUEUE_SECRET_FILE" placeholder:"FILE" help:"File with the secret that signs tokens and passes: 32 bytes or more, the same on all servers; several, newest first, while rotating. QUEUE_SECRET holds the secret itself. Made at the first start, and stored in the data folder, when absent."`
 	PassIssuer          string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"Claim iss of passes, the same on all servers: a name, or the URL of this installation. Gateways compare it."`
-	PassAlgorithm       string        `setting:"QUEUE_PASS_ALGORITHM" default:"EdDSA" help:"Algorithm that signs passes: EdDSA, ES256 or RS256. The keys of all three are published."`
+	PassAlgorithm       []string      `setting:"QUEUE_PASS_ALGORITHM" default:"EdDSA" placeholder:"NAME,..." help:"Algorithm that signs passes: EdDSA, ES256 or RS256. Of several the first signs, and the keys of all are published: name the other one, too, while you change it."`
 	PassRSAKey          string        `setting:"QUEUE_PASS_RSA_KEY_FILE" placeholder:"FILE" help:"PEM file with the private keys for RS256, newest first, the same on all servers. The keys of the other algorithms follow from the secret."`
 	AdminToken          string        `setting:"QUEUE_ADMIN_TOKEN" hidden:"" flag:"never"`
 	AdminTokenFile      string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"File with the operators' token. QUEUE_ADMIN_TOKEN holds the token itself. Made at the first start, printed once, and stored in the data folder, when absent."`
@@ -76,6 +79,7 @@ type settings struct {
 	MetricsAccess       string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Access to /metrics. open: everybody who reaches the operators' listener; token: with the metrics' or the operators' token; auto: open on a loopback address without a metrics' token, else token."`
 	MetricsToken        string        `setting:"QUEUE_METRICS_TOKEN" hidden:"" flag:"never"`
 	MetricsFile         string        `setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" help:"File with a token that opens /metrics and nothing else, for Prometheus. QUEUE_METRICS_TOKEN holds the token itself. None when absent."`
+	Room                string        `setting:"QUEUE_ROOM" placeholder:"NAME" help:"Name of this installation, such as production: the label room of all its metrics, so that one Prometheus can watch several."`
 	DataDir             string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Folder of the embedded store's files, and of secrets that the server made at its first start."`
 	SweepEvery          time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often silent visitors are removed from the line, in whole seconds."`
 	TrustedProxies      []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Networks of the balancers, CDNs and gateways in front, whose X-Forwarded-For counts. Without it, all visitors behind a proxy count as one client."`
@@ -109,9 +113,8 @@ type checked struct {
 	settings
 	// given is empty where it is to be made or loaded.
 	given
-	// redisRoots are nil where this machine's own will do.
-	redisRoots *x509.CertPool
-	passKeys   pass.Keys
+	redisAccess lua.Access
+	passKeys    pass.Keys
 	// asn is nil without a file.
 	asn *network.File
 	// proxies are the trusted ones.
@@ -174,12 +177,17 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	if s.Store == storeRedis {
 		look("redis-url", lua.CheckURL(s.RedisURL))
 		oneOf("redis-eviction", s.RedisEviction, evictionRefuse, evictionAllow)
+		c.redisAccess = lua.Access{CertFile: s.RedisCert, KeyFile: s.RedisKey, UserFile: s.RedisUserFile, PasswordFile: s.RedisPasswordFile}
+		look("redis-password-file", lua.Access{UserFile: s.RedisUserFile, PasswordFile: s.RedisPasswordFile}.Check())
+		look("redis-cert-file", lua.Access{CertFile: s.RedisCert, KeyFile: s.RedisKey}.Check())
 		if s.RedisCA != "" {
 			var err error
-			if c.redisRoots, err = lua.ReadRoots(s.RedisCA); err != nil {
-				fault("redis-ca", "%w", err)
-			} else if !lua.HasTLS(s.RedisURL) {
-				fault("redis-ca", "is set, and the redis URL asks for no TLS; begin it with rediss")
+			c.redisAccess.Roots, err = lua.ReadRoots(s.RedisCA)
+			look("redis-ca", err)
+		}
+		for flag, file := range map[string]string{"redis-ca": s.RedisCA, "redis-cert-file": s.RedisCert} {
+			if file != "" && !lua.HasTLS(s.RedisURL) {
+				fault(flag, "is set, and the redis URL asks for no TLS; begin it with rediss")
 			}
 		}
 	}
@@ -203,13 +211,15 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		look("admin-hosts", checkHost(name))
 	}
 	look("pass-issuer", pass.CheckIssuer(s.PassIssuer))
-	oneOf("pass-algorithm", s.PassAlgorithm, pass.Algorithms...)
-	c.passKeys.Algorithm = s.PassAlgorithm
+	for _, name := range s.PassAlgorithm {
+		oneOf("pass-algorithm", name, pass.Algorithms...)
+	}
+	c.passKeys.Algorithms = s.PassAlgorithm
 	if s.PassRSAKey != "" {
 		var err error
 		c.passKeys.RSA, err = pass.ReadRSA(s.PassRSAKey)
 		look("pass-rsa-key-file", err)
-	} else if s.PassAlgorithm == "RS256" {
+	} else if slices.Contains(s.PassAlgorithm, "RS256") {
 		fault("pass-algorithm", "RS256 needs a key, which does not follow from the secret: name its file in QUEUE_PASS_RSA_KEY_FILE")
 	}
 	if s.DataDir == "" {

@@ -55,7 +55,7 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		{name: "parameter of a Redis URL", args: []string{"--store=redis", "--redis-url=redis://a:6379/0?read_timeout=5s"},
 			says: []string{`--redis-url: lua: redis URL: the parameter "read_timeout" is unknown`}},
 		{name: "no authorities", env: map[string]string{"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "rediss://a", "QUEUE_REDIS_CA": "/there/is/none.pem"},
-			says: []string{"QUEUE_REDIS_CA: lua: certificate authorities of redis: ", "/there/is/none.pem"}},
+			says: []string{"QUEUE_REDIS_CA: lua: access to redis: ", "/there/is/none.pem"}},
 		{name: "authorities that are none", args: []string{"--store=redis", "--redis-url=rediss://a", "--redis-ca=settings_test.go"},
 			says: []string{"--redis-ca: ", "settings_test.go holds no certificate in PEM"}},
 		{name: "authorities without TLS", args: []string{"--store=redis", "--redis-url=redis://a", "--redis-ca=testdata/ca.pem"},
@@ -233,7 +233,7 @@ zones:
 	}
 	if len(c.secrets) != 2 || len(c.proxies) != 3 || c.level != slog.LevelDebug || c.adminToken != operatorToken ||
 		c.metricsToken != scraperToken || c.MetricsAccess != metricsToken || !slices.Equal(c.AdminHosts, []string{"queue.example"}) ||
-		c.redisRoots == nil || c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" ||
+		c.redisAccess.Roots == nil || c.SweepEvery != time.Minute || c.DrainDelay != 0 || c.RedisURL != "rediss://redis.example:6380" ||
 		c.LimitsAddr != "127.0.0.1:3" || c.LimitsAPIKeys != "any" || c.LimitsJWKS != "https://id.example/jwks.json" ||
 		c.LimitsIssuer != "https://id.example" || c.LimitsAudience != "shop" || c.LimitsClaim != "customer" || c.LimitsTier != "plan" ||
 		c.TicketsJWKS != "https://shop.example/jwks.json" || c.TicketsIssuer != "https://shop.example" {

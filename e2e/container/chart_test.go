@@ -3,7 +3,9 @@ package container
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/e2e/room"
 	"github.com/openqueue/waitingroom/internal/check/process"
@@ -51,7 +55,7 @@ func (c *cluster) helm(t *testing.T, helm string, args ...string) (said string, 
 
 // everything is a chart with all that it can have.
 const everything = `
-redis: {url: "rediss://redis:6379", caSecret: redis-ca}
+redis: {url: "rediss+cluster://redis:6379", caSecret: redis-ca, tlsSecret: redis-tls, passwordSecret: redis-password}
 autoscaling: {enabled: true, minReplicas: 3, maxReplicas: 12}
 zones:
   - {zoneId: SHOP, perMinute: 600, message: "All {{ seats }} are there: \"yes\""}
@@ -65,14 +69,17 @@ networkPolicy:
   adminFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]
 ingress: {enabled: true, className: nginx, tls: [{hosts: [shop.example], secretName: shop}]}
 httpRoute: {enabled: true}
-serviceMonitor: {enabled: true, labels: {release: prometheus}}
+serviceMonitor: {enabled: true, labels: {release: prometheus, app.kubernetes.io/version: theirs}}
 prometheusRule: {enabled: true}
 dashboard: {enabled: true}
 service: {type: LoadBalancer, annotations: {a: b}}
 priorityClassName: system-cluster-critical
 tlsSecret: shop-tls
-podLabels: {team: sales}
-podAnnotations: {note: x}
+podLabels: {team: sales, app.kubernetes.io/version: theirs, app.kubernetes.io/component: theirs}
+podAnnotations: {note: x, checksum/settings: theirs}
+podSecurityContext: {seccompProfile: {type: RuntimeDefault}, supplementalGroups: [5]}
+extraEnv: [{name: QUEUE_DRAIN_DELAY, value: 20s}, {name: A, value: b}]
+jobs: {podLabels: {team: jobs}, podAnnotations: {note: y}, affinity: {nodeAffinity: {}}, priorityClassName: system-node-critical}
 nodeSelector: {kubernetes.io/os: linux}
 tolerations: [{key: a, operator: Exists}]
 imagePullSecrets: [{name: registry}]
@@ -88,8 +95,17 @@ func (c *cluster) testChart(t *testing.T, helm string) {
 		"embedded":   {"--set", "store=embedded,replicaCount=1"},
 		"secrets":    {"--set", "redis.existingSecret=redis,existingSecret=mine,networkPolicy.enabled=false,gate.enabled=false"},
 		"everything": {"--values", values},
+		"OpenShift":  {"--set", "redis.url=redis://redis:6379,podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null,podSecurityContext.fsGroup=null,zones[0].zoneId=A"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			rendered, failed := c.helm(t, helm, append([]string{"template", "queue-server", chart}, args...)...)
+			if failed {
+				t.Fatal(rendered)
+			}
+			onceEach(t, rendered)
+			if name == "OpenShift" && strings.Contains(rendered, "65532") {
+				t.Error("a user id is pinned, which OpenShift refuses")
+			}
 			t.Cleanup(func() { c.helm(t, helm, "uninstall", "queue-server", "--no-hooks", "--ignore-not-found") })
 			// A controller of Jobs is not there to end the hook's: they are applied below, as any object.
 			if said, failed := c.helm(t, helm, append([]string{"install", "queue-server", chart, "--no-hooks"}, args...)...); failed {
@@ -124,10 +140,29 @@ func (c *cluster) testChart(t *testing.T, helm string) {
 		"not a number":         {"redis.url=redis://r,replicaCount=many", "replicaCount"},
 		"an unknown store":     {"store=memory", "store"},
 		"a zone without an id": {"redis.url=redis://r,zones[0].perMinute=6", "zoneId"},
+		"a zone's slip":        {"redis.url=redis://r,zones[0].zoneId=A,zones[0].perMinut=6", "perMinut"},
+		"a zone's bound":       {"redis.url=redis://r,zones[0].zoneId=A,zones[0].perMinute=-6", "perMinute"},
+		"a zone's name":        {"redis.url=redis://r,zones[0].zoneId=shop a", "zoneId"},
+		"a setting's slip":     {"redis.url=redis://r,settings.log-fromat=json", "log-fromat"},
+		"nobody may scrape":    {"redis.url=redis://r,serviceMonitor.enabled=true", "networkPolicy.adminFrom"},
+		"TLS for plain Redis":  {"redis.url=redis://r,redis.tlsSecret=a", "rediss"},
 	} {
 		said, failed := c.helm(t, helm, "install", "queue-server", chart, "--no-hooks", "--set", tt.args)
 		if !failed || !strings.Contains(said, tt.says) {
 			t.Errorf("%s: failed: %t, want one that says %q: %s", name, failed, tt.says, said)
+		}
+	}
+}
+
+// onceEach fails for a key that stands twice in a map, of which most parsers take the last.
+func onceEach(t *testing.T, text string) {
+	t.Helper()
+	for d := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var one any
+		if err := d.Decode(&one); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
 		}
 	}
 }
@@ -220,17 +255,21 @@ func (c *cluster) testPods(t *testing.T, helm string) {
 		r, err := room.Ask(context.Background(), http.DefaultClient, http.MethodGet, "http://"+addresses[":8080"]+"/readyz", "")
 		return err == nil && r.Status == http.StatusOK
 	})
-	// A change by an operator, which the next upgrade takes back.
+	// An upgrade neither ends an operator's pause nor takes back what else was changed.
 	token := room.Read(t, filepath.Join(dir, "secrets", "admin-token"))
-	room.Request(t, http.MethodPatch, "http://"+addresses[":8081"]+"/admin/zones/SHOP", `{"perMinute":5}`, "Authorization", "Bearer "+token)
+	room.Request(t, http.MethodPatch, "http://"+addresses[":8081"]+"/admin/zones/SHOP", `{"perMinute":0,"pageTitle":"Shop"}`,
+		"Authorization", "Bearer "+token, "X-Operator", "anna")
 	for _, what := range []string{"zones", "limits"} {
 		job := run(fmt.Sprintf("/apis/batch/v1/namespaces/room/jobs/queue-server-%s", what))
 		room.Launch(t, job)
 		if status, ended := job.Wait(room.Patience); !ended || status != 0 {
 			t.Errorf("%s: ended %t with %d: %s", what, ended, status, job.Output())
-		} else if what == "zones" && !strings.Contains(job.Output(), "perMinute") {
-			t.Errorf("the Job does not say what differed: %s", job.Output())
+		} else if what == "zones" && !strings.Contains(job.Output(), "perMinute stays 0: set by anna") {
+			t.Errorf("the Job does not say what stays: %s", job.Output())
 		}
+	}
+	if r := room.Request(t, http.MethodGet, "http://"+addresses[":8081"]+"/admin/zones/SHOP", "", "Authorization", "Bearer "+token); !strings.Contains(r.Body, `"perMinute":0`) || !strings.Contains(r.Body, `"pageTitle":"Shop"`) {
+		t.Errorf("the Job has undone what an operator set: %+v", r)
 	}
 	if r := room.Request(t, http.MethodGet, "http://"+addresses[":8080"]+"/traffic/zones/SHOP", ""); r.Status != http.StatusOK {
 		t.Errorf("the zone is not there: %+v", r)

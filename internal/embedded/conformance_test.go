@@ -20,6 +20,12 @@ func TestModel(t *testing.T) {
 	conformance.Property(t, openHarness)
 }
 
+// TestOutside: the shop never sees more inside than the cap, whatever is lost.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	conformance.Outside(t, openHarness)
+}
+
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
 	var opened *Store

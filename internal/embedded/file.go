@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -37,6 +38,9 @@ type contents struct {
 type kept struct {
 	Settings zone.Settings `json:"settings"`
 	Memory   line.Memory   `json:"memory"`
+	// Unknown are those who may be inside since a loss, and Longest is for how long.
+	Unknown window.Unknown `json:"unknown,omitzero"`
+	Longest window.Longest `json:"longest,omitzero"`
 }
 
 // file is a JSON file of the data directory. Only one goroutine may use it at a time.
@@ -193,7 +197,7 @@ func (s *Store) keep() contents {
 	defer s.mu.RUnlock()
 	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues)), Policies: s.policies}
 	for _, q := range s.queues {
-		all.Zones = append(all.Zones, kept{Settings: q.read(), Memory: q.memory()})
+		all.Zones = append(all.Zones, q.kept())
 	}
 	now := s.now().UnixMilli()
 	for _, d := range s.deleted {
@@ -206,9 +210,14 @@ func (s *Store) keep() contents {
 	return all
 }
 
-func (q *zoneQueue) memory() line.Memory {
+func (q *zoneQueue) kept() kept {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return kept{q.settings, q.memory(), q.in.unknown, q.in.longest}
+}
+
+// memory is for a caller who holds mu.
+func (q *zoneQueue) memory() line.Memory {
 	now := q.clock.NowMicros / 1000
 	if q.line.len() > 0 || now-q.seen >= rewrite.Milliseconds() {
 		q.seen = now
@@ -248,7 +257,9 @@ func (s *Store) take(had contents, departed, stays []entry) {
 	for _, k := range had.Zones {
 		// The line went on for up to rememberEvery after the file was written, if the server was killed.
 		k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
-		s.queues[k.Settings.ZoneID] = s.restored(k.Settings, k.Memory)
+		q := s.restored(k.Settings, k.Memory)
+		q.in.longest = k.Longest
+		s.queues[k.Settings.ZoneID] = q
 	}
 	for _, e := range departed {
 		if q, ok := s.queues[e.zoneID]; ok {
@@ -263,7 +274,7 @@ func (s *Store) take(had contents, departed, stays []entry) {
 			q.recall(&transaction{now: q.clock.NowMicros / 1000}, d)
 		}
 	}
-	s.takeStays(stays)
+	s.takeStays(had.Zones, stays)
 	for _, d := range had.Deleted {
 		s.deleted[d.ZoneID] = d
 	}

@@ -48,11 +48,11 @@ func (q *zoneQueue) lose(now, alive, newest int64) {
 		// The new range begins after all arrivals so far, so nobody in gone is in it.
 		q.heal.after, q.heal.gone, q.heal.anyEpoch = q.last, nil, false
 	}
+	q.loseInside(now, alive)
 	if q.heal.back(now, q.settings) {
 		alive = min(alive, q.heal.alive)
 	}
 	q.heal.alive = alive
-	q.loseInside(now)
 	q.last = q.newestLost(now, newest)
 	q.heal.upTo = q.last
 	q.heal.until = now + window.HealMillis
@@ -114,7 +114,8 @@ func (q *zoneQueue) sameData(t *transaction, p line.Place) bool {
 }
 
 // recall notes a departure that this store may have lost: the place does not come back,
-// and an admission is known again while its pass is good.
+// and an admission is known again while its pass is good. It stays one of those of whom it is not known whether they are
+// inside: until when, its session says.
 func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 	if !q.sameData(t, d.Place) {
 		return
@@ -127,6 +128,5 @@ func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 	if at := d.AdmittedAtMillis; at > q.log.byID[d.Place.ID].atMillis && at <= t.now && d.ExpiresAtMillis > t.now &&
 		!q.isOver(line.Admission{ID: d.Place.ID, AtMillis: at}) {
 		q.log.insert(d.Place.ID, pass{at, d.ExpiresAtMillis})
-		q.recallStay(t, line.Admission{ID: d.Place.ID, AtMillis: at}, d.ExpiresAtMillis)
 	}
 }

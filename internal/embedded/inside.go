@@ -26,15 +26,13 @@ type inside struct {
 	over      map[line.Admission]int64
 	overOrder []line.Admission
 	stays     window.Stays
-	// phantoms are how many may be inside until when, of whom nothing else is known, the earliest first. back of the
-	// earliest are known again. lostAt is when they were lost, in milliseconds.
-	phantoms     []line.Step
-	back, lostAt int64
+	// unknown are those who may be inside since a loss. returned came back since.
+	unknown  window.Unknown
+	returned map[line.Admission]bool
+	longest  window.Longest
 	// Until quietUntil those count who were inside at quietAt, in milliseconds.
 	quietAt, quietUntil int64
 	stayed              []int64 // by window.WaitBucket
-	// longest is the longest that was left of any stay.
-	longest time.Duration
 	// noted are records for the journal.
 	noted []string
 }
@@ -55,19 +53,15 @@ func (r *record) admission() (a line.Admission) {
 // capped reports whether the zone has a cap.
 func (q *zoneQueue) capped() bool { return q.settings.MaxInside > 0 }
 
-// bySession reports whether sessions count, rather than admissions for as long as a session.
-func (q *zoneQueue) bySession() bool { return q.settings.InsideBy == zone.InsideBySession }
-
-// endStays ends the stays and the phantoms whose time is over, at most window.EndBatch of the stays.
+// endStays ends the stays whose time is over, at most window.EndBatch of them, and then those who are not known.
 func (q *zoneQueue) endStays(t *transaction) {
 	in := &q.in
 	t.from = t.now
 	if t.now < in.quietUntil {
 		t.from = in.quietAt
 	}
-	for len(in.phantoms) > 0 && in.phantoms[0].EndsMillis <= t.from {
-		in.back = max(0, in.back-in.phantoms[0].Count)
-		in.phantoms = in.phantoms[1:]
+	if in.unknown.UntilMillis <= t.from {
+		in.unknown, in.returned = window.Unknown{}, nil
 	}
 	for range window.EndBatch {
 		r := in.byEnd.first()
@@ -114,24 +108,14 @@ func (i *inside) put(a line.Admission, ends int64, unused bool) {
 	}
 }
 
-// lost is how many phantoms there are.
-func (i *inside) lost() (n int64) {
-	for _, s := range i.phantoms {
-		n += s.Count
-	}
-	return n - i.back
+// clear has nobody be inside, known or not.
+func (i *inside) clear() {
+	i.ends, i.unused, i.byEnd, i.unknown, i.returned = nil, nil, ranking{}, window.Unknown{}, nil
 }
 
-// lose adds phantoms: so many may be inside until those times.
-func (i *inside) lose(steps ...line.Step) {
-	steps = slices.DeleteFunc(slices.Clone(steps), func(s line.Step) bool { return s.Count == 0 })
-	i.phantoms = append(slices.Clone(i.phantoms), steps...)
-	slices.SortStableFunc(i.phantoms, func(a, b line.Step) int { return int(a.EndsMillis - b.EndsMillis) })
-}
-
-// countInside is how many are inside, phantoms included. Stays that end by from do not count.
+// countInside is how many are inside, those who are not known included. Stays that end by from do not count.
 func (q *zoneQueue) countInside(from int64) int64 {
-	return int64(len(q.in.ends)) - q.in.byEnd.upTo(from) + q.in.lost()
+	return int64(len(q.in.ends)) - q.in.byEnd.upTo(from) + q.in.unknown.Count
 }
 
 // cap works out how many more may be inside. While that is less than a window's worth, visitors enter at the rate at which
@@ -145,7 +129,7 @@ func (q *zoneQueue) cap(t *transaction) {
 	s := &q.settings
 	t.inside = q.countInside(t.from)
 	t.cap = s.MaxInside - t.inside
-	if t.now <= s.InsideState.RevokedUpToMillis || q.in.lostAt > 0 && t.now < q.in.lostAt+window.QuietMillis {
+	if t.now <= s.InsideState.RevokedUpToMillis || t.now < q.in.unknown.AtMillis+window.QuietMillis {
 		t.cap = min(t.cap, 0)
 	}
 	if t.cap < q.base.Limit && (q.mode != zone.ModeOpen || t.hold > 0) {
@@ -154,17 +138,23 @@ func (q *zoneQueue) cap(t *transaction) {
 	}
 }
 
-// enterInside counts an admission that was given at its time as inside, if its own time is not over.
+// lasts is until when a session that goes on until then counts: where admissions count, all have the same length.
+func (q *zoneQueue) lasts(a line.Admission, until int64) int64 {
+	if q.settings.InsideBy == zone.InsideByAdmission {
+		return min(until, a.AtMillis+q.settings.SessionSeconds*1000)
+	}
+	return until
+}
+
+// enterInside counts an admission that is given now as inside.
 func (q *zoneQueue) enterInside(t *transaction, a line.Admission, expires int64) {
 	if !q.capped() {
 		return
 	}
-	ends := a.AtMillis + q.settings.SessionSeconds*1000
-	if q.bySession() {
-		ends = expires
-	}
-	if ends > t.from {
-		q.countIn(t, a, ends, q.bySession())
+	if q.settings.InsideBy == zone.InsideByAdmission {
+		q.countIn(t, a, a.AtMillis+q.settings.SessionSeconds*1000, false)
+	} else {
+		q.countIn(t, a, expires, true)
 	}
 }
 
@@ -178,10 +168,14 @@ func (q *zoneQueue) countIn(t *transaction, a line.Admission, ends int64, unused
 	t.inside, t.cap = t.inside+came, t.cap-came
 }
 
-// takeOffPhantom takes one off the phantoms, if the admission may be one of them.
-func (i *inside) takeOffPhantom(a line.Admission) {
-	if i.lost() > 0 && a.AtMillis <= i.lostAt {
-		i.back++
+// comesBack takes one off the unknown, if the admission may be one of them and did not come back before.
+func (i *inside) comesBack(a line.Admission) {
+	if i.unknown.Has(a.AtMillis) && !i.returned[a] {
+		if i.returned == nil {
+			i.returned = make(map[line.Admission]bool)
+		}
+		i.returned[a] = true
+		i.unknown.Count--
 	}
 }
 
@@ -191,38 +185,39 @@ func (q *zoneQueue) renewOrEnd(t *transaction, s line.Stay) line.StayStatus {
 	_, over := in.over[s.Admission]
 	ends, is := in.ends[s.Admission]
 	stays := !s.Named && s.LeftMillis > 0
-	switch {
+	until := t.now + s.LeftMillis
+	if !is { // the pass may be shown once more, if the store lost that it was spent
+		until = max(until, s.AtMillis+q.settings.PassTTL().Milliseconds())
+	}
+	switch until = q.lasts(s.Admission, until); {
 	case over, stays && s.AtMillis <= q.settings.InsideState.RevokedUpToMillis:
 		return line.StayOver
-	case !stays && !is && s.Named:
+	case !stays && !is && s.Named, stays && !is && s.Begins && in.unknown.Has(s.AtMillis) && t.now < in.unknown.AtMillis+window.QuietMillis:
 		return line.StayUnknown
 	case !stays:
-		q.done(t, s.Admission, is)
+		if s.Before && !s.Named && is && s.AtMillis <= in.unknown.AtMillis {
+			in.unknown.Count++ // another server did not know that it was over, and told that it goes on
+		}
+		q.done(t, s.Admission)
 		return line.StayOver
-	case !q.bySession():
-		return line.StayInside
-	}
-	until := t.now + s.LeftMillis
-	switch {
-	case !is:
-		in.takeOffPhantom(s.Admission)
+	case !is && until > t.from:
+		in.comesBack(s.Admission)
 		q.countIn(t, s.Admission, until, false)
-	case until > ends || in.unused[s.Admission]:
+	case is && (until > ends || in.unused[s.Admission]):
 		in.put(s.Admission, max(until, ends), false)
 		in.note(q.settings.ZoneID, s.Admission, max(until, ends), false, t.now)
 	}
 	return line.StayInside
 }
 
-// done ends an admission. Its pass is not given out again.
-func (q *zoneQueue) done(t *transaction, a line.Admission, is bool) {
+// done ends an admission. Its pass is not given out again. Nobody is taken off the unknown: whether the admission was one of
+// them is not known.
+func (q *zoneQueue) done(t *transaction, a line.Admission) {
 	in := &q.in
-	if is {
+	if _, is := in.ends[a]; is {
 		in.stays = in.stays.To(t.now, int64(len(in.ends)))
 		in.takeOff(a)
 		in.stayed = countWait(in.stayed, t.now-a.AtMillis)
-	} else {
-		in.takeOffPhantom(a)
 	}
 	in.end(a, t.now)
 	in.note(q.settings.ZoneID, a, 0, false, t.now)
@@ -240,63 +235,59 @@ func (i *inside) end(a line.Admission, now int64) {
 	}
 }
 
-// endAdmission ends the latest admission of a visitor who leaves, where the token or the log says when that was.
-func (q *zoneQueue) endAdmission(t *transaction, p line.Place) {
-	a := line.Admission{ID: p.ID, AtMillis: max(q.log.byID[p.ID].atMillis, p.AdmittedAtMillis)}
+// endAdmission ends the admission of a visitor who leaves.
+func (q *zoneQueue) endAdmission(t *transaction, a line.Admission) {
 	if _, over := q.in.over[a]; !q.capped() || a.AtMillis == 0 || over {
 		return
 	}
-	_, is := q.in.ends[a]
-	q.done(t, a, is)
+	q.done(t, a)
 	t.inside = q.countInside(t.from)
 }
 
 // isOver reports whether an admission is done or revoked.
 func (q *zoneQueue) isOver(a line.Admission) bool {
 	_, over := q.in.over[a]
-	return over || q.capped() && a.AtMillis <= q.settings.InsideState.RevokedUpToMillis
-}
-
-// recallStay takes in an admission that may have been lost, and is not over.
-func (q *zoneQueue) recallStay(t *transaction, a line.Admission, expires int64) {
-	if _, is := q.in.ends[a]; q.capped() && !is {
-		q.in.takeOffPhantom(a)
-		q.enterInside(t, a, expires)
-	}
+	return over || a.AtMillis <= q.settings.InsideState.RevokedUpToMillis
 }
 
 // setCap takes in the settings of the cap: before it had those of was.
 func (q *zoneQueue) setCap(was zone.Settings, now int64) {
 	in, s := &q.in, q.settings
 	t := &transaction{now: now, from: now}
+	if was.ZoneID == "" { // what was revoked before the zone was made, or lost, is no news
+		was.InsideState = s.InsideState
+	} else if was.MaxInside > 0 {
+		in.longest = in.longest.Change(now, longestOf(was), longestOf(s))
+	}
 	switch {
 	case s.MaxInside == 0:
-		q.in = inside{stayed: in.stayed}
-		return
+		*in = inside{stayed: in.stayed, over: in.over, overOrder: in.overOrder}
 	case was.MaxInside == 0 && was.ZoneID != "":
-		// Until now nobody was counted. The log has the last minute for sure; servers tell of the sessions.
-		ttl := s.SessionSeconds * 1000
-		if q.bySession() {
-			ttl = s.PassTTL().Milliseconds()
-		}
-		in.lostAt, was.InsideState = now, s.InsideState
-		in.lose(line.Step{EndsMillis: now + ttl, Count: q.log.since(now - window.MinuteMillis)})
+		// Until now nobody was counted. The log has the admissions whose passes are good; servers tell of the sessions.
+		from := now - max(window.MinuteMillis, was.PassTTL().Milliseconds())
+		in.unknown = window.Lose(q.log.since(from), now, q.longest(now))
+		in.unknown.FromMillis, was.InsideState = from-1, s.InsideState
 	}
 	if s.InsideState.RevokedUpToMillis > was.InsideState.RevokedUpToMillis {
 		in.stays.Gone += int64(len(in.ends))
-		in.ends, in.unused, in.byEnd, in.phantoms, in.back = nil, nil, ranking{}, nil, 0
+		in.clear()
 	}
 	if s.InsideState.ResetAtMillis > was.InsideState.ResetAtMillis {
-		in.phantoms, in.back, in.lostAt = nil, 0, 0
+		in.unknown, in.returned = window.Unknown{}, nil
 	}
 	for _, text := range s.InsideState.Revoked {
 		a, ok := admissionOf(s.ZoneID, text)
 		if _, over := in.over[a]; ok && !over {
-			_, is := in.ends[a]
-			q.done(t, a, is)
+			q.done(t, a)
 		}
 	}
 }
+
+// longestOf is for how long somebody can be inside by the settings, without being renewed, in milliseconds.
+func longestOf(s zone.Settings) int64 { return max(s.Session(), s.PassTTL()).Milliseconds() }
+
+// longest is longestOf the settings of the last 24 hours.
+func (q *zoneQueue) longest(now int64) int64 { return q.in.longest.At(now, longestOf(q.settings)) }
 
 func admissionOf(zoneID, text string) (line.Admission, bool) {
 	jti, err := uuid.Parse(text)
@@ -304,39 +295,16 @@ func admissionOf(zoneID, text string) (line.Admission, bool) {
 	return a, ok && err == nil
 }
 
-// loseInside takes in that those who were admitted last may have been lost.
-func (q *zoneQueue) loseInside(now int64) {
-	ttl := q.settings.Session()
-	if q.bySession() {
-		ttl = q.settings.PassTTL()
-	}
-	if q.capped() {
-		q.in.lostAt = now
-		q.in.lose(line.Step{EndsMillis: now + ttl.Milliseconds(), Count: q.unheard(int64(len(q.in.ends)) + q.in.lost())})
-	}
-}
-
-// unheard is how many may have been admitted, before a loss, beside so many who are known to have been inside.
-func (q *zoneQueue) unheard(known int64) int64 {
-	if q.mode == zone.ModeOpen {
-		return q.phantoms.Limit
-	}
-	return min(q.phantoms.Limit, max(0, q.settings.MaxInside-known))
-}
-
-// restoreInside takes in what is remembered of those inside. If nothing is, as many may be inside as may be.
-func (q *zoneQueue) restoreInside(now int64, m line.Memory) {
+// loseInside takes in that what is known of those inside may be lost, since before: all are unknown until they come back.
+func (q *zoneQueue) loseInside(now, before int64) {
 	if !q.capped() {
 		return
 	}
-	if m.SeenAtMillis == 0 {
-		q.in.lose(line.Step{EndsMillis: now + q.settings.SessionSeconds*1000, Count: q.settings.MaxInside})
-	}
-	for _, s := range m.Inside {
-		if s.EndsMillis > now {
-			q.in.lose(s)
-		}
-	}
+	in := &q.in
+	n := window.MayBeInside(int64(len(in.ends))+in.unknown.Count, q.rates.Admits(now-before, q.settings.Burst), q.settings.MaxInside, q.mode == zone.ModeOpen)
+	in.stays = in.stays.To(now, int64(len(in.ends)))
+	in.clear()
+	in.unknown = window.Lose(n, now, q.longest(now))
 }
 
 // Tell implements store.Healer.
@@ -347,15 +315,13 @@ func (s *Store) Tell(_ context.Context, zoneID string, told line.Telling) (heard
 			heard.Statuses = slices.Repeat([]line.StayStatus{line.StayInside}, len(told.Stays))
 			return none
 		}
-		q.lostBesides(t, told)
+		if told.LostAtMillis > 0 && told.LostAtMillis == max(0, q.heal.until-window.HealMillis) {
+			q.in.unknown = q.in.unknown.Raise(told.Lost)
+		}
 		for _, one := range told.Stays {
 			heard.Statuses = append(heard.Statuses, q.renewOrEnd(t, one))
 		}
-		q.in.forget(t.now - 2*q.settings.SessionSeconds*1000 - window.MinuteMillis)
 		heard.Over, heard.NextMillis = q.in.overSince(told.SinceMillis)
-		if told.WantSteps {
-			heard.Steps = q.in.steps(t.from)
-		}
 		q.refill(t)
 		return none
 	})
@@ -363,32 +329,15 @@ func (s *Store) Tell(_ context.Context, zoneID string, told line.Telling) (heard
 	return heard, err
 }
 
-// lostBesides takes in how many a server knows to have been inside when data was lost: those who are not counted become
-// phantoms. The latest were lost.
-func (q *zoneQueue) lostBesides(t *transaction, told line.Telling) {
-	if told.LostAtMillis == 0 || told.LostAtMillis != max(0, q.heal.until-window.HealMillis) {
-		return
+// forgetOver forgets, of a batch at most, which admissions are done so long ago that none of them can be shown any more. It
+// reports whether there may be more.
+func (q *zoneQueue) forgetOver(now int64) (more bool) {
+	in, before, n := &q.in, now-q.longest(now)-window.MinuteMillis, 0
+	for ; n < min(len(in.overOrder), trimBatch) && in.over[in.overOrder[n]] < before; n++ {
+		delete(in.over, in.overOrder[n])
 	}
-	missing := int64(0)
-	steps := slices.DeleteFunc(slices.Clone(told.Lost), func(s line.Step) bool { return s.EndsMillis <= t.now })
-	for _, s := range steps {
-		missing += s.Count
-	}
-	missing += q.unheard(missing) - int64(len(q.in.ends)) - q.in.lost()
-	for _, s := range slices.Backward(steps) {
-		if s.Count = min(s.Count, missing); s.Count > 0 {
-			q.in.lose(s)
-			missing -= s.Count
-		}
-	}
-}
-
-// forget forgets which admissions were done up to then.
-func (i *inside) forget(millis int64) {
-	for len(i.overOrder) > 0 && i.over[i.overOrder[0]] <= millis {
-		delete(i.over, i.overOrder[0])
-		i.overOrder = i.overOrder[1:]
-	}
+	in.overOrder = in.overOrder[n:]
+	return n == trimBatch
 }
 
 // overSince returns the admissions that were done at that time or later, in order; then the time of the latest.
@@ -398,20 +347,6 @@ func (i *inside) overSince(millis int64) (all []line.Admission, next int64) {
 		return nil, millis
 	}
 	return all, i.over[all[len(all)-1]]
-}
-
-// steps is how many are inside until when, in steps.
-func (i *inside) steps(from int64) (all []line.Step) {
-	i.byEnd.ascend(from, func(r *record) bool {
-		ends := (r.arrived + window.StepMillis - 1) / window.StepMillis * window.StepMillis
-		if n := len(all); n > 0 && all[n-1].EndsMillis == ends {
-			all[n-1].Count++
-		} else {
-			all = append(all, line.Step{EndsMillis: ends, Count: 1})
-		}
-		return true
-	})
-	return all
 }
 
 // countWait counts one more who waited so long.
@@ -425,7 +360,6 @@ func countWait(all []int64, millis int64) []int64 {
 // note writes down what became of an admission: when it was given, until when it is inside (0 if it is done), 1 if its session
 // has not begun, and when that was. Times are in milliseconds.
 func (i *inside) note(zoneID string, a line.Admission, ends int64, unused bool, now int64) {
-	i.longest = max(i.longest, time.Duration(ends-now)*time.Millisecond)
 	e := entry{zoneID, a.ID, [4]int64{a.AtMillis, ends, 0, now}}
 	if unused {
 		e.numbers[2] = 1
@@ -447,20 +381,23 @@ func (s *Store) keepStaysFor() (longest time.Duration) {
 	defer s.mu.RUnlock()
 	for _, q := range s.queues {
 		q.mu.Lock()
-		longest = max(longest, 2*q.settings.Session(), q.in.longest)
+		longest = max(longest, time.Duration(q.longest(q.clock.NowMicros/1000))*time.Millisecond)
 		q.mu.Unlock()
 	}
-	return longest + time.Minute
+	return longest + 2*time.Minute
 }
 
-// takeStays brings in those who were inside, as the journal tells.
-func (s *Store) takeStays(stays []entry) {
-	for _, q := range s.queues {
-		q.in.phantoms, q.in.back, q.in.lostAt = nil, 0, 0 // the journal knows everybody
+// takeStays brings in those who were inside, as the journal tells. It knows everybody but those who were not known before, who
+// are not expected back: it has not who came back already.
+func (s *Store) takeStays(had []kept, stays []entry) {
+	for _, k := range had {
+		in := &s.queues[k.Settings.ZoneID].in
+		in.unknown, in.returned = k.Unknown, nil
+		in.unknown.FromMillis = in.unknown.AtMillis
 	}
 	for _, e := range stays {
 		q := s.queues[e.zoneID]
-		if q == nil || !q.capped() {
+		if q == nil {
 			continue
 		}
 		a, ends, now := line.Admission{ID: e.id, AtMillis: e.numbers[0]}, e.numbers[1], e.numbers[3]
@@ -469,9 +406,8 @@ func (s *Store) takeStays(stays []entry) {
 			q.in.takeOff(a)
 			q.in.end(a, now)
 			q.log.withdraw(a, q.clock.NowMicros/1000-window.MinuteMillis)
-		case a.AtMillis > q.settings.InsideState.RevokedUpToMillis && ends > q.clock.NowMicros/1000:
+		case q.capped() && a.AtMillis > q.settings.InsideState.RevokedUpToMillis && ends > q.clock.NowMicros/1000:
 			q.in.put(a, ends, e.numbers[2] == 1)
-			q.in.longest = max(q.in.longest, time.Duration(ends-now)*time.Millisecond)
 		default:
 			q.in.takeOff(a)
 		}

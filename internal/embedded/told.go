@@ -83,12 +83,16 @@ func (q *zoneQueue) actual(p line.Place) line.Place {
 
 // state returns the zone's state at the end of the transaction.
 func (q *zoneQueue) state(t *transaction) line.State {
+	longest := int64(0)
+	if q.capped() {
+		longest = q.longest(t.now)
+	}
 	return line.State{
 		NowMillis: t.now, EdgeMicros: q.edge, LastArrivalMicros: q.last,
 		Waiting: int64(q.line.len()), Released: q.line.upTo(q.edge), Live: int64(q.live.len()),
 		InWindow: t.inWindow, InMinute: t.inMinute, WindowLimit: q.rates.Limit,
 		EdgePassed: q.passed, EdgeLive: q.present,
-		Inside: t.inside, InsideLost: q.in.lost(), Full: t.full,
+		Inside: t.inside, InsideLost: q.in.unknown.Count, Full: t.full, LongestMillis: longest,
 		Epoch: q.epoch, LostAtMillis: max(0, q.heal.until-window.HealMillis),
 		SettlesAtMillis: t.settles, OpensAtMillis: t.opens,
 	}

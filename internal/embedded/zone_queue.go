@@ -248,11 +248,22 @@ func (q *zoneQueue) forget(p line.Place) bool {
 	return true
 }
 
+// leave gives up the place of a token, or ends the admission that the token names. Whatever else the visitor has by now stays.
+func (q *zoneQueue) leave(t *transaction, p line.Place) {
+	if arrived, waits := q.arrival(p.ID); waits && arrived == p.ArrivedAtMicros {
+		q.forget(p)
+		q.totals.Left++
+	} else {
+		q.bury(p.ID, p.ArrivedAtMicros)
+	}
+	q.endAdmission(t, line.Admission{ID: p.ID, AtMillis: p.AdmittedAtMillis})
+}
+
 // before returns the answer to a visitor who was admitted before. ok is false if that is not
 // known, or if the pass has expired.
 func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
 	pass := q.log.byID[p.ID]
-	if pass.expiresMillis <= t.now || q.capped() && pass.atMillis <= q.settings.InsideState.RevokedUpToMillis {
+	if pass.expiresMillis <= t.now || pass.atMillis <= q.settings.InsideState.RevokedUpToMillis {
 		return line.Answer{}, false
 	}
 	return q.admission(line.AdmittedBefore, p, pass), true

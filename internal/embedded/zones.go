@@ -26,9 +26,12 @@ type deleted struct {
 	Clock             window.Clock    `json:"clock"`
 	LastArrivalMicros int64           `json:"lastArrivalMicros"`
 	Phantoms          window.Phantoms `json:"phantoms"`
-	// Inside is how many were inside, and until when they may be, InsideAtMillis when that was; both on the zone's clock.
-	Inside         line.Step `json:"inside,omitzero"`
-	InsideAtMillis int64     `json:"insideAtMillis,omitempty"`
+	// Unknown are those who were inside, of whom nothing else is known any more, and Longest is for how long they can be. over
+	// are the admissions that are done.
+	Unknown   window.Unknown `json:"unknown,omitzero"`
+	Longest   window.Longest `json:"longest,omitzero"`
+	over      map[line.Admission]int64
+	overOrder []line.Admission
 	// Epoch is that of the deleted zone. The next zone of that name gets a greater one.
 	Epoch uint32 `json:"epoch,omitempty"`
 	// here says that this process deleted the zone. Then what servers remember must not
@@ -159,10 +162,7 @@ func (s *Store) made(settings zone.Settings) *zoneQueue {
 		// No token of the deleted line has an arrival that is newer, so none looks like a loss.
 		q.last = max(d.LastArrivalMicros, q.clock.NowMicros)
 		q.phantoms = d.Phantoms
-		if d.Inside.Count > 0 {
-			q.in.lose(d.Inside)
-			q.in.lostAt = d.InsideAtMillis
-		}
+		q.in.unknown, q.in.longest, q.in.over, q.in.overOrder = d.Unknown, d.Longest, d.over, d.overOrder
 	}
 	q.set(settings)
 	return q
@@ -191,7 +191,7 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 	q := &zoneQueue{edge: m.EdgeMicros}
 	now := q.tick(s.now().UnixMicro())
 	q.set(settings)
-	q.restoreInside(now, m)
+	q.in.longest = q.in.longest.Change(now, m.LongestMillis, longestOf(settings))
 	if m.SeenAtMillis == 0 {
 		q.epoch = window.Epoch(q.clock.NowMicros)
 		q.lose(now, now, m.LastArrivalMicros)
@@ -201,6 +201,13 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 		q.lose(now, m.SeenAtMillis, m.LastArrivalMicros)
 	}
 	q.heal.freeze = now + window.FreezeMillis
+	if q.capped() {
+		most := m.Inside
+		if m.SeenAtMillis == 0 {
+			most = max(most, settings.MaxInside)
+		}
+		q.in.unknown = q.in.unknown.Raise(most)
+	}
 	return q
 }
 
@@ -229,9 +236,15 @@ func (q *zoneQueue) remains(rawMicros int64) deleted {
 	q.ended = true
 	now := q.tick(rawMicros)
 	newest, minute := max(q.phantoms.AtMillis, q.log.newest()), now-window.MinuteMillis
-	longest := max(q.settings.Session(), q.settings.PassTTL()).Milliseconds()
+	longest, unknown := int64(0), window.Unknown{}
+	if q.capped() {
+		longest = q.longest(now)
+	}
+	if n := int64(len(q.in.ends)) + q.in.unknown.Count; n > 0 {
+		unknown = window.Lose(n, now, longest)
+	}
 	return deleted{
-		Inside: line.Step{EndsMillis: now + longest, Count: int64(len(q.in.ends)) + q.in.lost()}, InsideAtMillis: now,
+		Unknown: unknown, Longest: window.Longest{}.Change(now, longest, 0), over: q.in.over, overOrder: q.in.overOrder,
 		ZoneID: q.settings.ZoneID, AtMillis: rawMicros / 1000, here: true,
 		Clock: q.clock, LastArrivalMicros: q.last, Epoch: q.epoch,
 		Phantoms: q.rates.Remains(q.settings.Burst, newest,

@@ -43,6 +43,12 @@ type Stay struct {
 	// Named says that the admission is only named, by its JTI: if the store does not know it, nothing is done. Any other
 	// was seen in a session or pass that a server has signed.
 	Named bool
+	// Begins says that its session begins with this, by a pass. Just after a loss of data the store cannot know whether the
+	// admission was done before, until servers have told it.
+	Begins bool
+	// Before says of one that is over that it was so before the latest loss of data: so it was not among those who may have
+	// been inside then.
+	Before bool
 }
 
 // Session is a session that asked a server. Times are Unix milliseconds of that server's clock.
@@ -60,7 +66,7 @@ type Session struct {
 type StayStatus uint8
 
 const (
-	// StayUnknown: the admission was only named, and is not inside. Nothing was done.
+	// StayUnknown: the admission was only named, and is not inside; or its session begins too soon after a loss. Nothing was done.
 	StayUnknown StayStatus = iota
 	// StayInside: the admission is inside.
 	StayInside
@@ -68,23 +74,14 @@ const (
 	StayOver
 )
 
-// Step is how many will have been inside until a moment.
-type Step struct {
-	// EndsMillis is Unix milliseconds of the zone's clock.
-	EndsMillis int64 `json:"ends"`
-	Count      int64 `json:"count"`
-}
-
 // Telling is what a server tells the store of those inside.
 type Telling struct {
 	Stays []Stay
 	// SinceMillis is up to when the server knows which admissions were done: Next of the latest answer.
 	SinceMillis int64
-	// WantSteps asks for Steps.
-	WantSteps bool
-	// LostAtMillis is the loss, as State has it, for which Lost says what the server remembers of those inside; 0 for none.
-	LostAtMillis int64
-	Lost         []Step
+	// LostAtMillis is the loss, as State has it, for which Lost says how many may have been inside, by what the server had
+	// heard before; 0 for none.
+	LostAtMillis, Lost int64
 }
 
 // Heard is the answer.
@@ -96,6 +93,4 @@ type Heard struct {
 	Over []Admission
 	// NextMillis is SinceMillis for the next call.
 	NextMillis int64
-	// Steps are how many are inside until when, phantoms not included, if they were asked for: every ten seconds.
-	Steps []Step
 }

@@ -203,11 +203,13 @@ type State struct {
 	InWindow, InMinute, WindowLimit int64
 	// EdgePassed is how many visitors the edge reached lately. EdgeLive is how many of those were there.
 	EdgePassed, EdgeLive int64
-	// Inside is how many are inside, in a zone with a cap. InsideLost of them are phantoms: they may be inside, since the
+	// Inside is how many are inside, in a zone with a cap. InsideLost of them are not known: they may be inside, since the
 	// store has lost data. Full says that there is less than a window's worth of room inside, so that the pace is that of
-	// those who leave.
+	// those who leave. LongestMillis is the longest that an admission can be inside without being renewed, by the settings
+	// of the last 24 hours.
 	Inside, InsideLost int64
 	Full               bool
+	LongestMillis      int64
 	// Epoch tells the zone's data from other data under the same name: of a zone that was deleted, of another
 	// installation, or of a zone whose loss nobody remembers. It is the Unix second in which the data began.
 	Epoch uint32
@@ -256,8 +258,9 @@ type Memory struct {
 	EdgeMicros int64 `json:"edgeMicros"`
 	// LastArrivalMicros is the newest known arrival that was given out. It bounds which places may be put back.
 	LastArrivalMicros int64 `json:"lastArrivalMicros"`
-	// Inside is how many were inside until when.
-	Inside []Step `json:"-"`
+	// Inside is how many may have been inside, in a zone with a cap, and LongestMillis for how long: see State.
+	Inside        int64 `json:"-"`
+	LongestMillis int64 `json:"-"`
 	// MadeBy is zone.ByConfig for a zone that the store, as far as is known, never had. It is empty for a zone that is
 	// put back, which is not recorded as a change.
 	MadeBy string `json:"-"`

@@ -33,20 +33,17 @@ type gauge struct {
 type gauges struct {
 	lines  Lines
 	gauges []gauge
-	crowd  Crowd
-}
-
-// Crowd counts the sessions of a zone that asked this server, and those that have asked for nothing for that long.
-type Crowd interface {
-	Idle(zoneID string, length time.Duration) (sessions, idle int64)
+	// idle counts the sessions of a zone that asked this server, and those that have asked for nothing for that long.
+	idle func(zoneID string, length time.Duration) (sessions, idle int64)
 }
 
 // idleAfter is for how long a session has asked for nothing to be counted as idle.
 const idleAfter = 5 * time.Minute
 
-// Show registers the gauges of all zones, which ask l at each scrape, and c about zones with a cap.
-func (m *Metrics) Show(l Lines, c Crowd) {
-	m.reg.MustRegister(&gauges{lines: l, gauges: zoneGauges(), crowd: c})
+// Show registers the gauges of all zones, which ask l at each scrape, and about zones with a cap idle, which counts the
+// sessions that asked this server, and those that have asked for nothing for that long.
+func (m *Metrics) Show(l Lines, idle func(zoneID string, length time.Duration) (sessions, idle int64)) {
+	m.reg.MustRegister(&gauges{lines: l, gauges: zoneGauges(), idle: idle})
 }
 
 var (
@@ -186,7 +183,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(x.desc, x.kind, x.value(settings, stats), labels...)
 		}
 		if settings.MaxInside > 0 {
-			sessions, idle := g.crowd.Idle(settings.ZoneID, idleAfter)
+			sessions, idle := g.idle(settings.ZoneID, idleAfter)
 			out <- prometheus.MustNewConstMetric(sessionsDesc, prometheus.GaugeValue, float64(sessions), settings.ZoneID)
 			out <- prometheus.MustNewConstMetric(idleDesc, prometheus.GaugeValue, float64(idle), settings.ZoneID)
 		}

@@ -260,7 +260,7 @@ func TestGauges(t *testing.T) {
 	l := &lines{zones: []string{"a"}, state: line.State{
 		Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 150, WindowLimit: 60, Inside: 40, InsideLost: 4,
 	}}
-	m.Show(l, l)
+	m.Show(l, l.Idle)
 	for name, want := range map[string]float64{
 		"queue_waiting": 900, "queue_released": 70, "queue_overdue": 20, "queue_window_admissions": 15, "queue_window_limit": 60,
 		"queue_minute_admissions": 150, "queue_second_admissions_max": 12,

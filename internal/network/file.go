@@ -1,10 +1,13 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"os"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,10 +17,33 @@ import (
 // looksAt is how many records of a new file are read to find one that has an AS.
 const looksAt = 1_000
 
-// as is what a record of a file says, in the format of GeoLite2 ASN and DB-IP ASN.
+// as is an autonomous system.
 type as struct {
-	Number uint32 `maxminddb:"autonomous_system_number"`
-	Name   string `maxminddb:"autonomous_system_organization"`
+	Number uint32
+	Name   string
+}
+
+// row is what a record of a file says.
+type row struct {
+	// GeoLite2 ASN and DB-IP ASN.
+	Number       uint32 `maxminddb:"autonomous_system_number"`
+	Organization string `maxminddb:"autonomous_system_organization"`
+	// IPinfo: "AS15169", and the name by one of two keys.
+	ASN    string `maxminddb:"asn"`
+	Name   string `maxminddb:"name"`
+	ASName string `maxminddb:"as_name"`
+}
+
+// as returns the zero value if the row has none.
+func (r row) as() as {
+	if r.Number == 0 && len(r.ASN) > len("AS") && strings.EqualFold(r.ASN[:2], "AS") {
+		number, _ := strconv.ParseUint(r.ASN[2:], 10, 32) // 0 for no number
+		r.Number = uint32(number)
+	}
+	if r.Number == 0 {
+		return as{}
+	}
+	return as{r.Number, cmp.Or(r.Organization, r.ASName, r.Name)}
 }
 
 // File knows the AS of addresses from a file in the MMDB format. A nil *File knows none. It is safe for concurrent use.
@@ -49,17 +75,17 @@ func (f *File) read() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	looked, found := 0, as{}
+	looked, found := 0, row{}
 	for record := range reader.Networks() {
 		if err := record.Decode(&found); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		if looked++; found.Number > 0 || looked == looksAt {
+		if looked++; found.as().Number > 0 || looked == looksAt {
 			break
 		}
 	}
-	if found.Number == 0 {
-		return fmt.Errorf("%s has no autonomous_system_number: it must be a database of AS numbers", f.name)
+	if found.as().Number == 0 {
+		return fmt.Errorf("%s has neither autonomous_system_number nor asn: it must be a database of AS numbers", f.name)
 	}
 	f.reader.Store(reader)
 	f.written = about.ModTime()
@@ -77,11 +103,10 @@ func (f *File) refresh(log *slog.Logger) {
 }
 
 // find returns the AS of an address; the zero value if it is not known.
-func (f *File) find(a netip.Addr) (found as) {
-	if f != nil {
-		if err := f.reader.Load().Lookup(a).Decode(&found); err != nil {
-			return as{}
-		}
+func (f *File) find(a netip.Addr) as {
+	var found row
+	if f == nil || f.reader.Load().Lookup(a).Decode(&found) != nil {
+		return as{}
 	}
-	return found
+	return found.as()
 }

@@ -135,3 +135,22 @@ func TestFilesThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// TestIPinfo: its files have the number in a text.
+func TestIPinfo(t *testing.T) {
+	t.Parallel()
+	f, err := network.OpenFile(writeDatabase(t, map[string]record{"198.51.100.0/22": {"asn": "AS64500", "as_name": "Example Mobile"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(f, atMost(5, "AS64500=0"))
+	for range 1_900 {
+		s.join("")
+	}
+	if s.join("198.51.100.1") {
+		t.Error("a network of a provider that is refused got a place")
+	}
+	if _, err := network.OpenFile(writeDatabase(t, map[string]record{"198.51.100.0/22": {"asn": "Example"}})); err == nil {
+		t.Error("a file without a number is taken")
+	}
+}

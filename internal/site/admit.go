@@ -8,6 +8,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -42,8 +43,14 @@ func (s *Service) join(ctx context.Context, at place, n wait.Newcomer, now time.
 	case err != nil:
 		return verdict{}, false
 	case a.Status == line.Admitted, a.Status == line.AdmittedBefore:
-		admission := line.Admission{ID: a.Place.ID, AtMillis: a.AdmittedAtMillis}.JTI(at.ZoneID)
-		return s.begin(outAdmitted, at, admission, false, now), at.fresh(admission, time.UnixMilli(a.ExpiresAtMillis-a.AheadMillis), now)
+		g := pass.Grant{
+			ZoneID: at.ZoneID, ID: a.Place.ID, Admission: line.Admission{ID: a.Place.ID, AtMillis: a.AdmittedAtMillis}.JTI(at.ZoneID),
+			AdmittedAtMillis: a.AdmittedAtMillis - a.AheadMillis, ExpiresAtMillis: a.ExpiresAtMillis - a.AheadMillis,
+		}
+		if !at.fresh(g, now) {
+			return verdict{}, false
+		}
+		return s.begin(ctx, outAdmitted, at, g, false, now)
 	}
 	// Others were faster.
 	if at.PerMinute > 0 { // a pause that has ended is known to the store first

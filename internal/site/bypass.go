@@ -51,15 +51,23 @@ func bypasses(s *zone.Settings, q *request) bool {
 	if len(s.BypassPaths) == 0 && !isCommon {
 		return false
 	}
-	path, ok := plainPath(q.uri)
-	if !ok {
+	if path, ok := plainPath(q.uri); ok && isCommon && common(path) {
+		return true
+	}
+	return fits(s.BypassPaths, q.uri)
+}
+
+// fits reports whether one of the patterns matches a URI: its path, and the parameters that the pattern names.
+func fits(patterns []string, uri string) bool {
+	if len(patterns) == 0 {
 		return false
 	}
+	path, ok := plainPath(uri)
 	shown := sync.OnceValues(func() (url.Values, error) {
-		_, query, _ := strings.Cut(q.uri, "?")
+		_, query, _ := strings.Cut(uri, "?")
 		return url.ParseQuery(query)
 	})
-	return isCommon && common(path) || slices.ContainsFunc(s.BypassPaths, func(pattern string) bool {
+	return ok && slices.ContainsFunc(patterns, func(pattern string) bool {
 		pattern, query, has := strings.Cut(pattern, "?")
 		if !matches(pattern, path) {
 			return false

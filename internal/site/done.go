@@ -1,40 +1,56 @@
 package site
 
 import (
-	"slices"
+	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
 
-// toldWithin is how much longer a pass must be good to begin a session in a zone with a cap: until the store was told of it.
-const toldWithin = 2 * time.Second
-
-// stays has a session count as inside. It returns h without the session if that is done or revoked.
-func stays(z *zones.Zone, q *request, h held) held {
-	over, donePaths := z.Here(h.session.Admission, h.session.Issued.Add(h.session.Length))
-	if over {
-		h.inside, h.session = false, token.Session{}
-	} else if len(donePaths) > 0 && anyPath(donePaths, q.uri) {
-		z.End(h.session.Admission)
+// stays has a session count as inside, and reports whether it does: one that is done or revoked does not.
+func stays(z *zones.Zone, q *request, is token.Session) bool {
+	if z == nil {
+		return true
 	}
-	return h
+	over, donePaths := z.Here(is.Admission, is.Issued.Add(is.Length))
+	if !over && len(donePaths) > 0 && fits(donePaths, q.uri) {
+		z.End(is.Admission)
+	}
+	return !over
 }
 
-// anyPath reports whether one of the patterns matches the path of a URI.
-func anyPath(patterns []string, uri string) bool {
-	path, ok := plainPath(uri)
-	return ok && slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, path) })
+// fresh reports whether a good pass may begin a session: it is not over, and where those inside are counted, the store is told of
+// the session before the pass would expire.
+func (p place) fresh(g pass.Grant, now time.Time) bool {
+	left := min(time.UnixMilli(g.ExpiresAtMillis).Sub(now), p.left(g, now))
+	return !p.over(g.Admission) && (p.MaxInside == 0 || left > zones.ToldWithin)
 }
 
-// fresh reports whether an admission whose pass is good until then may begin a session.
-func (p place) fresh(admission [16]byte, expires, now time.Time) bool {
-	return p.MaxInside == 0 || !p.over(admission) && now.Add(toldWithin).Before(expires)
+// left is how long a session lasts that a pass begins now. Where admissions count, it ends as long after the admission.
+func (p place) left(g pass.Grant, now time.Time) time.Duration {
+	if p.MaxInside > 0 && p.InsideBy == zone.InsideByAdmission {
+		return min(p.Session(), time.UnixMilli(g.AdmittedAtMillis).Add(p.Session()).Sub(now)).Truncate(time.Second)
+	}
+	return p.Session()
+}
+
+// begin returns a new session, of which the store was told; or says that the admission is over.
+func (p place) begin(ctx context.Context, g pass.Grant, now time.Time) (is token.Session, over bool, err error) {
+	is = token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: p.left(g, now)}
+	if p.zone != nil {
+		if over, err = p.zone.Begin(ctx, g.Admission, now.Add(is.Length)); err != nil {
+			err = fmt.Errorf("site: begin: %w", err)
+		}
+	}
+	return is, over, err
 }
 
 // admissionOf returns the admission that exactly one of the texts stands for.

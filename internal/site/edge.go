@@ -33,7 +33,13 @@ func (s *Service) exchangeFor(ctx context.Context, at place, shown, key, tok str
 	if err == nil && !first {
 		err = entry.ErrGone
 	}
-	return token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: at.Session()}, outcome, err
+	if err == nil {
+		var over bool
+		if is, over, err = at.begin(ctx, g, now); over {
+			err = entry.ErrGone
+		}
+	}
+	return is, outcome, err
 }
 
 // outcomeOf returns the outcome of a request that gets no session: the visitor's own doing is a pass that is refused.
@@ -45,7 +51,7 @@ func outcomeOf(err error) (outcome string) {
 }
 
 // renewFor returns a session anew if that is due, and else as it is.
-func (s *Service) renewFor(at place, text string, now time.Time) (is token.Session, outcome string, err error) {
+func (s *Service) renewFor(ctx context.Context, at place, text string, now time.Time) (is token.Session, outcome string, err error) {
 	is, err = s.Keys.VerifySession(at.ZoneID, text)
 	switch {
 	case err != nil:
@@ -53,7 +59,7 @@ func (s *Service) renewFor(at place, text string, now time.Time) (is token.Sessi
 	case !is.Good(now), at.over(is.Admission):
 		return is, "", entry.ErrGone
 	}
-	is, anew := renewed(at.Settings, is, now)
+	is, anew := renewed(ctx, at.zone, is, now)
 	if outcome = outSession; anew {
 		outcome = outRenewed
 	}

@@ -239,7 +239,7 @@ func (s *Service) Session(c echo.Context) error {
 		outcome string
 	)
 	if session != "" {
-		is, outcome, err = s.renewFor(at, session, now)
+		is, outcome, err = s.renewFor(ctx, at, session, now)
 	} else {
 		is, outcome, err = s.exchangeFor(ctx, at, shown, key, tok, now)
 	}

@@ -145,10 +145,7 @@ func (p place) over(admission [16]byte) bool { return p.zone != nil && p.zone.Ov
 // ask decides about a request, and counts its outcome. The zone's name must be well-formed.
 func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
 	now, z := s.Now(), s.Zones.Known(zoneID)
-	h := find(s.Keys, zoneID, q.header, now)
-	if h.inside && z != nil {
-		h = stays(z, q, h)
-	}
+	h := find(s.Keys, zoneID, q.header, now, func(is token.Session) bool { return stays(z, q, is) })
 	shown := ""
 	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
 		shown = q.takeOut(page.PassParameter)
@@ -159,7 +156,7 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origi
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		if h.inside && shown == "" {
-			v = s.renew(z, q, h, now)
+			v = s.renew(ctx, z, q, h, now)
 		} else {
 			v = s.decide(ctx, zoneID, z, q, from, shown, h, now)
 		}
@@ -240,14 +237,14 @@ const maxSession = 12 * time.Hour
 
 // renew lets a visitor who is inside go on. It renews the session if half of it is over and the zone's settings say so, or else
 // takes the browser's key away, which a browser needs only while it waits.
-func (s *Service) renew(z *zones.Zone, q *request, h held, now time.Time) verdict {
+func (s *Service) renew(ctx context.Context, z *zones.Zone, q *request, h held, now time.Time) verdict {
 	if z == nil || bypasses(z.Settings(), q) { // caches may keep what is never queued, and must not keep a session with it
 		return verdict{outcome: outSession}
 	}
 	settings := *z.Settings()
-	is, renewed := renewed(settings, h.session, now)
+	is, renewed := renewed(ctx, z, h.session, now)
 	switch {
-	case renewed && !z.Over(h.session.Admission):
+	case renewed:
 		return verdict{outcome: outRenewed, keep: s.session(settings, is, q.header.Get(SessionHeader) != ""), origin: named(settings, q)}
 	case h.key != "" && q.navigates():
 		return verdict{outcome: outSession, keep: keep{names: &keyNames, domain: settings.CookieDomain}}
@@ -255,14 +252,21 @@ func (s *Service) renew(z *zones.Zone, q *request, h held, now time.Time) verdic
 	return verdict{outcome: outSession}
 }
 
-// renewed returns a session anew, if half of it is over and the zone's settings say so.
-func renewed(settings zone.Settings, is token.Session, now time.Time) (token.Session, bool) {
+// renewed returns a session anew, if half of it is over, the zone's settings say so, and the store was told in time. If it could not
+// be told, the next request tries again.
+func renewed(ctx context.Context, z *zones.Zone, is token.Session, now time.Time) (token.Session, bool) {
+	settings := z.Settings()
 	left := is.Begun.Add(maxSession).Sub(now)
-	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second {
+	ends := is.Issued.Add(is.Length)
+	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second || !z.MayRenew(is.Admission, ends) {
 		return is, false
 	}
-	is.Issued, is.Length = now, min(settings.Session(), left.Truncate(time.Second))
-	return is, true
+	anew := is
+	anew.Issued, anew.Length = now, min(settings.Session(), left.Truncate(time.Second))
+	if over, err := z.Begin(ctx, is.Admission, now.Add(anew.Length)); over || err != nil {
+		return is, false
+	}
+	return anew, true
 }
 
 // session returns what a visitor keeps as a session: a cookie, or a header of an app.
@@ -274,19 +278,20 @@ func (s *Service) session(settings zone.Settings, is token.Session, app bool) ke
 	return k
 }
 
-// begin lets a visitor in with a new session for an admission.
-func (s *Service) begin(outcome string, at place, admission [16]byte, app bool, now time.Time) verdict {
-	begun := token.Session{Admission: admission, Begun: now, Issued: now, Length: at.Session()}
-	if at.zone != nil {
-		at.zone.Here(admission, now.Add(begun.Length))
+// begin lets a visitor in with a new session for an admission. ok is false if the admission is over, and with an error if the store
+// could not be told: then the visitor comes again.
+func (s *Service) begin(ctx context.Context, outcome string, at place, g pass.Grant, app bool, now time.Time) (v verdict, ok bool) {
+	begun, over, err := at.begin(ctx, g, now)
+	if err != nil {
+		return verdict{outcome: outUnknown, err: err}, false
 	}
-	return verdict{outcome: outcome, keep: s.session(at.Settings, begun, app)}
+	return verdict{outcome: outcome, keep: s.session(at.Settings, begun, app)}, !over
 }
 
 // grant returns what a pass grants, and whether it is a good pass of the zone that may begin a session.
 func (s *Service) grant(at place, shown string, now time.Time) (pass.Grant, bool) {
 	g, err := s.Passes.Verify(shown, now)
-	return g, err == nil && g.ZoneID == at.ZoneID && at.fresh(g.Admission, time.UnixMilli(g.ExpiresAtMillis), now)
+	return g, err == nil && g.ZoneID == at.ZoneID && at.fresh(g, now)
 }
 
 // clocksApart is how much longer a pass is remembered than it is good: our clock may be behind the store's.
@@ -365,9 +370,10 @@ func (s *Service) exchange(ctx context.Context, at place, q *request, shown stri
 		case err == nil && first && by == "":
 			return verdict{outcome: outAsked, location: page.WithPass(q.here(), asked+shown), keep: key(at.Settings)}
 		case err == nil && first:
-			v := s.begin(outExchanged, at, g.Admission, false, now)
-			v.location = q.here()
-			return v
+			v, ok := s.begin(ctx, outExchanged, at, g, false, now)
+			if v.location = q.here(); ok || v.err != nil && !h.inside {
+				return v
+			}
 		}
 	}
 	if h.inside { // a visitor with a session came back to the address with the pass
@@ -397,8 +403,12 @@ func (s *Service) app(ctx context.Context, at place, q *request, now time.Time) 
 	if err != nil {
 		return verdict{outcome: outUnknown, err: err}, true
 	}
+	if !first {
+		return verdict{}, false
+	}
 	// The page of a browser that sends cookies by itself keeps the session in one: see site.js of package page.
-	return s.begin(outPass, at, g.Admission, q.header.Get("Sec-Fetch-Site") != "same-origin", now), first
+	v, ok = s.begin(ctx, outPass, at, g, q.header.Get("Sec-Fetch-Site") != "same-origin", now)
+	return v, ok || v.err != nil
 }
 
 // key returns a new key for a browser.

@@ -69,10 +69,7 @@ func (s *Sweeper) look() {
 	now := s.now()
 	took := now.Sub(s.looked)
 	s.looked = now
-	var zones []string
-	if s.storeOverloaded != nil {
-		zones = s.storeOverloaded()
-	}
+	zones := s.zones.Overloaded()
 	if took > lookEvery+slow {
 		zones = []string{""}
 	}

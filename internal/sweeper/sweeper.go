@@ -27,22 +27,21 @@ const (
 	MinEvery = time.Second
 )
 
-// Lines is what is swept: the registry.
-type Lines interface {
+// Zones are what is swept: *zones.Zones.
+type Zones interface {
 	store.Viewer
 	store.Sweeper
+	// Overloaded returns the zones whose store could not answer all who asked, since it was last asked.
+	Overloaded() []string
 }
 
-// Options of a Sweeper. Lines and Registerer are required.
+// Options of a Sweeper. Zones and Registerer are required.
 type Options struct {
-	Lines      Lines
+	Zones      Zones
 	Registerer prometheus.Registerer
 	// Every is the period, at least MinEvery and in whole seconds: cron rounds
 	// down. DefaultEvery when 0.
 	Every time.Duration
-	// StoreOverloaded, when not nil, returns the zones whose store could not answer all who
-	// asked, since it was last asked.
-	StoreOverloaded func() []string
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 	// Now defaults to time.Now. Its times must have a monotonic reading, or
@@ -52,7 +51,7 @@ type Options struct {
 
 // Sweeper sweeps all zones on a schedule.
 type Sweeper struct {
-	lines   Lines
+	zones   Zones
 	log     *slog.Logger
 	now     func() time.Time
 	metrics *metrics
@@ -63,13 +62,11 @@ type Sweeper struct {
 	// watches are the zones that were seen in the latest run. Runs do not
 	// overlap, so they need no lock.
 	watches map[string]*watch
-	// storeOverloaded returns the zones whose store was overloaded since the call before. overloads are the times at which this
-	// server or such a store was.
-	storeOverloaded func() []string
-	overloads       overloads
-	looks           sync.Mutex
-	looked          time.Time // the last time at which this server checked whether it keeps up; looks guards it
-	background      background.Group
+	// overloads are the times at which this server or the store of a zone was overloaded.
+	overloads  overloads
+	looks      sync.Mutex
+	looked     time.Time // the last time at which this server checked whether it keeps up; looks guards it
+	background background.Group
 }
 
 // New returns a sweeper that does not run yet.
@@ -86,9 +83,8 @@ func New(o Options) (*Sweeper, error) {
 	}
 	m.period.Set(o.Every.Seconds())
 	s := &Sweeper{
-		lines: o.Lines, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, metrics: m, every: o.Every,
+		zones: o.Zones, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, metrics: m, every: o.Every,
 		owner: uuid.NewString(), watches: make(map[string]*watch),
-		storeOverloaded: o.StoreOverloaded,
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -150,7 +146,7 @@ func (s *Sweeper) runOnce(ctx context.Context) {
 }
 
 func (s *Sweeper) sweepAll(ctx context.Context, r *run) {
-	zones, err := s.lines.Zones(ctx)
+	zones, err := s.zones.Zones(ctx)
 	if err != nil {
 		// No zone was looked at; the next look begins anew.
 		clear(s.watches)
@@ -175,7 +171,7 @@ func (s *Sweeper) sweepAll(ctx context.Context, r *run) {
 
 // mayBeSwept looks at the zone's clock just before a sweep. Only a zone whose store answers stays watched.
 func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *watch) bool {
-	stats, err := s.lines.Stats(ctx, z.ZoneID)
+	stats, err := s.zones.Stats(ctx, z.ZoneID)
 	if err != nil {
 		s.failed(ctx, r, z.ZoneID, err)
 		return false
@@ -191,7 +187,7 @@ func (s *Sweeper) mayBeSwept(ctx context.Context, r *run, z zone.Settings, w *wa
 	if held := w.hold(now, overloaded, longest); skip == "" && held > 0 {
 		skip = skipOverload
 		// Other servers do not know that visitors could not get through to this one.
-		if err := s.lines.HoldSweeps(ctx, z.ZoneID, s.owner, min(held, idle+s.every)); err != nil {
+		if err := s.zones.HoldSweeps(ctx, z.ZoneID, s.owner, min(held, idle+s.every)); err != nil {
 			s.failed(ctx, r, z.ZoneID, err)
 		}
 	}
@@ -207,7 +203,7 @@ func (s *Sweeper) sweepZone(ctx context.Context, r *run, zoneID string) {
 	removed := int64(0)
 	for cursor := uint64(0); ctx.Err() == nil; {
 		begun := s.now()
-		batch, err := s.lines.Sweep(ctx, zoneID, s.owner, cursor)
+		batch, err := s.zones.Sweep(ctx, zoneID, s.owner, cursor)
 		r.longest = max(r.longest, s.now().Sub(begun))
 		if err != nil {
 			s.failed(ctx, r, zoneID, err)

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -32,22 +33,25 @@ type batch struct {
 
 // fakeStore hands out prepared batches and writes down what it was asked.
 type fakeStore struct {
-	Lines
+	store.Viewer
 
-	mu       sync.Mutex
-	zones    []zone.Settings
-	zonesErr error
-	statsErr map[string]error
-	batches  map[string][]batch // by zone; {} when there are none left
-	asked    []string           // "zone cursor"
-	owners   map[string]bool
-	held     []time.Duration
+	mu         sync.Mutex
+	zones      []zone.Settings
+	zonesErr   error
+	statsErr   map[string]error
+	batches    map[string][]batch // by zone; {} when there are none left
+	asked      []string           // "zone cursor"
+	overloaded []string
+	owners     map[string]bool
+	held       []time.Duration
 
 	now     func() time.Time
 	ahead   time.Duration // of the store's clock
 	onZones func()
 	onSweep func(ctx context.Context)
 }
+
+func (f *fakeStore) Overloaded() []string { return f.overloaded }
 
 func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {
 	if f.onZones != nil {
@@ -116,7 +120,7 @@ func newHarness(t *testing.T, zones ...string) *harness {
 		h.store.zones = append(h.store.zones, zone.Defaults(id))
 	}
 	s, err := New(Options{
-		Lines: h.store, Registerer: prometheus.NewPedanticRegistry(), Now: now,
+		Zones: h.store, Registerer: prometheus.NewPedanticRegistry(), Now: now,
 		Logger: slog.New(slog.NewTextHandler(&h.log, nil)),
 	})
 	if err != nil {
@@ -369,7 +373,7 @@ func scheduled(t *testing.T) (*Sweeper, *fakeStore) {
 		batches: map[string][]batch{}, owners: map[string]bool{}, now: time.Now,
 	}
 	f.zones[0].IdleTimeoutSeconds = zone.MinIdleTimeoutSeconds
-	s, err := New(Options{Lines: f, Registerer: prometheus.NewRegistry(), Every: time.Second})
+	s, err := New(Options{Zones: f, Registerer: prometheus.NewRegistry(), Every: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -494,7 +498,7 @@ func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 	seconds(idle)
 	h.runOnce(t.Context())
 	h.wantAsked(t, "a 0")
-	h.storeOverloaded = func() []string { return []string{"a"} }
+	h.store.overloaded = []string{"a"}
 	seconds(idle/mostOverloaded + 1)
 	h.runOnce(t.Context())
 	h.wantAsked(t)
@@ -508,12 +512,12 @@ func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 	seconds(idle / 2)
 	h.runOnce(t.Context())
 	h.wantAsked(t, "a 0")
-	h.storeOverloaded = func() []string { return []string{"b"} }
+	h.store.overloaded = []string{"b"}
 	seconds(idle)
 	h.runOnce(t.Context())
 	h.wantAsked(t, "a 0")
 
-	h.storeOverloaded = nil
+	h.store.overloaded = nil
 	h.clock = h.clock.Add(2 * longestMemory)
 	h.overloads.add(h.clock, time.Second, "a")
 	if n := len(h.overloads.spans); n != 1 {
@@ -528,7 +532,7 @@ func TestAShortIdleTimeoutOutlastsAnOverload(t *testing.T) {
 	const idle, outage = 15, 48
 	h.store.zones[0].IdleTimeoutSeconds = idle
 	h.looked = h.clock
-	h.storeOverloaded = func() []string { return []string{"a"} }
+	h.store.overloaded = []string{"a"}
 	second := func() {
 		h.clock = h.clock.Add(lookEvery)
 		h.tick(t.Context())
@@ -540,7 +544,7 @@ func TestAShortIdleTimeoutOutlastsAnOverload(t *testing.T) {
 	for range outage {
 		second()
 	}
-	h.storeOverloaded = nil
+	h.store.overloaded = nil
 	for range idle - idle/mostOverloaded - 1 {
 		second()
 	}

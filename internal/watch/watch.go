@@ -37,15 +37,15 @@ const (
 // ErrStopped: the watch was stopped, and no further round will come.
 var ErrStopped = errors.New("watch: stopped")
 
-// Lines are the zones that are observed: the registry.
-type Lines interface {
+// Zones are what is observed: *zones.Zones.
+type Zones interface {
 	store.Reader
 	Observe(ctx context.Context, zoneID string) (line.Stats, error)
 }
 
-// Options of a Watch. Lines is required.
+// Options of a Watch. Zones is required.
 type Options struct {
-	Lines Lines
+	Zones Zones
 	// Refused counts the requests of a zone that this server has refused. May be nil.
 	Refused func(zoneID string) int64
 	// Logger defaults to one that discards.
@@ -234,7 +234,7 @@ func (w *Watch) runOnce(ctx context.Context) {
 	at := w.Now()
 	limit, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
-	list, err := w.Lines.Zones(limit)
+	list, err := w.Zones.Zones(limit)
 	results := w.order(list)
 	if err == nil {
 		w.ask(limit, results)
@@ -296,7 +296,7 @@ func (w *Watch) askOne(ctx context.Context, r *result) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	r.asked = true
-	r.stats, r.err = w.Lines.Observe(ctx, r.settings.ZoneID)
+	r.stats, r.err = w.Zones.Observe(ctx, r.settings.ZoneID)
 	r.at = w.Now()
 	if w.Refused != nil {
 		r.refused = w.Refused(r.settings.ZoneID)

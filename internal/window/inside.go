@@ -14,9 +14,77 @@ const (
 	// FrontMillis is the longest period of the next who enter, while as many are inside as may be: nobody knows when
 	// somebody leaves.
 	FrontMillis = 1_500
-	// StepMillis is the length of a step of line.Memory.Inside.
-	StepMillis = 10_000
+	// RememberLongestMillis is for how long a zone remembers that sessions or passes lived longer than they do now: no
+	// session or pass lives longer.
+	RememberLongestMillis = 86_400_000
 )
+
+// Unknown stands for all who may be inside since data was lost, and of whom nothing else is known. Times are Unix
+// milliseconds of the zone's clock.
+type Unknown struct {
+	// Count is how many are left of Most, which is the most that the store or a server supposed for this loss.
+	Count int64 `json:"count"`
+	Most  int64 `json:"most"`
+	// Those admitted after FromMillis and up to AtMillis, when the loss was noticed, are among them. UntilMillis is until
+	// when one of them may be inside.
+	FromMillis  int64 `json:"from,omitempty"`
+	AtMillis    int64 `json:"at"`
+	UntilMillis int64 `json:"until"`
+}
+
+// Lose returns the unknown after a loss: so many at most, each for longest at most, in milliseconds.
+func Lose(most, now, longest int64) Unknown {
+	return Unknown{Count: most, Most: most, AtMillis: now, UntilMillis: now + longest + QuietMillis}
+}
+
+// Raise takes in that somebody supposes so many.
+func (u Unknown) Raise(most int64) Unknown {
+	u.Count, u.Most = u.Count+max(0, most-u.Most), max(u.Most, most)
+	return u
+}
+
+// Has reports whether an admission may be one of them.
+func (u Unknown) Has(atMillis int64) bool {
+	return u.Count > 0 && u.FromMillis < atMillis && atMillis <= u.AtMillis
+}
+
+// Longest is for how long somebody could be inside by earlier settings, until RememberLongestMillis after their change. Both are
+// in milliseconds.
+type Longest struct {
+	Millis      int64 `json:"millis"`
+	UntilMillis int64 `json:"until"`
+}
+
+// At is for how long somebody can be inside who could be so for that long by the settings alone.
+func (l Longest) At(now, millis int64) int64 {
+	if now < l.UntilMillis {
+		return max(l.Millis, millis)
+	}
+	return millis
+}
+
+// Change takes in that the settings change, by which it was that long.
+func (l Longest) Change(now, was, is int64) Longest {
+	if was > is {
+		return Longest{l.At(now, was), now + RememberLongestMillis}
+	}
+	return l
+}
+
+// MayBeInside is how many may be inside of at most most, where so many were counted and up to admits may have been admitted
+// since. In an open zone the limit does not hold.
+func MayBeInside(counted, admits, most int64, open bool) int64 {
+	if open {
+		return max(counted, most)
+	}
+	return max(counted, min(counted+admits, most))
+}
+
+// Admits is the most that the limits admit within a span, in milliseconds, with the burst.
+func (r Rates) Admits(span, burst int64) int64 {
+	span = max(0, span)
+	return min((span/(r.WindowMillis+1)+1)*(r.Limit+burst), (span/(MinuteMillis+1)+1)*r.PerMinute)
+}
 
 // Stays tell at which rate people leave: Gone have left in the time that those who were inside have stayed for together,
 // in milliseconds. Half of both is forgotten every two minutes.

@@ -41,6 +41,21 @@ func (i InsideState) Revoke(jti string) InsideState {
 	return i
 }
 
+// Tightens reports whether more is revoked than before, and nothing else is otherwise.
+func (i InsideState) Tightens(was InsideState) bool {
+	return i.ResetAtMillis == was.ResetAtMillis && i.RevokedUpToMillis >= was.RevokedUpToMillis &&
+		(i.RevokedUpToMillis > was.RevokedUpToMillis || slices.ContainsFunc(i.Revoked, func(j string) bool { return !slices.Contains(was.Revoked, j) }))
+}
+
+// And adds what another state revokes.
+func (i InsideState) And(other InsideState) InsideState {
+	i.RevokedUpToMillis = max(i.RevokedUpToMillis, other.RevokedUpToMillis)
+	for _, j := range other.Revoked {
+		i = i.Revoke(j)
+	}
+	return i
+}
+
 func (s Settings) sayInsideState() string {
 	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format("2006-01-02 15:04:05 UTC") }
 	var all []string

@@ -74,6 +74,9 @@ func (b *brake) tighten(s zone.Settings) zone.Settings {
 	if len(s.SoldOut) == 0 {
 		s.SoldOut = b.now.SoldOut
 	}
+	if b.now.InsideState.Tightens(b.was.InsideState) {
+		s.InsideState = s.InsideState.And(b.now.InsideState)
+	}
 	return s
 }
 
@@ -82,14 +85,15 @@ func tightness(m zone.Mode) int {
 	return slices.Index([]zone.Mode{zone.ModeOpen, zone.ModeQueue, zone.ModeClosed}, m)
 }
 
-// tightens reports whether a change admits fewer, and nobody more.
+// tightens reports whether a change admits fewer, or revokes admissions, and admits nobody more.
 func tightens(was, now zone.Settings) bool {
+	revokes := now.InsideState.Tightens(was.InsideState)
 	was, now = was.InForce(), now.InForce()
 	limit := cmp.Compare(was.PerMinute, now.PerMinute)
 	mode := cmp.Compare(tightness(now.Mode), tightness(was.Mode))
 	held := was.OnStoreFailure == zone.FailureAdmit && now.OnStoreFailure == zone.FailureHold
 	freed := was.OnStoreFailure == zone.FailureHold && now.OnStoreFailure == zone.FailureAdmit
-	return limit >= 0 && mode >= 0 && !freed && (limit > 0 || mode > 0 || held)
+	return limit >= 0 && mode >= 0 && !freed && (limit > 0 || mode > 0 || held || revokes)
 }
 
 // PutZone implements store.Editor. After line.ErrZoneChanged, Zone returns the settings that the store has. A change

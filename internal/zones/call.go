@@ -225,6 +225,11 @@ func (r *Registry) present(ctx context.Context, z *Zone) (is zone.Settings, err 
 // false, the store may have had it all the same.
 func (r *Registry) put(ctx context.Context, z *Zone) (present bool, err error) {
 	s := *z.stored.Load()
+	if !z.seen.Load() {
+		if s, err = r.withRevoked(ctx, s); err != nil {
+			return false, err
+		}
+	}
 	if z.seen.Load() || !r.seedFresh {
 		m := z.lost()
 		if !z.seen.Load() {

@@ -131,10 +131,7 @@ func (f *fakeStore) Leave(_ context.Context, zoneID string, _ line.Place) error 
 func (f *fakeStore) Tell(_ context.Context, zoneID string, t line.Telling) (line.Heard, error) {
 	leave, err := f.enter("tell", zoneID)
 	defer leave()
-	f.stays, f.lost = t.Stays, 0
-	for _, step := range t.Lost {
-		f.lost += step.Count
-	}
+	f.stays, f.lost = t.Stays, t.Lost
 	return line.Heard{State: f.heard, Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays))}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -22,11 +24,19 @@ const (
 	// tellInsideEvery is how often the store is told of sessions, and asked which are over: often enough that a session
 	// that is done or revoked is refused everywhere within a second.
 	tellInsideEvery = 900 * time.Millisecond
-	// stepsEvery is how often a server asks how many are inside until when, and goes through its sessions, up to a
-	// million: every so many tellings.
-	stepsEvery = 10
+	// ToldWithin is how long it takes at most until the store was told of a session. A session or a pass that ends earlier is
+	// not renewed and begins none.
+	ToldWithin = 2 * time.Second
+	// insideParts is how many parts sessions are kept in, each with a lock of its own: with a million sessions, one is held for
+	// some 2 ms at a time. Every tidyEvery tellings each part is gone through.
+	insideParts, tidyEvery = 64, 10
 	// maxSessions bounds how many sessions a server remembers of a zone: some 100 MB. Of more it tells again each time.
 	maxSessions = 1_000_000
+	// toldAgain is about how many sessions a telling has at most because the store lost data. They may be told later: those who
+	// are not known count all the same.
+	toldAgain = 10_000
+	// overMost is how many admissions that are over a store says in one answer.
+	overMost = 5_000
 	// graceMillis is for how long a session is still let through after it was told to be done, for what belongs to the
 	// page that thanks. No session is let through that was revoked.
 	graceMillis = 60_000
@@ -35,23 +45,37 @@ const (
 // jti is the name of an admission.
 type jti = [16]byte
 
-// insiders is what a server knows of those inside of one zone. Times are in milliseconds on the registry's clock.
+// insiders is what a server knows of those inside of one zone. Times are in milliseconds on the registry's clock, where nothing
+// else is said.
 type insiders struct {
-	mu sync.Mutex
-	// sessions are those that asked here, untold those of which the store is to be told, done those that it is to end.
-	sessions     map[jti]session
-	untold, done map[jti]struct{}
-	// over is from when on sessions are refused that are done or revoked.
-	over map[jti]int64
-	// since is up to when it is known which are over, on the zone's clock. steps are how many were inside until when.
+	parts [insideParts]insidersPart
+	// telling: the background is telling the store. longest is State.LongestMillis.
+	telling atomic.Bool
+	longest atomic.Int64
+
+	// mu guards what follows. since is up to when it is known which are over, on the zone's clock; tellings counts.
+	mu              sync.Mutex
 	since, tellings int64
-	steps           []line.Step
+	// inside is how many were inside at insideNow on the zone's clock, as heard at insideAt.
+	inside, insideNow, insideAt int64
+	// lostAt is the latest loss that the store has to be told of, 0 for none, and lost how many may have been inside then. Of
+	// the parts from again on the store is told anew, which were told to have no loss.
+	lostAt, lost int64
+	again        int
+}
+
+// insidersPart has the admissions whose names end alike.
+type insidersPart struct {
+	mu sync.Mutex
+	// sessions are those that asked here. untold is until when those last of which the store is to be told, done has those that
+	// it is to end.
+	sessions map[jti]session
+	untold   map[jti]int64
+	done     map[jti]bool
+	// over are those that are done.
+	over map[jti]ended
 	// idle is how many sessions have asked for nothing for so many minutes, the last for as many or more; as of the last tidy.
 	idle [6]int64
-	// lostAt is the loss for which the store was last told. inside is how many were inside when it was last told.
-	lostAt, inside int64
-	// telling: the background is telling the store.
-	telling atomic.Bool
 }
 
 // session is until when a session lasts, when it first asked and when it last did, and whether it was renewed between.
@@ -60,54 +84,107 @@ type session struct {
 	renewed             bool
 }
 
+// ended is from when on a session that is done is refused, and until when that has to be known.
+type ended struct{ from, until int64 }
+
+// part returns the part that an admission is in.
+func (c *insiders) part(j jti) *insidersPart { return &c.parts[j[len(j)-1]%insideParts] }
+
 // Here takes in that a session asks that lasts until then. It reports whether the session is to be refused, and which paths of
-// the zone end a visit. In a zone without a cap it does nothing.
+// the zone end a visit. In a zone without a cap only what was revoked is refused.
 func (z *Zone) Here(admission [16]byte, until time.Time) (over bool, donePaths []string) {
 	s := z.settings.Load()
-	if s.MaxInside == 0 {
+	if z.revokes(s, admission) {
+		return true, nil
+	} else if s.MaxInside == 0 {
 		return false, nil
 	}
 	now, ends := z.registry.Millis(), until.UnixMilli()
-	c := &z.crowd
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.refuses(s, admission, now) {
+	p := z.crowd.part(admission)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	gone, isOver := p.over[admission]
+	if isOver && gone.from <= now {
 		return true, nil
 	}
-	was, known := c.sessions[admission]
-	if !c.isOver(admission) && (!known || ends > was.until) {
-		add(&c.untold, admission)
+	if was, known := p.sessions[admission]; !isOver && (!known || ends > was.until) {
+		add(&p.untold, admission, max(ends, was.until))
 	}
-	if known || len(c.sessions) < maxSessions {
-		if c.sessions == nil {
-			c.sessions = make(map[jti]session)
-		}
+	p.asks(admission, now, ends)
+	return false, s.DonePaths
+}
+
+// asks remembers that a session asks that lasts until then. The caller holds mu.
+func (p *insidersPart) asks(j jti, now, ends int64) {
+	was, known := p.sessions[j]
+	if known || len(p.sessions) < maxSessions/insideParts {
 		is := session{max(ends, was.until), now, now, was.renewed || known && ends > was.until}
 		if known {
 			is.since = was.since
 		}
-		c.sessions[admission] = is
+		add(&p.sessions, j, is)
 	}
-	return false, s.DonePaths
 }
 
-func add(set *map[jti]struct{}, j jti) {
-	if *set == nil {
-		*set = make(map[jti]struct{})
+// Begin tells the store that a session lasts until then, before it begins or is renewed: so the store knows of it, whatever becomes
+// of this server. over says that the admission is over. With an error the store was not told, and no session may begin. In a zone
+// without a cap it does nothing.
+func (z *Zone) Begin(ctx context.Context, admission [16]byte, until time.Time) (over bool, err error) {
+	if z.settings.Load().MaxInside == 0 {
+		return false, nil
 	}
-	(*set)[j] = struct{}{}
+	a, ok := line.AdmissionOf(z.id, admission)
+	if !ok || z.Over(admission) {
+		return true, nil
+	}
+	now, ends := z.registry.Millis(), until.UnixMilli()
+	heard, err := z.tell(z.registry.limits.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now), Begins: true}}, SinceMillis: z.now.Load()})
+	if err != nil {
+		return false, err
+	}
+	switch heard.Statuses[0] {
+	case line.StayOver:
+		z.end(admission, graceMillis, false)
+		return true, nil
+	case line.StayUnknown: // for three seconds after a loss
+		return false, fmt.Errorf("zones: the store is being told of those inside: %w", line.ErrStoreUnavailable)
+	default:
+	}
+	p := z.crowd.part(admission)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asks(admission, now, ends)
+	return false, nil
 }
 
-// isOver reports whether it is known that an admission is done or revoked. The caller holds mu.
-func (c *insiders) isOver(j jti) bool {
-	_, is := c.over[j]
-	return is
+func add[V any](all *map[jti]V, j jti, v V) {
+	if *all == nil {
+		*all = make(map[jti]V)
+	}
+	(*all)[j] = v
 }
 
-// refuses reports whether a session is refused. The caller holds mu.
-func (c *insiders) refuses(s *zone.Settings, j jti, now int64) bool {
-	from, isOver := c.over[j]
-	return isOver && from <= now || admittedAt(j) <= s.InsideState.RevokedUpToMillis
+// revokes reports whether an admission was revoked.
+func (z *Zone) revokes(s *zone.Settings, j jti) bool {
+	if admittedAt(j) <= s.InsideState.RevokedUpToMillis {
+		return true
+	}
+	revoked := z.revoked.Load()
+	return revoked != nil && (*revoked)[j]
+}
+
+// revokedOf are the admissions that were revoked one by one; nil for none.
+func revokedOf(s zone.Settings) *map[jti]bool {
+	if len(s.InsideState.Revoked) == 0 {
+		return nil
+	}
+	all := make(map[jti]bool)
+	for _, text := range s.InsideState.Revoked {
+		if j, err := uuid.Parse(text); err == nil {
+			all[j] = true
+		}
+	}
+	return &all
 }
 
 // admittedAt is when the admission was given, as line.Admission.JTI has it.
@@ -115,18 +192,27 @@ func admittedAt(j jti) int64 { return int64(binary.BigEndian.Uint64(j[:]) >> 16)
 
 // Over reports whether an admission is done or revoked: then its pass begins no session.
 func (z *Zone) Over(admission [16]byte) bool {
-	if z.settings.Load().MaxInside == 0 {
-		return false
+	s := z.settings.Load()
+	if z.revokes(s, admission) || s.MaxInside == 0 {
+		return z.revokes(s, admission)
 	}
-	z.crowd.mu.Lock()
-	defer z.crowd.mu.Unlock()
-	return z.crowd.isOver(admission) || z.crowd.refuses(z.settings.Load(), admission, z.registry.Millis())
+	p := z.crowd.part(admission)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, over := p.over[admission]
+	return over
+}
+
+// MayRenew reports whether a session that ends then may be renewed, with Begin. Where those inside are counted it has to be one that
+// is not over, sessions have to count, and the store has to hear of it before the session would end.
+func (z *Zone) MayRenew(admission [16]byte, ends time.Time) bool {
+	s, left := z.settings.Load(), ends.UnixMilli()-z.registry.Millis()
+	return !z.Over(admission) && (s.MaxInside == 0 || s.InsideBy == zone.InsideBySession && left > ToldWithin.Milliseconds())
 }
 
 // Done ends an admission of a zone with a cap. known is false if it was only named and the store does not know it. Of one that was
 // not only named the store is told later if it is away.
 func (z *Zone) Done(ctx context.Context, admission [16]byte, named bool) (known bool, err error) {
-	r := z.registry
 	a, ok := line.AdmissionOf(z.id, admission)
 	if !ok {
 		return false, nil
@@ -137,56 +223,57 @@ func (z *Zone) Done(ctx context.Context, admission [16]byte, named bool) (known 
 	if !named && z.Over(admission) { // so that a visitor who says so again and again costs the store nothing
 		return true, nil
 	}
-	heard, err := z.tell(r.limits.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
-	c := &z.crowd
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	heard, err := z.tell(z.registry.limits.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
 	switch {
 	case err == nil && heard.Statuses[0] == line.StayUnknown:
 		return false, nil
 	case err != nil && (named || !errors.Is(err, line.ErrStoreUnavailable)):
 		return false, err
-	case err != nil:
-		add(&c.done, admission)
 	}
-	c.end(admission, r.Millis()+graceMillis)
+	z.end(admission, graceMillis, err != nil)
 	return true, nil
 }
 
 // End is Done in the background, for the session of a visitor who asks for a path that ends the visit.
 func (z *Zone) End(admission [16]byte) {
-	z.crowd.mu.Lock()
-	defer z.crowd.mu.Unlock()
-	if !z.crowd.isOver(admission) {
-		add(&z.crowd.done, admission)
-		z.crowd.end(admission, z.registry.Millis()+graceMillis)
+	if !z.Over(admission) {
+		z.end(admission, graceMillis, true)
 	}
 }
 
-// end has a session be refused from then on. The caller holds mu.
-func (c *insiders) end(j jti, from int64) {
-	if was, isOver := c.over[j]; isOver && was <= from {
+// end has a session be refused after a while, in milliseconds. With tell the store is to be told.
+func (z *Zone) end(j jti, after int64, tell bool) {
+	s, now, p := z.settings.Load(), z.registry.Millis(), z.crowd.part(j)
+	longest := max(z.crowd.longest.Load(), s.Session().Milliseconds(), s.PassTTL().Milliseconds())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if tell {
+		add(&p.done, j, true)
+	}
+	delete(p.untold, j)
+	if _, over := p.over[j]; over {
 		return
 	}
-	if c.over == nil {
-		c.over = make(map[jti]int64)
-	}
-	c.over[j] = from
-	delete(c.untold, j)
+	add(&p.over, j, ended{now + after, now + longest + time.Minute.Milliseconds()})
 }
 
 // Idle counts the sessions of a zone that this server knows, and how many of them have asked for nothing for that long: whole
 // minutes, at most five. The counts are up to 9 s old.
 func (r *Registry) Idle(zoneID string, length time.Duration) (sessions, idle int64) {
-	if z := r.Known(zoneID); z != nil {
-		z.crowd.mu.Lock()
-		defer z.crowd.mu.Unlock()
-		for minutes, n := range z.crowd.idle {
+	z := r.Known(zoneID)
+	if z == nil {
+		return 0, 0
+	}
+	for i := range z.crowd.parts {
+		p := &z.crowd.parts[i]
+		p.mu.Lock()
+		for minutes, n := range p.idle {
 			sessions += n
 			if time.Duration(minutes)*time.Minute >= length {
 				idle += n
 			}
 		}
+		p.mu.Unlock()
 	}
 	return sessions, idle
 }
@@ -198,27 +285,67 @@ func (r *Registry) Sessions(zoneID string, most int) []line.Session {
 	if z == nil {
 		return nil
 	}
-	c := &z.crowd
-	c.mu.Lock()
-	names := slices.Collect(maps.Keys(c.sessions))
-	c.mu.Unlock()
-	slices.SortFunc(names, func(a, b jti) int { return bytes.Compare(b[:], a[:]) }) // of a million, while the gate goes on
+	type named struct {
+		jti
+		session
+	}
+	var all []named
 	s, now := z.settings.Load(), r.Millis()
-	var all []line.Session
+	for i := range z.crowd.parts {
+		p := &z.crowd.parts[i]
+		p.mu.Lock()
+		for j, is := range p.sessions {
+			if gone, over := p.over[j]; is.until > now && (!over || gone.from > now) && !z.revokes(s, j) {
+				all = append(all, named{j, is})
+			}
+		}
+		p.mu.Unlock()
+	}
+	slices.SortFunc(all, func(a, b named) int { return bytes.Compare(b.jti[:], a.jti[:]) })
+	var out []line.Session
+	for _, is := range all[:min(most, len(all))] {
+		out = append(out, line.Session{
+			JTI: uuid.UUID(is.jti).String(), AdmittedAtMillis: admittedAt(is.jti),
+			SinceMillis: is.since, AskedMillis: is.asked, UntilMillis: is.until, Renewed: is.renewed,
+		})
+	}
+	return out
+}
+
+// hear takes in how many the store counts inside. lost says that the store has noticed a loss since the last time.
+func (c *insiders) hear(z *Zone, s line.State, millis int64, lost bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, j := range names {
-		if len(all) == most {
-			break
+	if lost {
+		// What was to be told of an earlier loss, the store has lost, too.
+		most := c.mayBeInside(z, millis)
+		if c.lostAt > 0 {
+			most = max(most, c.lost)
 		}
-		if is := c.sessions[j]; is.until > now && !c.refuses(s, j, now) {
-			all = append(all, line.Session{
-				JTI: uuid.UUID(j).String(), AdmittedAtMillis: admittedAt(j),
-				SinceMillis: is.since, AskedMillis: is.asked, UntilMillis: is.until, Renewed: is.renewed,
-			})
-		}
+		c.lostAt, c.lost, c.again = s.LostAtMillis, most, 0
+	} else if s.NowMillis < c.insideNow {
+		return
 	}
-	return all
+	c.inside, c.insideNow, c.insideAt = s.Inside, s.NowMillis, millis
+	c.longest.Store(s.LongestMillis)
+}
+
+// mayBeInside is how many may be inside at a time, by what was heard last. The caller holds mu.
+func (c *insiders) mayBeInside(z *Zone, millis int64) int64 {
+	s := z.settings.Load().InForce()
+	since := millis - c.insideAt + seenWithin.Milliseconds() // the answer was on its way
+	return window.MayBeInside(c.inside, window.RatesOf(s).Admits(since, s.Burst), s.MaxInside, s.Mode == zone.ModeOpen)
+}
+
+// Heard is what this server knows of those inside of a zone, also while the store is away: State has the zone's clock, reckoned
+// from the latest answer, and how many were inside then.
+func (r *Registry) Heard(zoneID string) (s line.State) {
+	if z := r.Known(zoneID); z != nil {
+		z.crowd.mu.Lock()
+		defer z.crowd.mu.Unlock()
+		s.NowMillis, s.Inside = r.Millis()+z.ahead.Load(), z.crowd.inside
+	}
+	return s
 }
 
 func (z *Zone) tell(ctx context.Context, t line.Telling) (line.Heard, error) {
@@ -250,108 +377,70 @@ func (r *Registry) TellInsideOnce(ctx context.Context) {
 
 // tellInside tells the store of the sessions of one zone. What it does not take is told again later.
 func (r *Registry) tellInside(ctx context.Context, z *Zone) {
-	c, now, lost := &z.crowd, r.Millis(), z.lostAt.Load()
+	c, now := &z.crowd, r.Millis()
 	c.mu.Lock()
-	c.revoke(z)
-	t := line.Telling{SinceMillis: c.since, WantSteps: c.tellings%stepsEvery == 0}
-	if t.WantSteps {
-		c.tidy(z, now)
-	}
+	t := line.Telling{SinceMillis: c.since, LostAtMillis: c.lostAt, Lost: c.lost}
+	again, tellings := c.again, int(c.tellings)
 	c.tellings++
-	if c.tellings > 1 && c.lostAt != lost { // a loss of before this server began is none of its own
-		// What the store has lost: all that is known here.
-		t.LostAtMillis, t.Lost = lost, c.remembered(z)
-		for j, is := range c.sessions {
-			if !c.isOver(j) && is.until > now {
-				add(&c.untold, j)
-			}
-		}
-		for j := range c.over {
-			add(&c.done, j)
-		}
-	}
-	untold, done := c.untold, c.done
-	c.untold, c.done = nil, nil
-	names := make([]jti, 0, len(untold)+len(done))
-	for _, set := range []map[jti]struct{}{untold, done} {
-		for j := range set {
-			if a, ok := line.AdmissionOf(z.id, j); ok {
-				left := int64(0)
-				if _, isDone := done[j]; !isDone {
-					left = max(1, c.sessions[j].until-now)
-				}
-				t.Stays, names = append(t.Stays, line.Stay{Admission: a, LeftMillis: left}), append(names, j)
-			}
-		}
-	}
 	c.mu.Unlock()
+	var told toldInside
+	for i := range c.parts {
+		p := &c.parts[i]
+		p.mu.Lock()
+		if i%tidyEvery == tellings%tidyEvery {
+			p.tidy(now)
+		}
+		told.take(z, p, now)
+		if i == again && len(told.stays) < toldAgain {
+			told.again(z, p, now)
+			again++
+		}
+		p.mu.Unlock()
+	}
+	t.Stays = told.stays
 	heard, err := z.tell(ctx, t)
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	for i, j := range told.names {
+		switch {
+		case err == nil && heard.Statuses[i] == line.StayOver:
+			z.end(j, graceMillis, false)
+		case err != nil && !told.stays[i].Before:
+			c.part(j).untell(j, told.stays[i].LeftMillis, now)
+		}
+	}
 	if err != nil {
-		for j := range untold {
-			add(&c.untold, j)
-		}
-		for j := range done {
-			add(&c.done, j)
-		}
 		r.log.Debug("the store cannot be told of those inside yet", "zone", z.id, "error", err)
 		return
 	}
-	c.lostAt, c.since, c.inside = lost, heard.NextMillis, heard.State.Inside
-	if t.WantSteps {
-		c.steps = heard.Steps
+	c.mu.Lock()
+	if c.lostAt == t.LostAtMillis { // no other loss was heard of since
+		c.again, c.lostAt = again, 0
 	}
-	for i, status := range heard.Statuses {
-		if status == line.StayOver {
-			c.end(names[i], now+graceMillis)
+	c.mu.Unlock()
+	for more := true; more && err == nil; {
+		for _, a := range heard.Over {
+			z.end(a.JTI(z.id), graceMillis, false)
 		}
-	}
-	for _, a := range heard.Over {
-		c.end(a.JTI(z.id), now+graceMillis)
-	}
-}
-
-// revoke takes in what was revoked. The caller holds mu.
-func (c *insiders) revoke(z *Zone) {
-	for _, text := range z.settings.Load().InsideState.Revoked {
-		if j, err := uuid.Parse(text); err == nil {
-			c.end(j, 0)
+		c.mu.Lock()
+		more = len(heard.Over) >= overMost && heard.NextMillis > c.since
+		c.since = heard.NextMillis
+		c.mu.Unlock()
+		if more {
+			heard, err = z.tell(ctx, line.Telling{SinceMillis: heard.NextMillis})
 		}
 	}
 }
 
-// tidy counts the idle sessions, and forgets those that have ended. It goes through all of them while the gate waits. The
-// caller holds mu.
-func (c *insiders) tidy(z *Zone, now int64) {
-	revoked := z.settings.Load().InsideState.Revoked
-	c.idle = [len(c.idle)]int64{}
-	maps.DeleteFunc(c.sessions, func(_ jti, is session) bool {
+// tidy counts the idle sessions, and forgets those that have ended. The caller holds mu.
+func (p *insidersPart) tidy(now int64) {
+	p.idle = [len(p.idle)]int64{}
+	maps.DeleteFunc(p.sessions, func(_ jti, is session) bool {
 		if is.until > now {
 			minutes := (now - is.asked) / time.Minute.Milliseconds()
-			c.idle[min(max(0, minutes), int64(len(c.idle)-1))]++
+			p.idle[min(max(0, minutes), int64(len(p.idle)-1))]++
 		}
 		return is.until <= now
 	})
-	maps.DeleteFunc(c.over, func(j jti, _ int64) bool {
-		return admittedAt(j)+2*store.MaxSpendLife.Milliseconds() < now && !slices.Contains(revoked, uuid.UUID(j).String())
-	})
-}
-
-// remembered is how many were inside until when, as far as is known. Of whom it is not known until when, they may be for as long
-// as a session. The caller holds mu.
-func (c *insiders) remembered(z *Zone) []line.Step {
-	s := z.settings.Load()
-	steps, rest := slices.Clone(c.steps), c.inside
-	for _, step := range steps {
-		rest -= step.Count
-	}
-	if rest > 0 {
-		longest := max(s.Session(), s.PassTTL()).Milliseconds()
-		steps = append(steps, line.Step{EndsMillis: z.now.Load() + longest, Count: rest})
-	}
-	return steps
+	maps.DeleteFunc(p.over, func(_ jti, gone ended) bool { return gone.until <= now })
 }
 
 // lost returns what a store that lost the zone needs to know: of the line, and of those inside.
@@ -360,7 +449,7 @@ func (z *Zone) lost() line.Memory {
 	if m.SeenAtMillis > 0 && z.settings.Load().MaxInside > 0 {
 		z.crowd.mu.Lock()
 		defer z.crowd.mu.Unlock()
-		m.Inside = z.crowd.remembered(z)
+		m.Inside, m.LongestMillis = z.crowd.mayBeInside(z, z.registry.Millis()), z.crowd.longest.Load()
 	}
 	return m
 }

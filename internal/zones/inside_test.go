@@ -1,6 +1,7 @@
 package zones
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -18,17 +19,13 @@ func TestInsideIsRemembered(t *testing.T) {
 	f := newFakeStore(s)
 	r, clock := newTest(t, f, Options{})
 	now := r.Millis()
-	f.do(func() { f.heard = line.State{NowMillis: now, Inside: 3, Epoch: 1} })
+	f.do(func() { f.heard = line.State{NowMillis: now, Inside: 3, Epoch: 1, LongestMillis: 90_000} })
 	r.TellInsideOnce(t.Context())
 	_, _ = r.Poll(t.Context(), "a", line.Place{})
 	f.lose()
 	_, _ = r.Poll(t.Context(), "a", line.Place{})
-	inside := int64(0)
-	for _, step := range f.memory["a"].Inside {
-		inside += step.Count
-	}
-	if inside != 3 {
-		t.Errorf("restored with %d inside, want 3: %+v", inside, f.memory["a"])
+	if m := f.memory["a"]; m.Inside != 5 || m.LongestMillis != 90_000 {
+		t.Errorf("restored with %+v, want 3 inside and the two that the limit may have admitted since", m)
 	}
 
 	a := line.Admission{ID: line.ID{1}, AtMillis: now}.JTI("a")
@@ -43,7 +40,9 @@ func TestInsideIsRemembered(t *testing.T) {
 	if len(f.stays) != 0 {
 		t.Errorf("told %+v again", f.stays)
 	}
-	f.do(func() { f.heard = line.State{NowMillis: now, LostAtMillis: now, Inside: 1, Epoch: 1} })
+	f.do(func() {
+		f.heard = line.State{NowMillis: now, LostAtMillis: now, Inside: 1, Epoch: 1, LongestMillis: 90_000}
+	})
 	r.TellInsideOnce(t.Context()) // hears of the loss
 	r.TellInsideOnce(t.Context())
 	if len(f.stays) != 1 || f.lost == 0 {
@@ -93,13 +92,15 @@ func TestRevokedEverywhere(t *testing.T) {
 		refused(0, j, false)
 	}
 	refused(1, names[1], false)
-	r.servers[0].TellInsideOnce(t.Context())
+	for range tidyEvery { // the counts are up to 9 s old
+		r.servers[0].TellInsideOnce(t.Context())
+	}
 	if sessions, idle := r.servers[0].Idle(testZone, 3*time.Minute); sessions != 3 || idle != 0 {
 		t.Errorf("%d sessions, %d idle", sessions, idle)
 	}
 	r.clock.advance(4 * time.Minute)
 	refused(0, names[0], false)
-	for range stepsEvery { // the counts are up to 9 s old
+	for range tidyEvery {
 		r.servers[0].TellInsideOnce(t.Context())
 	}
 	if sessions, idle := r.servers[0].Idle(testZone, 3*time.Minute); sessions != 3 || idle != 2 {
@@ -218,4 +219,171 @@ func TestTwoGates(t *testing.T) {
 	pass(1)
 	inside(2)
 	join(line.Waiting)
+}
+
+// capped is a zone of which one may be inside.
+func capped(most int64) zone.Settings {
+	s := settings(testZone, 600)
+	s.MaxInside, s.SessionSeconds, s.PassTTLSeconds = most, 60, 600
+	return s
+}
+
+// admitted lets a newcomer in, through a server.
+func (r *room) admitted(server int) (a line.Told, name jti) {
+	r.t.Helper()
+	a, err := r.servers[server].Join(r.t.Context(), testZone, r.newID())
+	if err != nil || a.Status != line.Admitted {
+		r.t.Fatalf("join: %+v, %v", a, err)
+	}
+	return a, line.Admission{ID: a.Place.ID, AtMillis: a.AdmittedAtMillis}.JTI(testZone)
+}
+
+// asked has seconds pass, in which all servers tell the store.
+func (r *room) asked(seconds int) {
+	for range seconds {
+		r.pass(time.Second)
+		for _, s := range r.servers {
+			s.TellInsideOnce(r.t.Context())
+		}
+	}
+}
+
+// TestPassOfOneWhoLeft: a server that starts later takes no pass of a visitor who gave the slot back, for as long as the pass lives.
+func TestPassOfOneWhoLeft(t *testing.T) {
+	r := newRoom(t, 1, capped(1))
+	r.asked(3)
+	a, name := r.admitted(0)
+	if err := r.servers[0].Leave(t.Context(), testZone, a.Place); err != nil {
+		t.Fatal(err)
+	}
+	for range 190 {
+		r.asked(1)
+		for cursor := uint64(0); ; {
+			out, err := r.store.Sweep(t.Context(), testZone, "one", cursor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cursor = out.Next; cursor == 0 {
+				break
+			}
+		}
+	}
+	later := New(Options{Store: r.store, Now: r.clock.now})
+	later.Start(t.Context())
+	defer later.Stop()
+	if !later.Over(testZone, name) {
+		t.Error("a server that starts later takes the pass")
+	}
+}
+
+// TestBeginTellsFirst: no session begins of which the store was not told, nor one that another server has told to be done.
+func TestBeginTellsFirst(t *testing.T) {
+	r := newRoom(t, 2, capped(2))
+	r.asked(3)
+	_, name := r.admitted(0)
+	_, other := r.admitted(0)
+	until := r.clock.now().Add(time.Hour)
+	r.servers[0].wire.down.Store(true)
+	if _, err := r.servers[0].Known(testZone).Begin(t.Context(), name, until); !errors.Is(err, line.ErrStoreUnavailable) {
+		t.Errorf("while the store is away: %v", err)
+	}
+	r.servers[0].wire.down.Store(false)
+	if over, err := r.servers[0].Known(testZone).Begin(t.Context(), name, until); over || err != nil {
+		t.Errorf("over %t, %v", over, err)
+	}
+	r.servers[0].Registry = New(Options{Store: r.servers[0].wire, Now: r.clock.now}) // dies at once
+	for range 11 * 60 {
+		r.clock.advance(time.Second)
+		_, _ = r.store.Observe(t.Context(), testZone, 0)
+	}
+	if st, err := r.store.Observe(t.Context(), testZone, 0); err != nil || st.State.Inside != 1 {
+		t.Errorf("%d are inside, want the one whose session has begun: %v", st.State.Inside, err)
+	}
+	if _, err := r.servers[1].Done(t.Context(), testZone, other, false); err != nil {
+		t.Fatal(err)
+	}
+	r.servers[0].RunOnce(t.Context())
+	if over, err := r.servers[0].Known(testZone).Begin(t.Context(), other, until); !over || err != nil {
+		t.Errorf("one who is done: over %t, %v", over, err)
+	}
+}
+
+// TestRevokedForGood: what was revoked is refused when nobody is counted any more, and when the zone was deleted and made again.
+func TestRevokedForGood(t *testing.T) {
+	s := capped(5)
+	r := newRoom(t, 2, s)
+	r.asked(3)
+	_, one := r.admitted(0)
+	_, other := r.admitted(0)
+	refused := func(when string) {
+		t.Helper()
+		for i, server := range r.servers {
+			for _, j := range []jti{one, other} {
+				if over, _ := server.Here(testZone, j, r.clock.now().Add(time.Minute)); !over || !server.Over(testZone, j) {
+					t.Errorf("%s, server %d takes a session that was revoked", when, i)
+				}
+			}
+		}
+	}
+	put := func(change func(*zone.Settings)) {
+		t.Helper()
+		s = *r.servers[0].Settings(testZone)
+		change(&s)
+		if _, err := r.servers[0].PutZone(t.Context(), s, nil, "Ada"); err != nil {
+			t.Fatal(err)
+		}
+		r.asked(1)
+	}
+	put(func(s *zone.Settings) { s.InsideState = s.InsideState.Revoke(uuid.UUID(other).String()) })
+	put(func(s *zone.Settings) {
+		s.InsideState.RevokedUpToMillis = admittedAt(one)
+	})
+	refused("at first")
+	put(func(s *zone.Settings) { s.MaxInside = 0 })
+	refused("without a cap")
+	if err := r.servers[1].DeleteZone(t.Context(), testZone, "Ada"); err != nil {
+		t.Fatal(err)
+	}
+	r.asked(1)
+	if _, err := r.servers[0].PutZone(t.Context(), capped(5), nil, "Ada"); err != nil {
+		t.Fatal(err)
+	}
+	r.asked(1)
+	refused("in the zone that was made again")
+}
+
+// TestRevokeWhileTheStoreIsAway: the brake works on the server that is asked, and the store has it when it answers again.
+func TestRevokeWhileTheStoreIsAway(t *testing.T) {
+	r := newRoom(t, 2, capped(5))
+	r.asked(3)
+	_, name := r.admitted(0)
+	here := func(server int) bool {
+		over, _ := r.servers[server].Here(testZone, name, r.clock.now().Add(time.Minute))
+		return over
+	}
+	if here(0) {
+		t.Fatal("a session is refused")
+	}
+	r.cut(true)
+	heard := r.servers[0].Heard(testZone)
+	if heard.Inside != 1 || heard.NowMillis != r.clock.now().UnixMilli() {
+		t.Errorf("what the server knows: %+v", heard)
+	}
+	was := *r.servers[0].Settings(testZone)
+	s := was
+	s.InsideState.RevokedUpToMillis = heard.NowMillis + 1_000
+	if _, err := r.servers[0].PutZone(t.Context(), s, &was, "Ada"); err != nil || !here(0) {
+		t.Fatalf("revoked while the store is away: %v, refused %t", err, here(0))
+	}
+	for _, server := range r.servers {
+		server.wire.down.Store(false)
+	}
+	z := r.servers[0].Known(testZone)
+	if err := r.servers[0].send(t.Context(), z, z.brake.Load()); err != nil {
+		t.Fatal(err)
+	}
+	r.asked(1)
+	if !here(0) || !here(1) {
+		t.Errorf("afterwards the servers refuse: %t, %t", here(0), here(1))
+	}
 }

@@ -41,6 +41,9 @@ func (z *Zone) learn(s line.State, millis int64) {
 	if first {
 		z.told.Store(s.LostAtMillis) // that loss was before this server began
 	}
+	if s.LongestMillis > 0 {
+		z.crowd.hear(z, s, millis, lost != s.LostAtMillis && !first)
+	}
 	if lost != s.LostAtMillis {
 		z.now.Store(s.NowMillis)
 		z.lostAt.Store(s.LostAtMillis)

@@ -172,6 +172,11 @@ func New(o Options) *Registry {
 // logs that and goes on. It is to be called once.
 func (r *Registry) Start(ctx context.Context) {
 	r.readAndLog(ctx)
+	for _, z := range *r.zones.Load() { // what is over, before the first visitor shows it
+		if z.seen.Load() && z.settings.Load().MaxInside > 0 {
+			r.tellInside(ctx, z)
+		}
+	}
 	r.background.Start(ctx,
 		background.Every(interval, r.readAndLog),
 		background.Every(interval, r.recallAll),
@@ -292,20 +297,30 @@ func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, erro
 func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	z := r.Known(s.ZoneID)
 	var before zone.Settings
+	var err error
 	if z != nil {
 		before = *z.stored.Load()
-		_, err := r.present(ctx, z)
+		_, err = r.present(ctx, z)
 		if errors.Is(err, line.ErrZoneDeleted) {
 			r.forget(z)
-			if was == nil {
-				err = nil // the operator makes it anew
-			}
-		}
-		if err != nil {
-			return false, err
 		}
 	}
+	if z == nil || errors.Is(err, line.ErrZoneDeleted) && was == nil { // the operator makes it anew
+		s, err = r.withRevoked(ctx, s)
+	}
+	if err != nil {
+		return false, err
+	}
+	heals := uint64(0)
+	if z != nil {
+		heals = z.heals.Load()
+	}
 	created, err := r.write(ctx, s, was, by)
+	if errors.Is(err, line.ErrZoneUnknown) && z != nil { // the store has lost a part of it
+		if err = r.heal(ctx, z, heals); err == nil {
+			created, err = r.write(ctx, s, was, by)
+		}
+	}
 	if errors.Is(err, line.ErrZoneChanged) {
 		if present, readErr := r.readZone(ctx, s.ZoneID); readErr == nil {
 			r.remember(present, false)
@@ -319,6 +334,16 @@ func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Setti
 	}
 	r.remember(s, created)
 	return created, nil
+}
+
+// withRevoked returns the settings of a zone that is made, with what was revoked in one of that name that was deleted: passes and
+// sessions of it may still be shown.
+func (r *Registry) withRevoked(ctx context.Context, s zone.Settings) (zone.Settings, error) {
+	all, err := r.Changes(ctx, s.ZoneID)
+	if err == nil && len(all) > 0 && all[0].Now == nil && all[0].Was != nil {
+		s.InsideState = s.InsideState.And(all[0].Was.InsideState)
+	}
+	return s, err
 }
 
 // DeleteZone implements store.Editor. A zone that the store has lost is put back first, so that the store learns of the

@@ -392,7 +392,7 @@ func TestPutZone(t *testing.T) {
 		if err != nil || !created {
 			t.Fatalf("PutZone = %v, %v", created, err)
 		}
-		f.wantCalls(t, map[string]int{"PutZone": 1})
+		f.wantCalls(t, map[string]int{"PutZone": 1, "Changes": 1})
 		if s, err := r.Zone(t.Context(), "a"); err != nil || !s.Equal(put) {
 			t.Errorf("Zone = %+v, %v", s, err)
 		}
@@ -498,9 +498,9 @@ func TestSeeds(t *testing.T) {
 		want  []zone.Settings
 	}{
 		{"absent, fresh", true, func(*fakeStore) {},
-			map[string]int{"Zones": 1, "Zone": 2, "PutZone": 1}, []zone.Settings{seed}},
+			map[string]int{"Zones": 1, "Zone": 2, "PutZone": 1, "Changes": 1}, []zone.Settings{seed}},
 		{"absent, perhaps lost", false, func(*fakeStore) {},
-			map[string]int{"Zones": 1, "Zone": 1, "RestoreZone": 1}, []zone.Settings{seed}},
+			map[string]int{"Zones": 1, "Zone": 1, "RestoreZone": 1, "Changes": 1}, []zone.Settings{seed}},
 		{"present: the store's settings win", true, func(f *fakeStore) { f.zones["a"] = other },
 			map[string]int{"Zones": 1}, []zone.Settings{other}},
 		{"deleted by an operator", true, func(f *fakeStore) { f.deleted["a"] = true },

@@ -82,6 +82,14 @@ func (w *wire) Zones(ctx context.Context) ([]zone.Settings, error) {
 	return through(ctx, w, func() ([]zone.Settings, error) { return w.Store.Zones(ctx) })
 }
 
+func (w *wire) Tell(ctx context.Context, zoneID string, t line.Telling) (line.Heard, error) {
+	return through(ctx, w, func() (line.Heard, error) { return w.Store.Tell(ctx, zoneID, t) })
+}
+
+func (w *wire) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+	return through(ctx, w, func() (bool, error) { return w.Store.PutZone(ctx, s, was, by) })
+}
+
 func (w *wire) Recall(ctx context.Context, zoneID string, departed []line.Departure) error {
 	_, err := through(ctx, w, func() (none, error) { return none{}, w.Store.Recall(ctx, zoneID, departed) })
 	return err

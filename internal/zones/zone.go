@@ -38,7 +38,9 @@ type Zone struct {
 	healing
 	estimates
 	outage outage
-	crowd  insiders
+	// revoked are the admissions that the settings revoke one by one.
+	revoked atomic.Pointer[map[jti]bool]
+	crowd   insiders
 }
 
 // latest is a zone's line at a time of the registry's clock.
@@ -72,6 +74,7 @@ type estimates struct {
 func (r *Registry) newZone(s zone.Settings, seen bool) *Zone {
 	z := &Zone{registry: r, id: s.ZoneID}
 	z.draws.Store(drawsOf(s, r.drawSeeds))
+	z.revoked.Store(revokedOf(s))
 	z.settings.Store(&s)
 	z.stored.Store(&s)
 	z.seen.Store(seen)
@@ -124,6 +127,7 @@ func (z *Zone) apply(b *brake) {
 		return
 	}
 	z.draws.Store(drawsOf(s, z.registry.drawSeeds))
+	z.revoked.Store(revokedOf(s))
 	z.settings.Store(&s)
 	old, now := was.InForce(), s.InForce()
 	if old.Mode != now.Mode || old.IdleTimeoutSeconds != now.IdleTimeoutSeconds || window.RatesOf(old) != window.RatesOf(now) || old.Burst != now.Burst {

@@ -51,15 +51,21 @@ local left = {
   lost_limit = max(r.limit + z.burst, lost_window + logged_window),
   lost_per_minute = max(z.per_minute, lost_minute + logged_minute),
 }
-redis.call('UNLINK', INSIDE, OVER, ZONE, LINE, LIVE, DUE, LOG, DEPARTED, WAITS, MARKS, KEYS[13])
+redis.call('UNLINK', INSIDE, ZONE, LINE, LIVE, DUE, LOG, DEPARTED, WAITS, MARKS, KEYS[13])
+redis.call('PEXPIRE', OVER, ARGV[2])
 redis.call('HSET', ZONE, 'deleted', 1)
--- Who is inside stays so. Nothing more is known of them than until when.
-local now = floor(z.now_micros / 1000)
-local ends, inside = now + max(z.session or 0, z.ttl), z.max_inside > 0 and z.inside + z.lost_inside or 0
-if inside > 0 then
+-- Who is inside stays so. Nothing more is known of them than for how long.
+if z.session then
+  local now = floor(z.now_micros / 1000)
+  local inside, longest = z.max_inside > 0 and z.inside + z.lost_inside or 0, longest_of(z, now)
+  local capped = z.max_inside > 0
   set_crowd(z, '')
-  z.inside_lost_at = now
-  lose_inside(z, { { ends, inside } })
+  if inside > 0 then
+    set_unknown(z, inside, now, longest)
+  end
+  if capped then
+    z.longest, z.longest_until = longest, now + DAY
+  end
   redis.call('HSET', ZONE, 'crowd', crowd_of(z))
 end
 for name, value in pairs(left) do

@@ -51,7 +51,7 @@ local t = begin(z, r, ARGV[1], ARGV[2])
 local half = floor(r.trust / 2)
 local share, parts = z.kept + half, z.kept + z.missed + half
 local come = floor(t.live * share / parts)
-local front = redis.call('ZRANGE', LIVE, 0, 0, 'WITHSCORES')[2]
+local front = t.live > 0 and redis.call('ZRANGE', LIVE, 0, 0, 'WITHSCORES')[2]
 local flow = {
   r.pace, opens(z, r, t, 0), enters(z, r, t, come), enters(z, r, t, come + 1), t.live * share % parts, parts, share,
   front and tonumber(front) or z.edge_micros,
@@ -76,7 +76,7 @@ for i = 0, n - 1 do
     seen[#seen + 1], seen[#seen + 2], seen[#seen + 3] = tonumber(one[2]), at, period
   end
 end
-save(z, r, t)
+save_zone(ZONE, z)
 return {
   0, pack(state_of(z, r, t)), pack(pace_of(z, r, t)), pack(totals), pack(redis.call('HGETALL', WAITS)),
   pack(flow), pack(seen),

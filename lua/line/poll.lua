@@ -64,7 +64,7 @@ end
 join_all(z, r, t, ARGV, first_join, answers)
 
 see(z, t)
-save(z, r, t)
+save_zone(ZONE, z)
 for b, count in pairs(t.waits) do
   redis.call('HINCRBY', WAITS, b, count)
 end

@@ -12,24 +12,25 @@
 --   each of SETTINGS; mode
 --   session       how long a session lasts, ms; by_session: 1 if sessions count
 --   revoked_upto  up to when all admissions are revoked, ms
---   reset_at      when phantoms were forgotten, ms
+--   reset_at      when those inside of whom nothing is known were forgotten, ms
 --   revoked       admissions that are revoked: of each the id (8 bytes), and when (6)
 --   and of a zone that is put back
 --   edge_micros, newest_micros  the edge and the newest arrival, in microseconds
 --   seen_at       until when the line is known to have stood, in ms; 0 if nobody remembers it
 --   epoch         of the lost data
---   inside        how many were inside until when, "ends count " for each step, in ms
+--   inside        how many may have been inside; longest: for how long somebody can be, ms
 --
 -- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
---          4 the zone's data is of a newer format
+--          4 the zone's data is of a newer format, 5 (put) a part of the zone was lost: it has to be restored first
 
 --@include zone
+--@include make_zone
 --@include expiry
 --@include loss
 --@include record
 --@include cap
 
-local PRESENT, CREATED, DELETED, DIFFER = 0, 1, 2, 3
+local PRESENT, CREATED, DELETED, DIFFER, LOST = 0, 1, 2, 3, 5
 
 -- given has the arguments that have names.
 local given = {}
@@ -37,34 +38,17 @@ for i = 6, #ARGV, 2 do
   given[ARGV[i]] = ARGV[i + 1]
 end
 
--- new_zone is a zone of which nothing is known.
-local function new_zone()
-  local z = { was = {}, peak = '' }
-  set_crowd(z, '')
-  for i = 1, NUMBERS do
-    z[FIELDS[i]] = 0
-  end
-  z.epoch = epoch_of(time(ARGV[1]))
-  return z
-end
-
--- make_again makes a zone of what a deleted one has left. The line that was deleted stays deleted.
-local function make_again(z)
-  tick(z, ARGV[1])
-  set_crowd(z, z.was[AT.crowd] or '')
-  z.last_micros = max(z.last_micros, z.now_micros)
-  z.epoch = max(epoch_of(time(ARGV[1])), z.epoch + 1)
-  redis.call('HDEL', ZONE, 'deleted')
-  return z
-end
-
 -- set_all takes in the settings.
 local function set_all(z, created)
-  local capped = z.max_inside > 0
+  local was = not created and { max_inside = z.max_inside, ttl = z.ttl } or nil
   for _, name in ipairs(SETTINGS) do
     z[name] = tonumber(given[name])
   end
-  set_cap(z, given, capped, created)
+  if created then
+    make_keys()
+    redis.call('PERSIST', OVER)
+  end
+  set_cap(z, given, was)
 end
 
 -- restore takes in what is remembered of a zone that was lost.
@@ -73,8 +57,13 @@ local function restore(z)
   local known = seen > 0
   local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
   z.edge_micros, z.mode = tonumber(given.edge_micros), given.mode
-  restore_inside(z, now, given.inside, known)
+  if z.max_inside > 0 then
+    change_longest(z, now, tonumber(given.longest))
+  end
   lose(z, r, now, known and seen or now, tonumber(given.newest_micros))
+  if z.max_inside > 0 then
+    raise_unknown(z, max(tonumber(given.inside), known and 0 or z.max_inside))
+  end
   if known then
     z.epoch = tonumber(given.epoch)
   else
@@ -87,6 +76,8 @@ local z, missing, left = load_zone(ZONE)
 local created, restores = not z, ARGV[2] == 'restore'
 if missing == NEWER then
   return NEWER
+elseif left == true and not restores then
+  return LOST
 elseif restores and z then
   return PRESENT
 elseif restores and missing == DELETED then
@@ -98,9 +89,9 @@ if ARGV[3] ~= '' and before ~= ARGV[3] then
 end
 
 if missing == DELETED then
-  z = make_again(left)
+  z = make_again(left, ARGV[1])
 elseif created then
-  z = new_zone() -- its clock begins with its first visitor
+  z = new_zone(ARGV[1]) -- its clock begins with its first visitor
   if restores then
     tick(z, ARGV[1])
   end

@@ -10,7 +10,7 @@
 -- Returns  0 done, 1 zone unknown, 2 zone deleted, 4 its data is of a newer format
 --
 -- The place does not come back, and an admission is known again while its pass is
--- good; of several of one visitor, the latest. O(log n) a departure. Run twice, the second changes nothing.
+-- good; of several of one visitor, the latest. Whether it is inside, and until when, its session says. O(log n) a departure. Run twice, the second changes nothing.
 
 --@include zone
 --@include expiry
@@ -37,10 +37,8 @@ for i = 2, #ARGV, 5 do
       keep_earlier(t, id)
       redis.call('ZADD', LOG, log_score(at, expires - at), id)
       keep_log(z, t.now, expires - at, expires)
-      z.has_log = 1
-      recall_stay(z, t, id, at, expires)
     end
   end
 end
-save(z, r, t)
+save_zone(ZONE, z)
 return 0

@@ -47,7 +47,6 @@ end
 redis.call('SET', KEYS[12], ARGV[2], 'PX', ARGV[3])
 local t = { before = floor(z.now_micros / 1000), now = tick(z, ARGV[1]), waits = {} }
 local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
-check_keys(z, r, t.now, t.before)
 
 local from = tonumber(ARGV[4])
 local at, most, room = max(0, from - 1), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -79,7 +78,7 @@ while at < last and examined < most and room > 0 do
     at, z.seen = at + 1, z.seen + #all / 2 - #idle
   end
 end
-t.waiting, t.live = redis.call('ZCARD', LINE), redis.call('ZCARD', LIVE)
+t.waiting, t.live = redis.call('ZCARD', LINE) - 1, redis.call('ZCARD', LIVE) - 1
 local further = at + 1
 if from > BUCKETS then
   examined = seek_unseen(t, from - BUCKETS - 1)
@@ -94,6 +93,5 @@ if further == 0 and old == TRIM then
   further = BUCKETS + 1 + t.waiting -- nobody is there: once more, while there is more of the log to forget
 end
 z.swept = z.swept + removed
-z.has_log, z.has_marks = redis.call('EXISTS', LOG), redis.call('EXISTS', MARKS)
-save(z, r, t)
+save_zone(ZONE, z)
 return { 0, further, examined, removed }

@@ -95,7 +95,6 @@ local function note(key, first, last, before)
       doubted[#doubted + 1] = before + (i - first) / 2 + 1
     end
   end
-  t.unseen = t.unseen or new > 0
 end
 
 local visitors, i = 0, 6
@@ -111,7 +110,7 @@ while ARGV[i] do
   end
   visitors, i = visitors + n, last + 1
 end
-save(z, r, t)
+save_zone(ZONE, z)
 -- While people gather more may come anywhere.
 local last_mark = t.gathers and 0 or tell_spans(t, ARGV[4], tonumber(ARGV[5]))
 t.rounded[#t.rounded + 1] = last_mark

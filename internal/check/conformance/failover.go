@@ -19,11 +19,11 @@ func (m *model) lose(newest, alive int64) {
 	if m.now >= m.healUntil {
 		m.healAfter, m.gone, m.anyEpoch = m.last, nil, false
 	}
+	m.loseInside(alive)
 	if m.healUntil > 0 && m.now < m.healUntil-window.HealMillis+m.settings.IdleTimeoutSeconds*1000 {
 		alive = min(alive, m.alive)
 	}
 	m.alive = alive
-	m.loseInside()
 	m.last = max(m.last, newest, m.clock.NowMicros)
 	if g := m.settings.Gate(); !g.DrawOpenAt(m.now) {
 		m.last = g.Behind(m.last)
@@ -42,7 +42,7 @@ func (m *model) clone() *model {
 		c.waiting[i] = new(*v)
 	}
 	c.log, c.waits, c.gone = slices.Clone(m.log), slices.Clone(m.waits), slices.Clone(m.gone)
-	c.c.in, c.c.over, c.c.stayed, c.c.phantoms = slices.Clone(m.c.in), slices.Clone(m.c.over), slices.Clone(m.c.stayed), slices.Clone(m.c.phantoms)
+	c.c.in, c.c.over, c.c.stayed, c.c.returned = slices.Clone(m.c.in), slices.Clone(m.c.over), slices.Clone(m.c.stayed), slices.Clone(m.c.returned)
 	return &c
 }
 

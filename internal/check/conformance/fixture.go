@@ -13,6 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -118,7 +119,7 @@ func (w *fixture) leave(p line.Place) {
 	w.t.Helper()
 	w.model.begin(w.raw())
 	w.model.leave(p)
-	w.sawDepart(line.Answer{Place: p})
+	w.departed = append(w.departed, line.Departure{Place: line.Place{ID: p.ID, ArrivedAtMicros: p.ArrivedAtMicros, Epoch: w.model.epoch}})
 	w.all("leave", func(s store.Store) error { return s.Leave(w.t.Context(), w.zoneID, p) })
 }
 
@@ -278,25 +279,14 @@ func (w *fixture) changes() {
 	}
 }
 
-// memory is what a server remembers that saw the last answer.
+// memory is what a server remembers that saw the last answer. Of those inside it supposes that the limit has let in all it could since.
 func (w *fixture) memory() line.Memory {
+	m := w.model
+	inside := window.MayBeInside(m.c.inside, m.rates.Admits(w.raw()/1000-m.now, m.settings.Burst), m.settings.MaxInside, m.mode == zone.ModeOpen)
 	return line.Memory{
 		Epoch: w.model.epoch, SeenAtMillis: w.model.now,
-		EdgeMicros: w.model.edge, LastArrivalMicros: w.model.last, Inside: w.stepsInside(),
+		EdgeMicros: w.model.edge, LastArrivalMicros: w.model.last, Inside: inside, LongestMillis: w.model.longest(),
 	}
-}
-
-// stepsInside is what a server remembers of those inside. Of whom it does not know until when, they may be for long.
-func (w *fixture) stepsInside() []line.Step {
-	steps, s := w.model.steps(), w.model.settings
-	rest := w.model.c.inside
-	for _, s := range steps {
-		rest -= s.Count
-	}
-	if rest > 0 {
-		steps = append(steps, line.Step{EndsMillis: w.model.now + 1000*max(s.SessionSeconds, s.PassTTLSeconds), Count: rest})
-	}
-	return steps
 }
 
 // recall has the stores take in who departed, as servers remember it.

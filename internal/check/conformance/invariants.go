@@ -229,9 +229,6 @@ func (w *invariants) losing(m line.Memory) {
 
 // lost: all data, just now.
 func (w *invariants) lost() {
-	if w.forgotten {
-		w.unsure()
-	}
 	w.epochs[w.w.model.epoch] = true
 	w.newest, w.joined = 0, 0
 	w.noticeLoss()
@@ -248,7 +245,6 @@ func (w *invariants) failedOver(unknown bool) {
 		}
 	}
 	w.joined = w.w.model.totals.Joined
-	w.unsure()
 	for _, v := range w.w.model.waiting {
 		delete(w.dead, place(v.Place)) // swept or let in, and nobody remembers it
 	}
@@ -260,7 +256,6 @@ func (w *invariants) failedOver(unknown bool) {
 func (w *invariants) anew() {
 	// With the clock set back to when earlier data began, which nobody remembers,
 	// nobody can tell these data from those.
-	w.unsure()
 	w.joined, w.forgotten = 0, w.epochs[w.w.model.epoch]
 	w.epochs[w.w.model.epoch] = true
 	for _, p := range w.w.people {

@@ -86,9 +86,12 @@ func anew(s zone.Settings, ended *model, rawMicros int64) *model {
 	m.clock = ended.clock
 	m.tick(rawMicros)
 	m.last, m.phantoms = max(ended.last, m.clock.NowMicros), ended.phantoms
-	if n := int64(len(ended.c.in)) + ended.lostInside(); ended.capped() && m.capped() && n > 0 {
-		m.phantom(ended.now+max(ended.settings.Session(), ended.settings.PassTTL()).Milliseconds(), n)
-		m.c.lostAt = ended.now
+	m.c.over = ended.c.over
+	if ended.capped() {
+		m.c.longest = window.Longest{}.Change(ended.now, ended.longest(), 0)
+	}
+	if n := int64(len(ended.c.in)) + ended.c.unknown.Count; n > 0 {
+		m.c.unknown = window.Lose(n, ended.now, ended.longest())
 	}
 	m.changeCap(zone.Settings{})
 	return m
@@ -99,7 +102,7 @@ func restored(s zone.Settings, mem line.Memory, rawMicros int64) *model {
 	m := fresh(s, rawMicros)
 	m.tick(rawMicros)
 	m.changeCap(zone.Settings{})
-	m.restoreInside(mem)
+	m.c.longest = m.c.longest.Change(m.now, mem.LongestMillis, m.longestIs())
 	m.edge = mem.EdgeMicros
 	if mem.SeenAtMillis == 0 {
 		m.lose(mem.LastArrivalMicros, m.now)
@@ -108,6 +111,7 @@ func restored(s zone.Settings, mem line.Memory, rawMicros int64) *model {
 		m.lose(mem.LastArrivalMicros, mem.SeenAtMillis)
 		m.epoch = mem.Epoch
 	}
+	m.restoreInside(mem)
 	m.freezeUntil = m.now + window.FreezeMillis
 	return m
 }
@@ -311,8 +315,7 @@ func (m *model) recall(d line.Departure) {
 	e := admission{d.Place.ID, d.AdmittedAtMillis, d.ExpiresAtMillis}
 	known := slices.ContainsFunc(m.log, func(e admission) bool { return e.id == d.Place.ID && e.at >= d.AdmittedAtMillis && e.expires > 0 })
 	if d.AdmittedAtMillis > 0 && d.AdmittedAtMillis <= m.now && e.expires > m.now && !known && !m.isOver(line.Admission{ID: e.id, AtMillis: e.at}) &&
-		(!m.capped() || e.at > m.settings.InsideState.RevokedUpToMillis) {
-		m.recallStay(line.Admission{ID: e.id, AtMillis: e.at}, e.expires)
+		e.at > m.settings.InsideState.RevokedUpToMillis {
 		m.log = append(m.log, e)
 		slices.SortStableFunc(m.log, func(a, b admission) int { return cmp.Compare(a.at, b.at) })
 	}
@@ -362,7 +365,7 @@ func (m *model) admit(token line.Place) line.Answer {
 
 func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
 	for _, e := range slices.Backward(m.log) {
-		if e.id == token.ID && e.expires > m.now && (!m.capped() || e.at > m.settings.InsideState.RevokedUpToMillis) {
+		if e.id == token.ID && e.expires > m.now && e.at > m.settings.InsideState.RevokedUpToMillis {
 			token.ScoreMicros = 0
 			return line.Answer{Status: line.AdmittedBefore, Place: token, AdmittedAtMillis: e.at, ExpiresAtMillis: e.expires, AheadMillis: m.clock.AheadMillis(e.at)}, true
 		}
@@ -371,11 +374,13 @@ func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
 }
 
 func (m *model) leave(token line.Place) {
-	if m.forget(token) {
+	if v := m.find(token.ID); v != nil && v.ArrivedAtMicros == token.ArrivedAtMicros {
+		m.forget(token)
 		m.totals.Left++
 	} else {
-		m.leaveInside(token)
+		m.gone = append(m.gone, token)
 	}
+	m.leaveInside(line.Admission{ID: token.ID, AtMillis: token.AdmittedAtMillis})
 }
 
 // forget takes somebody out for good; false if there is nobody.
@@ -400,6 +405,7 @@ func (m *model) sweep(rawMicros int64) (removed int64) {
 		removed++
 	}
 	m.totals.Swept += removed
+	m.c.over = slices.DeleteFunc(m.c.over, func(o admissionOver) bool { return o.at < m.now-m.longest()-window.MinuteMillis })
 	return removed
 }
 

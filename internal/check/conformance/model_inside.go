@@ -17,9 +17,10 @@ type crowdInside struct {
 	over   []admissionOver
 	stays  window.Stays
 	stayed []int64
-	// phantoms may be inside until then; so many of the earliest are known again.
-	phantoms             []line.Step
-	back, lostAt         int64
+	// unknown may be inside since a loss; those in returned came back.
+	unknown              window.Unknown
+	returned             []line.Admission
+	longest              window.Longest
 	quietAt, quietUntil  int64
 	inside, room, before int64 // by the latest look; before: who ended by then is not inside
 	full                 bool
@@ -36,8 +37,7 @@ type admissionOver struct {
 	at int64
 }
 
-func (m *model) capped() bool    { return m.settings.MaxInside > 0 }
-func (m *model) bySession() bool { return m.settings.InsideBy == zone.InsideBySession }
+func (m *model) capped() bool { return m.settings.MaxInside > 0 }
 
 // quiet: nobody asked for a while, so that nobody could tell who stays.
 func (m *model) quiet() {
@@ -53,12 +53,9 @@ func (m *model) lookInside() {
 	if m.now < c.quietUntil {
 		c.before = c.quietAt
 	}
-	c.phantoms = slices.DeleteFunc(c.phantoms, func(s line.Step) bool {
-		if s.EndsMillis <= c.before {
-			c.back = max(0, c.back-s.Count)
-		}
-		return s.EndsMillis <= c.before
-	})
+	if c.unknown.UntilMillis <= c.before {
+		c.unknown, c.returned = window.Unknown{}, nil
+	}
 	ended := slices.Clone(c.in)
 	ended = slices.DeleteFunc(ended, func(s stay) bool { return s.ends > c.before })
 	slices.SortFunc(ended, func(a, b stay) int { return cmp.Compare(a.ends, b.ends) })
@@ -84,7 +81,7 @@ func (m *model) counted() {
 	}
 	m.countInside()
 	revoked := m.now <= m.settings.InsideState.RevokedUpToMillis
-	if revoked || c.lostAt > 0 && m.now < c.lostAt+window.QuietMillis {
+	if revoked || m.now < c.unknown.AtMillis+window.QuietMillis {
 		c.room = min(c.room, 0)
 	}
 	if c.room < m.rates.Limit && (m.mode != zone.ModeOpen || m.hold() > 0) {
@@ -94,20 +91,13 @@ func (m *model) counted() {
 }
 
 func (m *model) countInside() {
-	m.c.inside = m.lostInside()
+	m.c.inside = m.c.unknown.Count
 	for _, s := range m.c.in {
 		if s.ends > m.c.before {
 			m.c.inside++
 		}
 	}
 	m.c.room = m.settings.MaxInside - m.c.inside
-}
-
-func (m *model) lostInside() (n int64) {
-	for _, s := range m.c.phantoms {
-		n += s.Count
-	}
-	return n - m.c.back
 }
 
 func (m *model) isInside(a line.Admission) int {
@@ -134,33 +124,23 @@ func (m *model) comes(a line.Admission, expires int64) {
 	if !m.capped() {
 		return
 	}
-	ends := a.AtMillis + m.settings.SessionSeconds*1000
-	if m.bySession() {
-		ends = expires
+	s := stay{a, expires, true}
+	if m.settings.InsideBy == zone.InsideByAdmission {
+		s = stay{a, a.AtMillis + m.settings.SessionSeconds*1000, false}
 	}
-	if ends > m.c.before {
+	if i := m.isInside(a); i >= 0 { // let in again in the same millisecond, since all were revoked
 		m.c.stays = m.c.stays.To(m.now, int64(len(m.c.in)))
-		if i := m.isInside(a); i >= 0 { // let in again in the same millisecond, since all were revoked
-			m.c.in[i] = stay{a, ends, m.bySession()}
-			return
-		}
-		m.c.in = append(m.c.in, stay{a, ends, m.bySession()})
-		m.c.inside++
-		m.c.room--
+		m.c.in[i] = s
+		return
 	}
+	m.countsIn(s)
 }
 
-func (m *model) comesBack(a line.Admission) {
-	if m.lostInside() > 0 && a.AtMillis <= m.c.lostAt {
-		m.c.back++
-	}
-}
-
-func (m *model) recallStay(a line.Admission, expires int64) {
-	if m.capped() && !m.isOver(a) && m.isInside(a) < 0 && a.AtMillis > m.settings.InsideState.RevokedUpToMillis {
-		m.comesBack(a)
-		m.comes(a, expires)
-	}
+func (m *model) countsIn(s stay) {
+	m.c.stays = m.c.stays.To(m.now, int64(len(m.c.in)))
+	m.c.in = append(m.c.in, s)
+	m.c.inside++
+	m.c.room--
 }
 
 // endStay: an admission that is done.
@@ -169,8 +149,6 @@ func (m *model) endStay(a line.Admission) {
 		m.c.stays = m.c.stays.To(m.now, int64(len(m.c.in)))
 		m.takeOff(a)
 		m.stayedFor(m.now - a.AtMillis)
-	} else {
-		m.comesBack(a)
 	}
 	m.c.over = append(m.c.over, admissionOver{a, m.now})
 	for i, e := range slices.Backward(m.log) {
@@ -184,15 +162,8 @@ func (m *model) endStay(a line.Admission) {
 }
 
 // leaveInside: a visitor who was admitted leaves.
-func (m *model) leaveInside(token line.Place) {
-	at := token.AdmittedAtMillis
-	for _, e := range m.log {
-		if e.id == token.ID && e.expires > 0 {
-			at = max(at, e.at)
-		}
-	}
-	a := line.Admission{ID: token.ID, AtMillis: at}
-	if m.capped() && at > 0 && !m.isOver(a) {
+func (m *model) leaveInside(a line.Admission) {
+	if m.capped() && a.AtMillis > 0 && !m.isOver(a) {
 		m.endStay(a)
 		m.countInside()
 	}
@@ -203,153 +174,111 @@ func (m *model) tell(t line.Telling) (h line.Heard) {
 	if !m.capped() {
 		return line.Heard{Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays)), NextMillis: m.now}
 	}
-	m.lostBesides(t)
+	if t.LostAtMillis > 0 && t.LostAtMillis == max(0, m.healUntil-window.HealMillis) {
+		m.c.unknown = m.c.unknown.Raise(t.Lost)
+	}
 	for _, s := range t.Stays {
 		h.Statuses = append(h.Statuses, m.tellOne(s))
 	}
-	m.c.over = slices.DeleteFunc(m.c.over, func(o admissionOver) bool {
-		return o.at <= m.now-2*m.settings.SessionSeconds*1000-window.MinuteMillis
-	})
 	h.NextMillis = t.SinceMillis
 	for _, o := range m.c.over {
 		if o.at >= t.SinceMillis {
 			h.Over, h.NextMillis = append(h.Over, o.Admission), o.at
 		}
 	}
-	if t.WantSteps {
-		h.Steps = m.steps()
-	}
 	m.counted()
 	return h
 }
 
-func (m *model) steps() (all []line.Step) {
-	in := slices.Clone(m.c.in)
-	slices.SortFunc(in, func(a, b stay) int { return cmp.Compare(a.ends, b.ends) })
-	for _, s := range in {
-		ends := (s.ends + window.StepMillis - 1) / window.StepMillis * window.StepMillis
-		switch n := len(all); {
-		case s.ends <= m.c.before:
-		case n > 0 && all[n-1].EndsMillis == ends:
-			all[n-1].Count++
-		default:
-			all = append(all, line.Step{EndsMillis: ends, Count: 1})
-		}
-	}
-	return all
-}
-
 func (m *model) tellOne(s line.Stay) line.StayStatus {
 	i, ends := m.isInside(s.Admission), m.now+s.LeftMillis
+	if i < 0 {
+		ends = max(ends, s.AtMillis+m.settings.PassTTL().Milliseconds())
+	}
+	if m.settings.InsideBy == zone.InsideByAdmission {
+		ends = min(ends, s.AtMillis+m.settings.SessionSeconds*1000)
+	}
 	stays := s.LeftMillis > 0 && !s.Named
 	switch {
 	case m.isOver(s.Admission), stays && s.AtMillis <= m.settings.InsideState.RevokedUpToMillis:
 		return line.StayOver
-	case !stays && s.Named && i < 0:
+	case !stays && s.Named && i < 0, stays && s.Begins && i < 0 && m.c.unknown.Has(s.AtMillis) && m.now < m.c.unknown.AtMillis+window.QuietMillis:
 		return line.StayUnknown
 	case !stays:
+		if s.Before && !s.Named && i >= 0 && s.AtMillis <= m.c.unknown.AtMillis {
+			m.c.unknown.Count++
+		}
 		m.endStay(s.Admission)
 		return line.StayOver
-	case !m.bySession():
-	case i < 0:
-		m.comesBack(s.Admission)
-		m.c.stays = m.c.stays.To(m.now, int64(len(m.c.in)))
-		m.c.in = append(m.c.in, stay{s.Admission, ends, false})
-	default:
-		m.c.in[i] = stay{s.Admission, max(ends, m.c.in[i].ends), false}
+	case i < 0 && ends > m.c.before:
+		if m.c.unknown.Has(s.AtMillis) && !slices.Contains(m.c.returned, s.Admission) {
+			m.c.unknown.Count--
+			m.c.returned = append(m.c.returned, s.Admission)
+		}
+		m.countsIn(stay{s.Admission, ends, false})
+	case i >= 0:
+		m.c.in[i] = stay{s.Admission, max(ends, m.c.in[i].ends), m.c.in[i].unused && ends <= m.c.before}
 	}
 	return line.StayInside
 }
 
-func (m *model) lostBesides(t line.Telling) {
-	if t.LostAtMillis == 0 || t.LostAtMillis != max(0, m.healUntil-window.HealMillis) {
+func (m *model) longestIs() int64 {
+	return max(m.settings.Session(), m.settings.PassTTL()).Milliseconds()
+}
+
+func (m *model) longest() int64 { return m.c.longest.At(m.now, m.longestIs()) }
+
+// loseInside: nobody who was inside is known any more.
+func (m *model) loseInside(before int64) {
+	if !m.capped() {
 		return
 	}
-	missing := int64(0)
-	for _, s := range t.Lost {
-		if s.EndsMillis > m.now {
-			missing += s.Count
-		}
-	}
-	missing += m.unheard(missing) - int64(len(m.c.in)) - m.lostInside()
-	for _, s := range slices.Backward(t.Lost) {
-		if n := min(missing, s.Count); n > 0 && s.EndsMillis > m.now {
-			m.phantom(s.EndsMillis, n)
-			missing -= n
-		}
-	}
-}
-
-func (m *model) phantom(ends, n int64) {
-	if n == 0 {
-		return
-	}
-	m.c.phantoms = append(m.c.phantoms, line.Step{EndsMillis: ends, Count: n})
-	slices.SortStableFunc(m.c.phantoms, func(a, b line.Step) int { return cmp.Compare(a.EndsMillis, b.EndsMillis) })
-}
-
-// loseInside: those who were admitted last may have been lost.
-func (m *model) loseInside() {
-	ttl := m.settings.Session()
-	if m.bySession() {
-		ttl = m.settings.PassTTL()
-	}
-	if m.capped() {
-		m.c.lostAt = m.now
-		m.phantom(m.now+ttl.Milliseconds(), m.unheard(int64(len(m.c.in))+m.lostInside()))
-	}
-}
-
-// unheard: so many may have been admitted beside those who are known to have been inside.
-func (m *model) unheard(known int64) int64 {
-	if m.mode == zone.ModeOpen {
-		return m.phantoms.Limit
-	}
-	return min(m.phantoms.Limit, max(0, m.settings.MaxInside-known))
+	most := int64(len(m.c.in)) + m.c.unknown.Count
+	most = window.MayBeInside(most, m.rates.Admits(m.now-before, m.settings.Burst), m.settings.MaxInside, m.mode == zone.ModeOpen)
+	m.c.stays = m.c.stays.To(m.now, int64(len(m.c.in)))
+	m.c.in, m.c.returned, m.c.unknown = nil, nil, window.Lose(most, m.now, m.longest())
 }
 
 // restoreInside: what a server remembers; nothing is known if it remembers nothing.
 func (m *model) restoreInside(mem line.Memory) {
-	if !m.capped() {
-		return
-	}
+	most := mem.Inside
 	if mem.SeenAtMillis == 0 {
-		m.phantom(m.now+m.settings.SessionSeconds*1000, m.settings.MaxInside)
+		most = max(most, m.settings.MaxInside)
 	}
-	for _, s := range mem.Inside {
-		if s.EndsMillis > m.now {
-			m.phantom(s.EndsMillis, s.Count)
-		}
+	if m.capped() {
+		m.c.unknown = m.c.unknown.Raise(most)
 	}
 }
 
 // changeCap: the settings were those of was.
 func (m *model) changeCap(was zone.Settings) {
 	s := m.settings
+	if was.ZoneID == "" {
+		was.InsideState = s.InsideState
+	} else if was.MaxInside > 0 {
+		m.c.longest = m.c.longest.Change(m.now, max(was.Session(), was.PassTTL()).Milliseconds(), m.longestIs())
+	}
 	switch {
 	case !m.capped():
-		m.c = crowdInside{stayed: m.c.stayed}
-		return
+		m.c = crowdInside{stayed: m.c.stayed, over: m.c.over}
 	case was.MaxInside == 0 && was.ZoneID != "":
-		ttl := s.SessionSeconds * 1000
-		if m.bySession() {
-			ttl = s.PassTTL().Milliseconds()
-		}
-		m.c.lostAt, was.InsideState = m.now, s.InsideState
+		from := m.now - max(window.MinuteMillis, was.PassTTL().Milliseconds())
+		was.InsideState = s.InsideState
 		lately := int64(0)
 		for _, e := range m.log {
-			if e.at >= m.now-window.MinuteMillis {
+			if e.at >= from {
 				lately++
 			}
 		}
-		m.phantom(m.now+ttl, lately)
+		m.c.unknown = window.Lose(lately, m.now, m.longest())
+		m.c.unknown.FromMillis = from - 1
 	}
 	if s.InsideState.RevokedUpToMillis > was.InsideState.RevokedUpToMillis {
 		m.c.stays.Gone += int64(len(m.c.in))
-		m.c.in, m.c.phantoms, m.c.back = nil, nil, 0
+		m.c.in, m.c.unknown, m.c.returned = nil, window.Unknown{}, nil
 	}
 	if s.InsideState.ResetAtMillis > was.InsideState.ResetAtMillis {
-		m.c.phantoms, m.c.back, m.c.lostAt = nil, 0, 0
+		m.c.unknown, m.c.returned = window.Unknown{}, nil
 	}
 	for _, text := range s.InsideState.Revoked {
 		if jti, err := uuid.Parse(text); err == nil {

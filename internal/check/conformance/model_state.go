@@ -8,12 +8,16 @@ import (
 )
 
 func (m *model) state() line.State {
+	longest := int64(0)
+	if m.capped() {
+		longest = m.longest()
+	}
 	return line.State{
 		NowMillis: m.now, EdgeMicros: m.edge, LastArrivalMicros: m.last,
 		Waiting: m.len(), Released: m.released(), Live: m.live(),
 		InWindow: m.since(m.rates.WindowMillis), InMinute: m.since(window.MinuteMillis), WindowLimit: m.rates.Limit,
 		EdgePassed: m.passed, EdgeLive: m.present,
-		Inside: m.c.inside, InsideLost: m.lostInside(), Full: m.c.full,
+		Inside: m.c.inside, InsideLost: m.c.unknown.Count, Full: m.c.full, LongestMillis: longest,
 		Epoch: m.epoch, LostAtMillis: max(0, m.healUntil-window.HealMillis),
 		SettlesAtMillis: m.held(m.settings.Gate().SettlesAtMillis), OpensAtMillis: m.held(m.settings.Gate().OpensAtMillis),
 	}

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"slices"
+
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
@@ -30,12 +32,16 @@ func (c *crowd) anyAdmission(t *rapid.T) line.Admission {
 func (c *crowd) here(t *rapid.T) {
 	var told line.Telling
 	for range rapid.IntRange(1, 4).Draw(t, "sessions") {
-		left := rapid.Int64Range(1, c.model.settings.SessionSeconds*1000).Draw(t, "left")
-		told.Stays = append(told.Stays, line.Stay{Admission: c.anyAdmission(t), LeftMillis: left})
+		a, left := c.anyAdmission(t), rapid.Int64Range(1, c.model.settings.SessionSeconds*1000).Draw(t, "left")
+		for _, in := range c.invariants.inside {
+			if in.Admission == a { // no session ends earlier than it was told before
+				left = max(left, (in.until-c.invariants.now)/1000+1)
+			}
+		}
+		told.Stays = append(told.Stays, line.Stay{Admission: a, LeftMillis: left, Begins: rapid.Bool().Draw(t, "begins")})
 	}
-	told.WantSteps = rapid.Bool().Draw(t, "steps")
 	if rapid.Bool().Draw(t, "lost") {
-		told.LostAtMillis, told.Lost = max(0, c.model.healUntil-600_000), c.stepsInside()
+		told.LostAtMillis, told.Lost = max(0, c.model.healUntil-600_000), rapid.Int64Range(0, 12).Draw(t, "supposed")
 	}
 	heard := c.tell(told)
 	for i, s := range told.Stays {
@@ -47,7 +53,7 @@ func (c *crowd) here(t *rapid.T) {
 func (c *crowd) done(t *rapid.T) {
 	var told line.Telling
 	for range rapid.IntRange(1, 3).Draw(t, "admissions") {
-		told.Stays = append(told.Stays, line.Stay{Admission: c.anyAdmission(t), Named: rapid.Bool().Draw(t, "named")})
+		told.Stays = append(told.Stays, line.Stay{Admission: c.anyAdmission(t), Named: rapid.Bool().Draw(t, "named"), Before: rapid.Bool().Draw(t, "before")})
 	}
 	told.SinceMillis = c.model.now - rapid.Int64Range(0, 60_000).Draw(t, "since")
 	heard := c.tell(told)
@@ -101,13 +107,20 @@ func (w *invariants) entered(a line.Answer) {
 
 // told: the stores were told of an admission.
 func (w *invariants) told(s line.Stay, status line.StayStatus) {
+	stays := status == line.StayInside && s.LeftMillis > 0 && !s.Named
+	if stays && !slices.ContainsFunc(w.inside, func(in admitted) bool { return in.Admission == s.Admission }) {
+		w.unsure() // no server has signed a session of one that never was
+	}
 	for i := range w.inside {
 		in := &w.inside[i]
 		switch {
 		case in.Admission != s.Admission:
 		case status == line.StayOver:
 			in.until = 0
-		case status == line.StayInside && s.LeftMillis > 0 && !s.Named && w.rule.MaxInside > 0 && w.rule.InsideBy == zone.InsideBySession:
+		case stays && w.rule.MaxInside > 0 && w.rule.InsideBy == zone.InsideBySession:
+			if in.until <= w.now { // no server tells of one whose time is over
+				w.unsure()
+			}
 			in.until = max(in.until, w.now+s.LeftMillis*1000)
 		}
 	}

@@ -27,6 +27,9 @@ type Harness struct {
 	// Mark remembers what the store holds. rewind takes it back to that, on another node, as a
 	// fail-over does. Nil where a store cannot lose a part of its data.
 	Mark func(t TB) (rewind func(t TB))
+	// LoseKey takes one kind of key of a zone from the store: zone, line, live, due, log, inside or over. Nil where a store cannot
+	// lose a part of its data.
+	LoseKey func(t TB, zoneID, key string)
 	// Footprint says what the store holds of a zone besides its settings and
 	// counters: how many of what. A name with nothing to it is left out.
 	Footprint func(t TB, zoneID string) map[string]int

@@ -13,14 +13,18 @@ import (
 func (s *story) inside(verb string, words []string, want string) bool {
 	s.t.Helper()
 	switch verb {
-	case "here", "done", "named":
+	case "here", "done", "named", "before":
 		a := s.admissions[visitorID(words[0])]
-		one := line.Stay{Admission: line.Admission{ID: visitorID(words[0]), AtMillis: a.AdmittedAtMillis}, Named: verb == "named"}
+		one := line.Stay{Admission: line.Admission{ID: visitorID(words[0]), AtMillis: a.AdmittedAtMillis}, Named: verb == "named", Before: verb == "before"}
 		if verb == "here" {
 			one.LeftMillis = s.duration(words[1]).Milliseconds()
 		}
-		heard := s.tell(line.Telling{Stays: []line.Stay{one}, WantSteps: true})
+		heard := s.tell(line.Telling{Stays: []line.Stay{one}})
 		s.equal(verb+" "+words[0], strconv.Itoa(int(heard.Statuses[0])), want)
+	case "supposed": // by another server
+		n, err := strconv.ParseInt(words[0], 10, 64)
+		s.fails(verb, err, nil)
+		s.tell(line.Telling{LostAtMillis: s.model.state().LostAtMillis, Lost: n})
 	case "asked": // once a second
 		for end := s.clock.Now().Add(s.duration(words[0])); s.clock.Now().Before(end); {
 			s.after(min(second, end.Sub(s.clock.Now())))

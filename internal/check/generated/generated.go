@@ -62,12 +62,33 @@ func File(t *testing.T, name string, makers map[string]func(args string) []strin
 		}
 	}
 	if *write && is != string(text) {
-		folder, err := os.OpenRoot(filepath.Dir(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(folder.WriteFile(filepath.Base(name), []byte(is), 0o600), folder.Close()); err != nil {
-			t.Fatal(err)
-		}
+		replace(t, name, is)
+	}
+}
+
+func replace(t *testing.T, name, text string) {
+	t.Helper()
+	folder, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(folder.WriteFile(filepath.Base(name), []byte(text), 0o600), folder.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whole holds a file to all of its text, which is made.
+func Whole(t *testing.T, name, made string) {
+	t.Helper()
+	is, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case string(is) == made:
+	case !*write:
+		t.Errorf("%s is stale: run make generate", name)
+	default:
+		replace(t, name, made)
 	}
 }

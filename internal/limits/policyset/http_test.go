@@ -28,6 +28,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const secret = "a token for operators"
@@ -38,11 +39,6 @@ type failing struct {
 	err error
 	// changed says that somebody else always changes the policies first.
 	changed bool
-}
-
-func (s *failing) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	o, err := s.Observe(ctx, zoneID, 0)
-	return o.Stats, err
 }
 
 func (s *failing) Policies(ctx context.Context) (limit.PolicySet, error) {
@@ -87,7 +83,7 @@ func newRoom(t *testing.T) *room {
 }
 
 func (r *room) route(seen policyset.Seen) {
-	desk := operator.NewHTTP(operator.New(r.store, nil, slog.New(slog.DiscardHandler)), r.policies, nil)
+	desk := operator.NewHTTP(operator.New(operator.Options{Zones: zones.New(zones.Options{Store: r.store}), Logger: slog.New(slog.DiscardHandler)}), r.policies, nil)
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.Fatal(err)

@@ -25,27 +25,38 @@ const (
 	actionChange = "change"
 )
 
+// What apply does with a zone that there is.
+const (
+	existingMatch = "match"
+	existingMerge = "merge"
+	existingKeep  = "keep"
+)
+
 // step makes one zone or policy as a file says.
 type step struct {
 	// name has the kind before it: zone TICKETS.
 	name, action string
-	// lines are the differences for people.
-	lines []string
+	// lines are the differences for people, kept those that stay.
+	lines, kept []string
 	// put makes the change, if the zone or policy is still as it was compared.
 	put func(context.Context) error
 }
 
 // applyZones is queue-server zones apply.
 func (c *connection) applyZones(fileKeys []string) *cobra.Command {
-	return c.apply(fileKeys, "zones", "settings", func(ctx context.Context, s *session, f *configfile.File) ([]step, error) {
-		return compareAll(ctx, f.Zones, s.compareZone)
+	return c.apply(fileKeys, "zones", "settings", func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error) {
+		return compareAll(ctx, f.Zones, func(ctx context.Context, want zone.Settings) (step, error) {
+			return s.compareZone(ctx, want, existing, f.Named[want.ZoneID])
+		})
 	})
 }
 
 // applyLimits is queue-server limits apply.
 func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
-	return c.apply(fileKeys, "limits", "policies", func(ctx context.Context, s *session, f *configfile.File) ([]step, error) {
-		return compareAll(ctx, f.Limits, s.comparePolicy)
+	return c.apply(fileKeys, "limits", "policies", func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error) {
+		return compareAll(ctx, f.Limits, func(ctx context.Context, want limit.Policy) (step, error) {
+			return s.comparePolicy(ctx, want, existing)
+		})
 	})
 }
 
@@ -61,13 +72,21 @@ func compareAll[T any](ctx context.Context, wanted []T, compare func(context.Con
 }
 
 // compareZone compares a zone of a file with the server's. What an event that is under way has changed differs only if the file
-// has another value than before the event.
-func (s *session) compareZone(ctx context.Context, want zone.Settings) (step, error) {
+// has another value than before the event. named are the settings that the file has.
+func (s *session) compareZone(ctx context.Context, want zone.Settings, existing string, named []string) (step, error) {
 	one, was := step{name: "zone " + want.ZoneID}, zone.Defaults(want.ZoneID)
 	is, err := s.Zone(ctx, want.ZoneID)
 	switch {
 	case err == nil:
 		was, want = is.Value, want.During(is.Value)
+		switch existing {
+		case existingKeep:
+			want = was
+		case existingMerge:
+			if want, one.kept, err = s.merge(ctx, was, want, named); err != nil {
+				return one, err
+			}
+		}
 	case errors.Is(err, adminclient.ErrNotFound):
 		one.action = actionMake
 	default:
@@ -106,8 +125,54 @@ func (s *session) compareZone(ctx context.Context, want zone.Settings) (step, er
 	return one, nil
 }
 
+// merge returns a zone with those of a file's settings that the file names and nobody else has set since, and a line for each of
+// the others. Who made the zone from the file, or from the server's own, is nobody else. A pause stays whoever made it.
+func (s *session) merge(ctx context.Context, is, want zone.Settings, named []string) (next zone.Settings, kept []string, err error) {
+	next = is
+	differences := zone.Table.Differences(is, want)
+	differences = slices.DeleteFunc(differences, func(x *zone.Setting) bool { return !slices.Contains(named, x.Name) })
+	if len(differences) == 0 {
+		return next, nil, nil
+	}
+	record, err := s.Changes(ctx, is.ZoneID, "", zone.MaxChanges)
+	if err != nil {
+		return next, nil, err
+	}
+	for _, x := range differences {
+		last := lastOf(record.Value.Zones, x)
+		switch {
+		case !s.ours(last.By, last.AtMillis):
+			kept = append(kept, fmt.Sprintf("%s stays %s: set %s; the file says %s", x.Name, x.Text(is), byAt(last.By, last.AtMillis), x.Text(want)))
+		case x.Name == "perMinute" && is.PerMinute == 0:
+			kept = append(kept, fmt.Sprintf("%s stays 0, a pause; the file says %s", x.Name, x.Text(want)))
+		default:
+			x.Take(&next, want)
+		}
+	}
+	return next, kept, nil
+}
+
+// ours reports whether the latest change, if there is one, was made under this command's name or by the server's own file.
+func (s *session) ours(by string, atMillis int64) bool {
+	return atMillis == 0 || by == zone.ByConfig || by != "" && by == s.by()
+}
+
+func byAt(by string, atMillis int64) string {
+	return fmt.Sprintf("by %s at %s", cmp.Or(by, "somebody"), time.UnixMilli(atMillis).UTC().Format(time.RFC3339))
+}
+
+// lastOf returns the latest change of a setting, of a record that has the newest first; without a time if there is none.
+func lastOf(record []zone.Change, x *zone.Setting) zone.Change {
+	for _, c := range record {
+		if c.Now != nil && (c.Was == nil || !x.Same(*c.Was, *c.Now)) {
+			return c
+		}
+	}
+	return zone.Change{}
+}
+
 // comparePolicy compares a policy of a file with the server's.
-func (s *session) comparePolicy(ctx context.Context, want limit.Policy) (step, error) {
+func (s *session) comparePolicy(ctx context.Context, want limit.Policy, existing string) (step, error) {
 	want = want.WithDefaults()
 	one := step{name: "policy " + want.Name}
 	one.put = func(ctx context.Context) error {
@@ -122,7 +187,19 @@ func (s *session) comparePolicy(ctx context.Context, want limit.Policy) (step, e
 	case err != nil:
 		return one, err
 	}
-	if policyset.Version(is.Value) != policyset.Version(want) {
+	differs := policyset.Version(is.Value) != policyset.Version(want)
+	if differs && existing == existingMerge {
+		record, err := s.Changes(ctx, "", want.Name, 1)
+		if err != nil {
+			return one, err
+		}
+		for _, last := range record.Value.Policies {
+			if differs = s.ours(last.By, last.AtMillis); !differs {
+				one.kept = []string{"stays as it is: changed " + byAt(last.By, last.AtMillis)}
+			}
+		}
+	}
+	if differs && existing != existingKeep {
 		one.action, one.lines = actionChange, policyLines(is.Value, want)
 		one.put = func(ctx context.Context) error {
 			_, err := s.PutLimit(ctx, want, is.Version)
@@ -135,9 +212,10 @@ func (s *session) comparePolicy(ctx context.Context, want limit.Policy) (step, e
 // apply returns the command that makes what a server has of a kind as a file says. key is the kind in the file, what the same for
 // people. The command prints what differs and, when the operator agrees, changes that and nothing else.
 func (c *connection) apply(fileKeys []string, key, what string,
-	compare func(context.Context, *session, *configfile.File) ([]step, error),
+	compare func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error),
 ) *cobra.Command {
 	var file string
+	existing := existingMatch
 	var check, yes bool
 	command := c.command("apply", "Make the "+what+" match a file; shows the differences first.", func(ctx context.Context, s *session, _ []string) error {
 		if s.json {
@@ -154,7 +232,10 @@ func (c *connection) apply(fileKeys []string, key, what string,
 		if err != nil {
 			return UsageError{err}
 		}
-		steps, err := compare(ctx, s, f)
+		if !slices.Contains([]string{existingMatch, existingMerge, existingKeep}, existing) {
+			return Usage("--existing is %q, must be %s, %s or %s", existing, existingMatch, existingMerge, existingKeep)
+		}
+		steps, err := compare(ctx, s, f, existing)
 		switch {
 		case err != nil:
 			return err
@@ -176,6 +257,8 @@ func (c *connection) apply(fileKeys []string, key, what string,
 	})
 	flags := command.Flags()
 	flags.StringVarP(&file, "file", "f", "", "YAML `FILE` with "+key+", as for QUEUE_CONFIG; - is standard input; what it leaves out of one has its default")
+	flags.StringVar(&existing, "existing", existing, "what to do with what there is: match the file, with defaults for what it leaves out of one; "+
+		"merge: change only what the file names, and leave what somebody else has set since; keep it as it is")
 	flags.BoolVar(&check, "check", false, "only print the differences; exit status 7 if there are any")
 	flags.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	_ = command.MarkFlagRequired("file") // there is such a flag
@@ -202,7 +285,19 @@ func (s *session) showSteps(file string, steps []step) (todo []step) {
 	if len(todo) > 0 {
 		s.say("")
 	}
-	s.say("%d to make, %d to change; %d as the file says already.", made, len(todo)-made, len(steps)-len(todo))
+	stays := 0
+	for _, one := range steps {
+		for i, text := range one.kept {
+			if i == 0 {
+				s.say("  %s:", one.name)
+			}
+			s.say("    %s", text)
+		}
+		if len(one.kept) > 0 && one.action == "" {
+			stays++
+		}
+	}
+	s.say("%d to make, %d to change; %d as the file says already.", made, len(todo)-made, len(steps)-len(todo)-stays)
 	return todo
 }
 

@@ -64,13 +64,18 @@ func (c *connection) open() (*session, error) {
 		return nil, UsageError{err}
 	}
 	client, err := adminclient.New(adminclient.Options{
-		URL: address, Token: token, Operator: cmp.Or(c.as, c.Getenv(operatorVariable), c.Getenv(userVariable)),
+		URL: address, Token: token, Operator: c.by(),
 		Warned: func(said string) { _, _ = fmt.Fprintf(c.Stderr, "Warning: the change is %s\n", harmless(said, "")) },
 	})
 	if err != nil {
 		return nil, UsageError{err}
 	}
 	return &session{client, c, from}, nil
+}
+
+// by is the name that changes are recorded under; "" for none.
+func (c *connection) by() string {
+	return cmp.Or(c.as, c.Getenv(operatorVariable), c.Getenv(userVariable))
 }
 
 // operatorsToken finds the token for the server at address, and says where it was.

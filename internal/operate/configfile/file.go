@@ -37,6 +37,8 @@ type File struct {
 	// Zones and Limits are what a server makes when it is absent.
 	Zones  []zone.Settings
 	Limits []limit.Policy
+	// Named has for each zone the names of the settings that the file sets. All others of Zones have their defaults.
+	Named map[string][]string
 }
 
 // Setting is one setting and the line that it is in. A list is joined by commas,
@@ -63,7 +65,7 @@ func Read(path string, keys []string) (*File, error) {
 
 // Parse reads the text of a file, which is named path in the error: YAML, or a JSON object.
 func Parse(path string, text []byte, keys []string) (*File, error) {
-	f := &File{Path: path, Settings: make(map[string]Setting)}
+	f := &File{Path: path, Settings: make(map[string]Setting), Named: make(map[string][]string)}
 	root, err := rootOf(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -122,6 +124,9 @@ func (r *reader) member(key, value *yaml.Node) {
 		r.List(value, zonesKey, func(n *yaml.Node) {
 			if s, ok := r.zone(n); ok && once(n, "zone", s.ZoneID) {
 				r.Zones = append(r.Zones, s)
+				for i := 0; i < len(n.Content); i += 2 { // a mapping has its keys and values in turn
+					r.Named[s.ZoneID] = append(r.Named[s.ZoneID], n.Content[i].Value)
+				}
 			}
 		})
 	case limitsKey:

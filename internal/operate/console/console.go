@@ -39,8 +39,6 @@ type Watch interface {
 type Parts struct {
 	Zones *operator.Service
 	Watch Watch
-	// Crowd counts sessions.
-	Crowd operator.Crowd
 	// Policies are those of limits, Decisions what became of who asked.
 	Policies  *policyset.Set
 	Decisions policyset.Seen

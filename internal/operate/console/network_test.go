@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"log/slog"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -19,16 +18,14 @@ func TestNetworks(t *testing.T) {
 	p := r.enter("Anna")
 	shows(t, p.get("zones/Z?tab=networks"), "Nobody has joined lately.", "No bound is set")
 
-	shares := network.New(nil, slog.New(slog.DiscardHandler), r.now)
-	r.desk.WithNetworks(shares)
 	for from, times := range map[string]int{"203.0.113.1": 3, "2001:db8::1": 1} {
 		for range times {
-			j, err := shares.Begin(&settings, netip.MustParseAddr(from), false, true)
+			j, err := r.shares.Begin(&settings, netip.MustParseAddr(from), false, true)
 			must(t, err)
 			j.End(network.Counts{Joins: 1})
 		}
 	}
-	shares.Admit(&settings, netip.MustParseAddr("203.0.113.7"))
+	r.shares.Admit(&settings, netip.MustParseAddr("203.0.113.7"))
 	shows(t, p.get("zones/Z?tab=networks"), "last 10 minutes at this server: 4, refused 0.", "203.0.113.0/24 3 75.0 % 1 0 Set 1 % Refuse 2001:db8::/64 1 25.0 % 0 0 Set 1 % Refuse")
 
 	asked := p.get("zones/Z/change?network=203.0.113.0/24&share=1")

@@ -22,6 +22,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -36,10 +37,11 @@ var start = time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
 // room is the console over an embedded store and the operators' real room, with
 // a clock and samples that the test sets.
 type room struct {
-	tb    testing.TB
-	store *embedded.Store
-	desk  *operator.Service
-	seen  *sight
+	tb     testing.TB
+	store  *embedded.Store
+	desk   *operator.Service
+	shares *network.Shares
+	seen   *sight
 	// unkept is what the page says is not kept.
 	unkept error
 	meter  *meter
@@ -54,7 +56,10 @@ type room struct {
 }
 
 // lines are a store as a registry shows it.
-type lines struct{ *embedded.Store }
+type lines struct {
+	*embedded.Store
+	*sight
+}
 
 func (l lines) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	o, err := l.Observe(ctx, zoneID, 0)
@@ -68,14 +73,15 @@ func newRoom(tb testing.TB) *room {
 	store, err := embedded.Open(embedded.Options{Now: r.now, Logger: log})
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, store.Close()) })
-	r.store, r.desk = store, operator.New(lines{store}, r.seen, log)
+	r.store, r.shares = store, network.New(nil, log, r.now)
+	r.desk = operator.New(operator.Options{Zones: lines{store, r.seen}, Watch: r.seen, Networks: r.shares, Logger: log})
 	r.seen.now = r.now
 	r.decided = &decided{all: map[string]limiter.Stats{}}
 	r.book = policyset.New(policyset.SetOptions{Store: store, Use: func(limit.PolicySet) {}})
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
 	must(tb, err)
 	c, err := console.New(console.Parts{
-		Access: access, Zones: r.desk, Watch: r.seen, Crowd: r.seen, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
 		Spends: r.store, Secure: operator.Hosts{Names: []string{"queue.example"}}.Secure,
 		Preview: func(w http.ResponseWriter, r *http.Request, s zone.Settings) error {
 			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message[zone.DefaultText]+"|"+r.Header.Get("Accept-Language"))
@@ -337,6 +343,8 @@ func must(tb testing.TB, err error) {
 }
 
 // Idle has no session.
+func (*sight) Heard(string) line.State { return line.State{} }
+
 func (*sight) Idle(string, time.Duration) (sessions, idle int64) { return 0, 0 }
 
 // Sessions has none.

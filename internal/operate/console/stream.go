@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -83,7 +82,7 @@ func (from content) event(ctx context.Context, tick int64) ([]byte, error) {
 func (c *Console) zoneFrame(s zone.Settings) frame {
 	now, seen := c.Watch.Latest(s.ZoneID)
 	t := texts(s, now, seen)
-	if sessions, idle := c.Crowd.Idle(s.ZoneID, operator.IdleAfter); sessions > 0 {
+	if sessions, idle := c.Zones.Idle(s.ZoneID); sessions > 0 {
 		t["inside.note"] += fmt.Sprintf("; of %s seen here, %s asked for nothing for 3 min", count(sessions), count(idle))
 	}
 	return frame{

@@ -53,10 +53,10 @@ func (s *Service) Changes(ctx context.Context, zoneID string, limit int) ([]zone
 			return nil, err
 		}
 	}
-	all, err := s.store.Changes(ctx, zoneID)
+	all, err := s.Zones.Changes(ctx, zoneID)
 	if err == nil && zoneID != "" && len(all) == 0 {
 		// A zone that was put back after a loss has no record, either.
-		_, err = s.store.Zone(ctx, zoneID)
+		_, err = s.Zones.Zone(ctx, zoneID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("operator: changes: %w", err)

@@ -58,7 +58,7 @@ func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
 
 // clock is the store's, as far as the zone is there to ask.
 func (s *Service) clock(ctx context.Context, zoneID string) time.Time {
-	if stats, err := s.store.Stats(ctx, zoneID); err == nil {
+	if stats, err := s.Zones.Stats(ctx, zoneID); err == nil {
 		return time.UnixMilli(stats.State.NowMillis)
 	}
 	return time.Now()
@@ -130,10 +130,10 @@ func (s *Service) ActFrom(ctx context.Context, was zone.Settings, name string, a
 	if fault != "" {
 		return zone.Settings{}, &serve.InvalidError{Faults: []string{fault}}
 	}
-	if _, err := s.store.PutZone(ctx, next, &was, by); err != nil {
+	if _, err := s.Zones.PutZone(ctx, next, &was, by); err != nil {
 		return zone.Settings{}, fmt.Errorf("operator: change event: %w", err)
 	}
-	s.log.InfoContext(ctx, "event changed", "zone", was.ZoneID, "event", name, "do", act.Do, "step", act.Step, "by", by)
+	s.Logger.InfoContext(ctx, "event changed", "zone", was.ZoneID, "event", name, "do", act.Do, "step", act.Step, "by", by)
 	return next, nil
 }
 

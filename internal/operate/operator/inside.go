@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,20 +26,6 @@ func checkMost(most int) error {
 	return nil
 }
 
-// Crowd knows the sessions that asked this server. *registry.Registry does.
-type Crowd interface {
-	// Sessions returns the sessions of a zone whose admissions are the newest, at most so many, the newest first.
-	Sessions(zoneID string, most int) []line.Session
-	// Idle counts the sessions of a zone, and those that have asked for nothing for that long.
-	Idle(zoneID string, length time.Duration) (sessions, idle int64)
-}
-
-// WithCrowd has the service list the sessions that c knows.
-func (s *Service) WithCrowd(c Crowd) *Service {
-	s.crowd = c
-	return s
-}
-
 // Sessions are the sessions of a zone with a cap that asked this server. Other servers know of others.
 type Sessions struct {
 	ZoneID   string         `json:"zoneId"`
@@ -46,6 +33,9 @@ type Sessions struct {
 	Idle     int64          `json:"idle" doc:"How many of them have asked for nothing for three minutes." example:"120"`
 	Sessions []line.Session `json:"sessions" doc:"The newest of them."`
 }
+
+// Idle counts the sessions of a zone that asked this server, and those that have asked for nothing for IdleAfter.
+func (s *Service) Idle(zoneID string) (sessions, idle int64) { return s.Zones.Idle(zoneID, IdleAfter) }
 
 // Sessions returns the newest sessions of a zone, at most so many, 1 to MaxListed. It returns a *serve.FieldError for
 // another number, and for a name that can be no zone's.
@@ -56,12 +46,8 @@ func (s *Service) Sessions(ctx context.Context, zoneID string, most int) (Sessio
 	if _, err := s.Get(ctx, zoneID); err != nil {
 		return Sessions{}, err
 	}
-	out := Sessions{ZoneID: zoneID, Sessions: []line.Session{}}
-	if s.crowd != nil {
-		out.Known, out.Idle = s.crowd.Idle(zoneID, IdleAfter)
-		out.Sessions = append(out.Sessions, s.crowd.Sessions(zoneID, most)...)
-	}
-	return out, nil
+	known, idle := s.Idle(zoneID)
+	return Sessions{ZoneID: zoneID, Known: known, Idle: idle, Sessions: append([]line.Session{}, s.Zones.Sessions(zoneID, most)...)}, nil
 }
 
 // InsideVerb is what an operator does to those inside.
@@ -106,7 +92,10 @@ func (s *Service) actInside(ctx context.Context, zoneID string, act InsideAct, b
 	if err != nil {
 		return InsideDone{}, err
 	}
-	stats, err := s.store.Stats(ctx, zoneID)
+	stats, err := s.Zones.Stats(ctx, zoneID)
+	if errors.Is(err, line.ErrStoreUnavailable) && act.Do == Revoke { // the brake works all the same
+		stats.State, err = s.Zones.Heard(zoneID), nil
+	}
 	if err != nil {
 		return InsideDone{}, fmt.Errorf("operator: those inside: %w", err)
 	}
@@ -115,10 +104,10 @@ func (s *Service) actInside(ctx context.Context, zoneID string, act InsideAct, b
 		return InsideDone{}, &serve.InvalidError{Faults: []string{fault}}
 	}
 	if !act.DryRun {
-		if _, err := s.store.PutZone(ctx, next, &was, by); err != nil {
+		if _, err := s.Zones.PutZone(ctx, next, &was, by); err != nil {
 			return InsideDone{}, fmt.Errorf("operator: those inside: %w", err)
 		}
-		s.log.InfoContext(ctx, "those inside changed", "zone", zoneID, "do", act.Do, "jti", act.JTI, "count", count, "by", by)
+		s.Logger.InfoContext(ctx, "those inside changed", "zone", zoneID, "do", act.Do, "jti", act.JTI, "count", count, "by", by)
 	}
 	return InsideDone{zoneID, count, act.DryRun}, nil
 }

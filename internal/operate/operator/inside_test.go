@@ -13,16 +13,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// crowd is what a server knows of sessions.
-type crowd struct{ sessions []line.Session }
-
-func (c crowd) Sessions(_ string, most int) []line.Session {
-	return c.sessions[:min(most, len(c.sessions))]
-}
-func (c crowd) Idle(string, time.Duration) (sessions, idle int64) {
-	return int64(len(c.sessions)), 1
-}
-
 // TestInside: an operator sees sessions, revokes one admission or all, and forgets those who may have been lost. What cannot
 // be is refused, and a dry run changes nothing.
 func TestInside(t *testing.T) {
@@ -84,9 +74,8 @@ func TestSessionsAreListed(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	r.put(t, "Z")
-	c := crowd{[]line.Session{{JTI: uuid.NewString(), AdmittedAtMillis: 3}, {JTI: uuid.NewString(), AdmittedAtMillis: 2}}}
-	s := operator.New(r.store, r.watch, nil).WithCrowd(c)
-	if got, err := s.Sessions(t.Context(), "Z", 1); err != nil || got.Known != 2 || got.Idle != 1 || len(got.Sessions) != 1 || got.Sessions[0] != c.sessions[0] {
+	r.store.sessions = []line.Session{{JTI: uuid.NewString(), AdmittedAtMillis: 3}, {JTI: uuid.NewString(), AdmittedAtMillis: 2}}
+	if got, err := r.service.Sessions(t.Context(), "Z", 1); err != nil || got.Known != 2 || got.Idle != 1 || len(got.Sessions) != 1 || got.Sessions[0] != r.store.sessions[0] {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for path, status := range map[string]int{"Z/inside": 200, "Z/inside?limit=0": 400, "Z/inside?limit=1001": 400, "Z/inside?limit=x": 400, "NONE/inside": 404} {

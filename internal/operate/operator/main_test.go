@@ -27,7 +27,10 @@ func TestMain(m *testing.M) {
 }
 
 // broken is a store that does nothing but fail.
-type broken struct{ err error }
+type broken struct {
+	operator.Store
+	err error
+}
 
 func (b broken) Zones(context.Context) ([]zone.Settings, error) { return nil, b.err }
 
@@ -75,7 +78,7 @@ func TestEveryOperationCanFail(t *testing.T) {
 				continue // which changes nothing
 			}
 			r := newRoom(t)
-			service := operator.New(broken{tt.err}, r.watch, slog.New(slog.DiscardHandler))
+			service := r.serve(broken{err: tt.err}, slog.New(slog.DiscardHandler))
 			r.http = openapitest.Operators.Handler(t, routes(t, service, slog.New(slog.DiscardHandler)))
 			for range tt.before {
 				r.send(method, path, `{}`, tt.headers...)

@@ -6,12 +6,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/network"
 )
 
-// WithNetworks has the service list the networks that n has counted.
-func (s *Service) WithNetworks(n *network.Shares) *Service {
-	s.networks = n
-	return s
-}
-
 // Networks returns the networks of a zone with the most joins at this server, at most so many, 1 to MaxListed. It returns a
 // *serve.FieldError for another number, and for a name that can be no zone's.
 func (s *Service) Networks(ctx context.Context, zoneID string, most int) (network.List, error) {
@@ -22,5 +16,5 @@ func (s *Service) Networks(ctx context.Context, zoneID string, most int) (networ
 	if err != nil {
 		return network.List{}, err
 	}
-	return s.networks.List(z, most), nil
+	return s.Options.Networks.List(z, most), nil
 }

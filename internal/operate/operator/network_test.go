@@ -1,7 +1,6 @@
 package operator_test
 
 import (
-	"log/slog"
 	"net/http"
 	"net/netip"
 	"testing"
@@ -18,10 +17,8 @@ func TestNetworks(t *testing.T) {
 	z.NetworkShares = []string{"2001:db8::/64=0.5"}
 	_, err := r.store.Store.PutZone(t.Context(), z, nil, "")
 	must(t, err)
-	shares := network.New(nil, slog.New(slog.DiscardHandler), clock)
-	r.service.WithNetworks(shares)
 	for _, from := range []string{"203.0.113.1", "203.0.113.2", "2001:db8::1"} {
-		j, err := shares.Begin(&z, netip.MustParseAddr(from), false, true)
+		j, err := r.shares.Begin(&z, netip.MustParseAddr(from), false, true)
 		must(t, err)
 		j.End(network.Counts{Joins: 1})
 	}

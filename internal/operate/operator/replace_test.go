@@ -2,19 +2,17 @@ package operator_test
 
 import (
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 func TestReplaceSetsOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	s := operator.New(r.store, r.watch, slog.New(slog.DiscardHandler))
+	s := r.service
 	was := r.put(t, "Z")
 	now := was
 	now.PerMinute = 900

@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -26,6 +27,7 @@ const secret = "a token for operators"
 type room struct {
 	store   *store
 	watch   *watch.Watch
+	shares  *network.Shares
 	service *operator.Service
 	logs    *bytes.Buffer
 	http    http.Handler
@@ -42,10 +44,16 @@ func newRoom(tb testing.TB) *room {
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, lines.Close()) })
 	r.store = &store{Store: lines}
-	r.watch = watch.New(watch.Options{Lines: zones.New(zones.Options{Store: lines, Now: clock})})
-	r.service = operator.New(r.store, r.watch, log)
+	r.watch = watch.New(watch.Options{Zones: zones.New(zones.Options{Store: lines, Now: clock})})
+	r.shares = network.New(nil, log, clock)
+	r.service = r.serve(r.store, log)
 	r.http = openapitest.Operators.Handler(tb, routes(tb, r.service, log))
 	return r
+}
+
+// serve is the service over zones.
+func (r *room) serve(zones operator.Store, log *slog.Logger) *operator.Service {
+	return operator.New(operator.Options{Zones: zones, Watch: r.watch, Networks: r.shares, Logger: log})
 }
 
 // send is a request with the operators' token, and other headers if given as
@@ -105,7 +113,17 @@ type store struct {
 	onStats func()
 	// low and high are the range that a registry adds to it.
 	low, high int64
+	// sessions are those that asked this server.
+	sessions []line.Session
 }
+
+func (s *store) Sessions(_ string, most int) []line.Session {
+	return s.sessions[:min(most, len(s.sessions))]
+}
+
+func (s *store) Idle(string, time.Duration) (sessions, idle int64) { return int64(len(s.sessions)), 1 }
+
+func (s *store) Heard(string) line.State { return line.State{NowMillis: 1_000, Inside: 7} }
 
 func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (bool, error) {
 	s.writes++

@@ -54,10 +54,16 @@ func retry[T any](try func() (T, error)) (T, error) {
 	return none, ErrConflict
 }
 
-// Store is what this room asks of a store.
+// Store reads and changes zones, and knows the sessions that asked this server. *zones.Zones does.
 type Store interface {
 	store.Viewer
 	store.Editor
+	// Sessions returns the sessions of a zone whose admissions are the newest, at most so many, the newest first.
+	Sessions(zoneID string, most int) []line.Session
+	// Idle counts the sessions of a zone, and those that have asked for nothing for that long.
+	Idle(zoneID string, length time.Duration) (sessions, idle int64)
+	// Heard is what the server knows of those inside while the store is away: of the state, the zone's clock and Inside.
+	Heard(zoneID string) line.State
 }
 
 // Seen is what was sampled of the zones: the watch.
@@ -71,23 +77,25 @@ type Seen interface {
 // Service manages zones. It is safe for concurrent use. Besides the errors that
 // its methods name, each may return one of the store.
 type Service struct {
-	store Store
-	seen  Seen
-	log   *slog.Logger
-	// crowd may be nil.
-	crowd    Crowd
-	networks *network.Shares
+	Options
 }
 
-// New returns the room over this store, and over what was seen of it. Each change
-// that was made is logged, once, with what it made of the zone.
-func New(store Store, seen Seen, log *slog.Logger) *Service {
-	return &Service{store: store, seen: seen, log: log, networks: network.New(nil, log, time.Now)}
+// Options of a Service. All are required.
+type Options struct {
+	Zones Store
+	Watch Seen
+	// Networks has counted the joins of each network.
+	Networks *network.Shares
+	// Logger gets each change that was made, once, with what it made of the zone.
+	Logger *slog.Logger
 }
+
+// New returns the service.
+func New(o Options) *Service { return &Service{o} }
 
 // List returns the settings of all zones, in the order of their names.
 func (s *Service) List(ctx context.Context) ([]zone.Settings, error) {
-	zones, err := s.store.Zones(ctx)
+	zones, err := s.Zones.Zones(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("operator: list zones: %w", err)
 	}
@@ -101,7 +109,7 @@ func (s *Service) Get(ctx context.Context, zoneID string) (zone.Settings, error)
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return zone.Settings{}, err
 	}
-	settings, err := s.store.Zone(ctx, zoneID)
+	settings, err := s.Zones.Zone(ctx, zoneID)
 	if err != nil {
 		return zone.Settings{}, fmt.Errorf("operator: get zone: %w", err)
 	}
@@ -158,7 +166,7 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string
 		if err := s.adopt(ctx, was, &settings); err != nil {
 			return none, err
 		}
-		if created, err = s.store.PutZone(ctx, settings, was, by); err != nil {
+		if created, err = s.Zones.PutZone(ctx, settings, was, by); err != nil {
 			return none, fmt.Errorf("operator: put zone: %w", err)
 		}
 		return none, nil
@@ -166,7 +174,7 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string
 	if err != nil {
 		return zone.Settings{}, false, err
 	}
-	s.log.InfoContext(ctx, "zone put", "zone", settings.ZoneID, "created", created, "by", by, "settings", settings)
+	s.Logger.InfoContext(ctx, "zone put", "zone", settings.ZoneID, "created", created, "by", by, "settings", settings)
 	return settings, created, nil
 }
 
@@ -202,10 +210,10 @@ func (s *Service) Replace(ctx context.Context, was, now zone.Settings, by string
 	if err := s.adopt(ctx, &was, &now); err != nil {
 		return err
 	}
-	if _, err := s.store.PutZone(ctx, now, &was, by); err != nil {
+	if _, err := s.Zones.PutZone(ctx, now, &was, by); err != nil {
 		return fmt.Errorf("operator: replace zone: %w", err)
 	}
-	s.log.InfoContext(ctx, "zone patched", "zone", now.ZoneID, "by", by, "was", was, "settings", now)
+	s.Logger.InfoContext(ctx, "zone patched", "zone", now.ZoneID, "by", by, "was", was, "settings", now)
 	return nil
 }
 
@@ -222,9 +230,9 @@ func (s *Service) Delete(ctx context.Context, zoneID, by string, only serve.Cond
 			return &FixedError{sentence}
 		}
 	}
-	if err := s.store.DeleteZone(ctx, zoneID, by); err != nil {
+	if err := s.Zones.DeleteZone(ctx, zoneID, by); err != nil {
 		return fmt.Errorf("operator: delete zone: %w", err)
 	}
-	s.log.InfoContext(ctx, "zone deleted", "zone", zoneID, "by", by)
+	s.Logger.InfoContext(ctx, "zone deleted", "zone", zoneID, "by", by)
 	return nil
 }

@@ -93,7 +93,7 @@ func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	stats, err := s.store.Stats(ctx, zoneID)
+	stats, err := s.Zones.Stats(ctx, zoneID)
 	if err != nil {
 		return Stats{}, fmt.Errorf("operator: stats: %w", err)
 	}
@@ -114,7 +114,7 @@ func (s *Service) Stats(ctx context.Context, zoneID string) (Stats, error) {
 	if stats.HighMillis > 0 {
 		out.EstimatedWaitRange = &Range{stats.LowMillis, stats.HighMillis}
 	}
-	if sample, ok := s.seen.Latest(zoneID); ok {
+	if sample, ok := s.Watch.Latest(zoneID); ok {
 		out.Rates = ratesOf(&sample)
 	}
 	return out, nil
@@ -144,7 +144,7 @@ func (s *Service) History(ctx context.Context, zoneID string, seconds int) (Hist
 	if _, err := s.Get(ctx, zoneID); err != nil {
 		return History{}, err
 	}
-	columns := watch.NewColumns(s.seen.History(zoneID), seconds)
+	columns := watch.NewColumns(s.Watch.History(zoneID), seconds)
 	return History{
 		ZoneID: zoneID, Start: columns.Start, StepMillis: watch.StepMillis, Rows: columns.Len(), Columns: columns,
 	}, nil

@@ -7,7 +7,7 @@
 -- good_pass: when a visitor was admitted and when its pass expires, if that is good.
 local function good_pass(z, t, id)
   local at, expires = admission(redis.call('ZSCORE', LOG, id))
-  if expires > t.now and (z.max_inside == 0 or at > z.revoked_upto) then
+  if expires > t.now and at > z.revoked_upto then
     return at, expires
   end
 end
@@ -25,12 +25,12 @@ local function admit(z, r, t, id, arrived, released)
   keep_earlier(t, id)
   redis.call('ZADD', LOG, log_score(t.now, z.ttl), id)
   t.logged_second = t.logged_second + 1
-  z.admitted, z.has_log = z.admitted + 1, 1
+  z.admitted = z.admitted + 1
   local came = floor(arrived / 1000)
   waited(t, t.now - (z.opens_at <= t.now and max(came, z.opens_at) or came))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
-  enters_inside(z, t, id, t.now, t.now + z.ttl)
+  enters_inside(z, t, id, t.now + z.ttl)
   t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute, t.cap)
   return ADMITTED, t.now, t.now + z.ttl, 0
 end

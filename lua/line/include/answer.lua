@@ -49,7 +49,7 @@ local function answer(z, r, t, id, arrived, score, rank, due, epoch)
     status, a, b, c = admit(z, r, t, id, arrived, released)
   else
     status, a, b, c = wait(z, r, t, id, arrived, score, rank, live_rank)
-    note_poll(t, id, c, arrived, score, restored > 0)
+    note_poll(t, id, c, arrived, score)
   end
   return status + restored, a, b, c
 end

@@ -1,5 +1,6 @@
 -- answer_all: the answers to those of a call who poll.
 --@include answer
+--@include period
 
 -- look_up returns where those stand of whom args has a string each, nil for whom the line has not, and
 -- in which order to answer them: as given, but who shows the token of an earlier place than its own
@@ -36,7 +37,7 @@ end
 --
 -- Nearly all of a crowd is far from the front, and what they cost is what a
 -- million of them cost: so their answer is made here, with answer's arithmetic
--- (rates.lua) written out and what is the same for all of them done once.
+-- (rates.lua, period.lua) written out and what is the same for all of them done once.
 -- Measured in one run with 256 visitors a call: two thirds of answer's time.
 local function answer_all(z, r, t, args, first, last)
   local call, char, byte, int = redis.call, string.char, string.byte, struct.unpack
@@ -80,9 +81,7 @@ local function answer_all(z, r, t, args, first, last)
       local came = arrived / 1000
       local period = far_period(r, far, est, now - (came - came % 1), (byte(id, 8) + now) % 256)
       local low = period % 256
-      if call('HSET', key, id, stamp .. char((period - low) / 256, low) .. tail) == 1 then
-        t.unseen = true
-      end
+      call('HSET', key, id, stamp .. char((period - low) / 256, low) .. tail)
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = WAITING, position, est, period
     else
       score = score or #args[i] > 27 and int('>I8', args[i], 28) or arrived

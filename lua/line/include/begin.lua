@@ -2,9 +2,8 @@
 --@include rates
 --@include zone
 --@include edge
---@include presence
 --@include gate
---@include inside
+--@include loss
 
 -- refill counts the admissions in the window and the minute. An admission that is exactly as
 -- old as the span still counts.
@@ -41,14 +40,13 @@ local function begin(z, r, override, expected)
   local t = { before = floor(z.now_micros / 1000), now = tick(z, override), waits = {}, rounded = {} }
   t.inside, t.cap = 0, DAY
   check_master(z, r, t.now, t.before)
-  check_keys(z, r, t.now, t.before)
   check_step(z, r, t.now, tonumber(expected or 0))
   hold(z, t)
   if z.max_inside > 0 then
     end_stays(z, t)
   end
   refill(z, r, t)
-  t.waiting, t.live = redis.call('ZCARD', LINE), redis.call('ZCARD', LIVE)
+  t.waiting, t.live = redis.call('ZCARD', LINE) - 1, redis.call('ZCARD', LIVE) - 1
   t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
   if t.gathers then
     return t

@@ -1,22 +1,23 @@
 -- crowd: what a zone's hash has of those inside.
 
--- CROWD is what a zone with a cap has besides, in one text; integers, in milliseconds or counts. For how long a
--- session lasts, and whether sessions count (1); of those inside: how many INSIDE has, before when none of them
--- ends; how many phantoms there are, when the next ends, how many have come back, the latest loss; window.Stays;
--- until when those count who were inside before; until when admissions are revoked, when phantoms were forgotten;
--- 1 if OVER has members.
+-- CROWD is what a zone has besides that has or had a cap, or in which admissions are revoked, in one text; integers, in
+-- milliseconds or counts. A text of an earlier version may be shorter: the fields at the end are 0 then. For how long a
+-- session lasts, and whether sessions count (1); of those inside: how many INSIDE has, before when none of them ends;
+-- window.Unknown: how many may be inside since a loss, until when, of how many, when that loss was; window.Stays; until when
+-- those count who were inside before; until when admissions are revoked, when the unknown were forgotten; after when those
+-- were admitted who may be among the unknown; window.Longest.
 local CROWD = {
-  'session', 'by_session', 'inside', 'inside_next', 'lost_inside', 'lost_next', 'lost_back', 'inside_lost_at',
+  'session', 'by_session', 'inside', 'inside_next', 'lost_inside', 'lost_until', 'lost_most', 'inside_lost_at',
   'gone', 'stayed', 'stays_at', 'stays_since', 'quiet_until', 'quiet_at', 'revoked_upto', 'reset_at',
-  'has_over',
+  'lost_from', 'longest', 'longest_until',
 }
 local PACKED = '>' .. string.rep('i8', #CROWD)
 
--- set_crowd takes CROWD from its text, '' for none.
+-- set_crowd takes CROWD from its text.
 local function set_crowd(z, text)
-  local values = text ~= '' and { struct.unpack(PACKED, text) } or {}
+  local values = { struct.unpack(PACKED, text .. string.rep('\0', 8 * #CROWD - #text)) }
   for i, name in ipairs(CROWD) do
-    z[name] = values[i] or 0
+    z[name] = values[i]
   end
 end
 

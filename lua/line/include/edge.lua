@@ -46,7 +46,7 @@ local function move_edge(z, r, t, target)
   local enough = expect(z, r, t.live) >= target
   while not enough and n < STEP do
     local want = min(STEP, max(8, target - t.live))
-    local next_ones = redis.call('ZRANGEBYSCORE', LINE, from, '+inf', 'WITHSCORES', 'LIMIT', looked, want)
+    local next_ones = redis.call('ZRANGEBYSCORE', LINE, from, '(inf', 'WITHSCORES', 'LIMIT', looked, want)
     for i = 1, #next_ones, 2 do
       if tonumber(next_ones[i + 1]) ~= z.edge_micros then
         enough = enough or n == STEP or expect(z, r, t.live) >= target

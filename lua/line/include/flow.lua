@@ -1,7 +1,6 @@
 -- flow: the arithmetic of a zone with a cap, as internal/window/inside.go has it, and where waits are counted.
 --@include rates
 
-local STEP_MILLIS = 10000
 local FRONT = 1500
 
 -- through slows the rates down to so many a minute.

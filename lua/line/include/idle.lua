@@ -1,6 +1,6 @@
 -- idle: what a sweep does beside looking at the seen buckets.
 --@include expiry
---@include presence
+--@include loss
 --@include place
 
 -- How many expired admissions a call forgets: neighbours, so cheap.
@@ -19,16 +19,26 @@ end
 
 -- seek_unseen goes through some of the line, from a rank on. It returns how many it looked at.
 local function seek_unseen(t, rank)
-  local some = redis.call('ZRANGE', LINE, rank, rank + SEEK - 1, 'WITHSCORES')
+  local some = redis.call('ZRANGE', LINE, rank, min(rank + SEEK, t.waiting) - 1, 'WITHSCORES')
   for i = 1, #some, 2 do
-    if redis.call('HSETNX', bucket(some[i + 1]), some[i], struct.pack('>I6I2', t.now, 0)) == 1 then
-      t.unseen = true
-    end
+    redis.call('HSETNX', bucket(some[i + 1]), some[i], struct.pack('>I6I2', t.now, 0))
   end
   return #some / 2
 end
 
--- trim forgets marks and admissions that nobody needs. It returns how many admissions, at most TRIM.
+-- trim_over forgets which admissions are done so long ago that none of them can be shown any more, and who came back since a
+-- loss before the latest. It returns how many.
+local function trim_over(z, t)
+  local current = z.inside_lost_at > 0 and string.format('%.0f', -z.inside_lost_at) or '-inf'
+  local before = string.format('(%.0f', t.now - longest_of(z, t.now) - MINUTE)
+  local old, first = min(TRIM, redis.call('ZCOUNT', OVER, '(' .. current, before)), redis.call('ZCOUNT', OVER, '-inf', current)
+  if old > 0 then
+    redis.call('ZREMRANGEBYRANK', OVER, first, first + old - 1)
+  end
+  return old
+end
+
+-- trim forgets marks and admissions that nobody needs. It returns how many admissions, at most TRIM or as many of those done.
 local function trim(z, t)
   -- An empty line has no marks. Those who are released need none; but from the last
   -- of theirs on, the first of the others are counted.
@@ -41,9 +51,12 @@ local function trim(z, t)
 
   -- The limits need the last minute of the log, a repeated poll the passes that are good.
   local keep = max(MINUTE, z.ttl, kept_for(z, t.now))
-  local old = min(TRIM, redis.call('ZCOUNT', LOG, '-inf', '(' .. string.format('%.0f', t.now - keep)))
+  local old = min(TRIM, redis.call('ZCOUNT', LOG, '(-inf', '(' .. string.format('%.0f', t.now - keep)))
   if old > 0 then
-    redis.call('ZREMRANGEBYRANK', LOG, 0, old - 1)
+    redis.call('ZREMRANGEBYRANK', LOG, 1, old)
   end
-  return old
+  if t.now >= z.heal_until then
+    redis.call('UNLINK', DEPARTED)
+  end
+  return max(old, z.session and trim_over(z, t) or 0)
 end

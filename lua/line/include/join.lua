@@ -66,17 +66,18 @@ local function join_again(z, r, t, id, score)
   return newcomer(z, r, t, id, score)
 end
 
--- leave gives up the visitor's place, if it has one, or ends its latest admission. admitted is when
--- that was, 0 if the token does not say it.
+-- leave gives up the place of a token that has that arrival, or ends the admission that the token names. admitted is when
+-- that was, 0 if the token names none. Whatever else the visitor has by now stays.
 local function leave(z, t, id, arrived, admitted)
-  local rank = redis.call('ZRANK', LINE, id)
-  if forget(z, t, id, arrived, rank and rank < t.released) then
+  local score = redis.call('ZSCORE', LINE, id)
+  if score and joined_at(id, score) == arrived then
+    forget(z, t, id, arrived, redis.call('ZRANK', LINE, id) < t.released)
     z.left = z.left + 1
-  elseif not rank and z.max_inside > 0 then
-    local at = max(admission(redis.call('ZSCORE', LOG, id)), admitted)
-    if at > 0 then
-      done(z, t, id, at, false)
-    end
+  else
+    bury(z, t, id, arrived)
+  end
+  if admitted > 0 and z.max_inside > 0 then
+    done(z, t, id, admitted)
   end
   return GONE, 0, 0, 0
 end

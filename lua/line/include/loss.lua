@@ -36,22 +36,19 @@ local function lose(z, r, now, alive, newest)
     -- A visitor who left in an earlier healing may have joined again since.
     z.heal_after, z.heal_any = z.last_micros, 0
     redis.call('UNLINK', DEPARTED)
-    z.has_departed = 0
+    redis.call('ZADD', DEPARTED, '+inf', '')
+  end
+  if z.max_inside > 0 then
+    lose_inside(z, r, now, alive)
   end
   if z.heal_until > 0 and now < z.heal_until - HEAL + z.idle then
     -- Not all who waited before the earlier loss have had the time to come back.
     alive = min(alive, z.alive)
   end
   z.alive = alive
-  if z.max_inside > 0 then
-    z.inside_lost_at = now
-    local unheard = unheard_of(z, z.inside + z.lost_inside)
-    lose_inside(z, { { now + (z.by_session == 1 and z.ttl or z.session), unheard } })
-  end
   z.last_micros = newest_lost(z, now, newest)
   z.heal_upto = z.last_micros
   z.heal_until = now + HEAL
-  redis.call('PEXPIRE', DEPARTED, 2 * HEAL) -- the zone's clock may be slower than Redis's
 end
 
 -- same_data reports whether a place was taken in these data, by its epoch. While nobody

@@ -12,11 +12,10 @@ local function arrival_kept(key, id, arrived, score)
   return seen and string.sub(seen, 9) or struct.pack('>I8', arrived)
 end
 
--- note_poll notes that a visitor polled, who stands at the score. anew: nothing is noted of the visitor yet.
-local function note_poll(t, id, period, arrived, score, anew)
+-- note_poll notes that a visitor polled, who stands at the score.
+local function note_poll(t, id, period, arrived, score)
   local key = bucket(score)
-  local new = redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. arrival_kept(key, id, arrived, score))
-  t.unseen = t.unseen or new == 1 and not anew
+  redis.call('HSET', key, id, struct.pack('>I6I2', t.now, period) .. arrival_kept(key, id, arrived, score))
 end
 
 -- joined_at is the arrival of a waiting visitor who stands there.
@@ -43,8 +42,6 @@ end
 local function bury(z, t, id, arrived)
   if z.heal_until > t.now and arrived > z.heal_after then
     redis.call('ZADD', DEPARTED, 'GT', string.format('%.0f', arrived), id)
-    redis.call('PEXPIRE', DEPARTED, 2 * HEAL)
-    z.has_departed = 1
   end
 end
 

@@ -29,7 +29,6 @@ local function divide(t, low, high, rank, part)
     if at >= low and at < high - 1 then
       local text = string.format('%.0f', redis.call('ZRANGE', LINE, at, at, 'WITHSCORES')[2])
       redis.call('ZADD', MARKS, text, text)
-      t.marked = true
     end
   end
 end
@@ -89,6 +88,6 @@ end
 
 -- mark makes a mark of one who lines up.
 local function mark(t, text)
-  t.open, t.marked = nil, true
+  t.open = nil
   redis.call('ZADD', MARKS, text, text)
 end

@@ -1,5 +1,6 @@
 -- wait: telling a waiting visitor how long, and when to poll.
 --@include admit
+--@include period
 --@include position
 --@include gate
 

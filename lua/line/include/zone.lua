@@ -1,13 +1,13 @@
 -- zone: a zone's settings and state, in one hash: reading and writing them.
 --@include clock
---@include crowd
+--@include convert
 --@include settings
 --@include totals
 
 -- FORMAT is the format of a zone's keys, and zoneFormat in format.go. It is raised when older
 -- versions must not touch the keys any more. NEWER is the status of a
 -- zone whose number is higher.
-local FORMAT, NEWER = 1, 4
+local FORMAT, NEWER = 2, 4
 
 -- State, then settings and totals: integers, in milliseconds or counts, but the *_micros and the draw_* are
 -- in microseconds. An absent field is 0. WORDS, which are texts, follow them.
@@ -17,7 +17,7 @@ local FIELDS = {
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
   'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
   'set_micros', 'ahead_micros',
-  'has_line', 'has_live', 'has_log', 'has_marks', 'has_waits', 'has_departed', 'froze_at', 'swept_to', 'seen',
+  'froze_at', 'swept_to', 'seen',
   'keep', 'keep_until',
 }
 for _, names in ipairs({ SETTINGS, TOTALS }) do
@@ -31,8 +31,17 @@ for i, word in ipairs(WORDS) do
   FIELDS[NUMBERS + i], AT[word] = word, NUMBERS + i
 end
 
--- load_zone returns the zone; or nil and the status: 1 unknown, 2 deleted, with
--- what is left of it, or 4 NEWER.
+-- complete reports whether Redis has all keys that a zone has to have. To ask for them counts as their use, so that Redis does
+-- not evict them for being asked for seldom.
+local function complete(z)
+  if z.heal_until > math.floor(z.now_micros / 1000) then
+    return redis.call('TOUCH', ZONE, LINE, LIVE, DUE, LOG, INSIDE, OVER, DEPARTED) == 8
+  end
+  return redis.call('TOUCH', ZONE, LINE, LIVE, DUE, LOG, INSIDE, OVER) == 7
+end
+
+-- load_zone returns the zone; or nil and the status: 1 unknown, 2 deleted, with what is left of it, or 4 NEWER. A zone of which
+-- a key is gone is lost as a whole: it is unknown then, and the third is true.
 local function load_zone(key)
   local values = redis.call('HMGET', key, unpack(FIELDS))
   if tonumber(values[AT.format] or 0) > FORMAT then
@@ -48,11 +57,16 @@ local function load_zone(key)
   end
   z.mode, z.run_id = values[AT.mode], values[AT.run_id]
   z.peak = values[AT.peak] or ''
-  if z.max_inside > 0 then
-    set_crowd(z, values[AT.crowd] or '')
+  z.revoked_upto = 0
+  if values[AT.crowd] then
+    set_crowd(z, values[AT.crowd])
   end
+  local whole = tonumber(values[AT.format] or FORMAT) == FORMAT or convert(z, values[AT.deleted])
   if values[AT.deleted] then
     return nil, 2, z
+  elseif not whole or not complete(z) then
+    unlink_keys()
+    return nil, 1, true
   end
   return z
 end
@@ -67,7 +81,7 @@ local function save_zone(key, z)
     end
   end
   local words = { run_id = z.run_id or '', format = tostring(FORMAT), peak = z.peak }
-  words.crowd = z.max_inside > 0 and crowd_of(z) or nil
+  words.crowd = z.session and crowd_of(z) or nil
   for _, word in ipairs(WORDS) do
     if words[word] and words[word] ~= (z.was[AT[word]] or '') then
       out[#out + 1], out[#out + 2] = word, words[word]

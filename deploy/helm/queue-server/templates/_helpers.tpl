@@ -65,21 +65,30 @@ app.kubernetes.io/component: server
 {{- else if not (or .Values.redis.url .Values.redis.existingSecret) }}
 {{- fail "store: redis needs a Redis: set redis.url, or redis.existingSecret with the URL, or store to embedded and replicaCount to 1" }}
 {{- end }}
+{{- if and (or .Values.redis.caSecret .Values.redis.tlsSecret) .Values.redis.url (not (hasPrefix "rediss" .Values.redis.url)) }}{{ fail "redis.caSecret and redis.tlsSecret are for TLS: begin redis.url with rediss" }}{{ end }}
 {{- if and .Values.redis.url .Values.redis.existingSecret }}{{ fail "redis.url and redis.existingSecret are both set: keep one" }}{{ end }}
+{{- if and .Values.serviceMonitor.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.adminFrom) }}
+{{- fail "serviceMonitor.enabled: the chart's network policy lets nobody reach the metrics: name Prometheus's pods in networkPolicy.adminFrom, for example [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]" }}
+{{- end }}
 {{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) }}{{ fail "autoscaling.minReplicas is above autoscaling.maxReplicas" }}{{ end }}
 {{- end }}
 
-{{- define "queue-server.containerSecurityContext" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: {drop: [ALL]}
+{{- /* Maps that are put together into one: a key of a later map wins, and null leaves a key out. Else it would be written twice. */}}
+{{- define "queue-server.merge" -}}
+{{- $all := dict }}
+{{- range . }}{{ range $key, $value := . }}{{ $_ := set $all $key $value }}{{ end }}{{ end }}
+{{- range $key, $value := $all }}{{ if kindIs "invalid" $value }}{{ $_ := unset $all $key }}{{ end }}{{ end }}
+{{- toYaml $all }}
 {{- end }}
 
-{{- define "queue-server.podSecurityContext" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-fsGroupChangePolicy: OnRootMismatch
-seccompProfile: {type: RuntimeDefault}
+{{- /* Two lists that are put together: an item of the second takes the place of the first's item of the same name, by the key "by". */}}
+{{- define "queue-server.override" -}}
+{{- $by := .by }}{{ $theirs := .theirs | default list }}{{ $names := list }}{{ $all := list }}
+{{- range $theirs }}{{ $names = append $names (get . $by) }}{{ end }}
+{{- range .ours }}{{ if not (has (get . $by) $names) }}{{ $all = append $all . }}{{ end }}{{ end }}
+{{- toYaml (concat $all $theirs) }}
+{{- end }}
+
+{{- define "queue-server.allLabels" -}}
+{{- include "queue-server.merge" (list (fromYaml (include "queue-server.labels" .root)) (.with | default dict) (fromYaml (include "queue-server.names" .root)) (.last | default dict)) }}
 {{- end }}

@@ -1,0 +1,28 @@
+-- convert: the data of format 1 become those of format 2, at the first call of a server that knows this.
+--@include keys
+--@include crowd
+
+-- GONE are the fields of a zone's hash that format 2 has no longer.
+local GONE = { 'has_line', 'has_live', 'has_log', 'has_marks', 'has_waits', 'has_departed', 'lost_steps' }
+
+-- convert does so with a zone that was loaded. It reports whether all keys are there that format 1 has to have.
+local function convert(z, deleted)
+  local has = redis.call('HMGET', ZONE, unpack(GONE))
+  local want = (tonumber(has[1]) or 0) + 2 * (tonumber(has[2]) or 0) + (tonumber(has[3]) or 0)
+  redis.call('HDEL', ZONE, unpack(GONE))
+  if z.session then
+    z.lost_most, z.lost_from = z.lost_inside, 0
+  end
+  if deleted then -- lost_until is where format 1 has until when the latest of those inside are there
+    return true
+  elseif redis.call('EXISTS', LINE, LIVE, DUE, LOG) < want then
+    return false
+  end
+  if z.session then
+    z.lost_until = z.lost_inside > 0 and math.floor(z.now_micros / 1000) + math.max(z.session, z.ttl) or 0
+  end
+  make_keys()
+  redis.call('ZADD', DEPARTED, '+inf', '')
+  redis.call('PERSIST', DEPARTED)
+  return true
+end
