@@ -345,6 +345,9 @@ func (q *request) read(v *reader, r pollReply) {
 	case line.Admitted, line.AdmittedBefore:
 		a.AdmittedAtMillis, a.ExpiresAtMillis = first, second
 		a.AheadMillis = r.clock.AheadMillis(a.AdmittedAtMillis)
+	case line.TooLong:
+		a.WaitMillis = second
+		return // no place
 	default:
 		return // no place
 	}

@@ -20,6 +20,7 @@ var settingFields = []struct {
 	{"idle", func(z zone.Settings) int64 { return z.IdleTimeout().Milliseconds() }},
 	{"ttl", func(z zone.Settings) int64 { return z.PassTTL().Milliseconds() }},
 	{"max_waiting", func(z zone.Settings) int64 { return z.MaxWaiting }},
+	{"max_wait", func(z zone.Settings) int64 { return z.MaxWait().Milliseconds() }},
 	{"max_per_second", func(z zone.Settings) int64 { return int64(z.MaxPerSecond) }},
 	{"max_inside", func(z zone.Settings) int64 { return z.MaxInside }},
 	{"gather_at", func(z zone.Settings) int64 { return z.Gate().GatherAtMillis }},

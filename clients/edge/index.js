@@ -118,8 +118,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const cookies = (kind) => names(kind).map((n) => `${n}${zone}=`)
       .flatMap((n) => all.filter((c) => c.startsWith(n)).map((c) => c.slice(n.length)));
     const browser = cookies('_key').find((k) => k.length === 32);
-    let session;
-    for (const text of [...cookies('').slice(0, COOKIES), header(APP)]) session ??= await check(text);
+    let session; // the first good one
 
     const named = () => rules?.corsOrigins?.includes(origin);
     const cookie = (kind, text, length) => {
@@ -165,8 +164,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     };
 
     // stays is for a visitor inside, whose session may be renewed or end; undefined if it is done or was revoked.
-    const [begun, issued, length, jti, inside] = session ?? [];
-    const stays = async () => {
+    const stays = async ([begun, issued, length, jti, inside]) => {
       const due = seconds() >= +issued + (inside ? Math.min(ASK, length / 2) : length / 2);
       const waited = browser && navigates;
       if (!due && !waited && !inside) return goOn();
@@ -197,7 +195,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const exchange = async () => {
       const again = shown.startsWith('.');
       const pass = again ? shown.slice(1) : shown;
-      const key = browser ?? jti;
+      const key = browser ?? session?.[3];
       const claims = await verify(until, pass);
       const withPass = (value) => `${uri}${uri.includes('?') ? '&' : '?'}${PASS}=${value}`;
       if (claims && !key) {
@@ -257,8 +255,13 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       return goOn(await begin('', ...is));
     };
 
-    const stayed = session && !shown && await stays();
-    if (stayed) return stayed;
+    // A browser may have several sessions: one that is done or revoked does not hide another.
+    for (const text of [...cookies('').slice(0, COOKIES), header(APP)]) {
+      const is = (!session || !shown) && await check(text);
+      const stayed = is && !shown && await stays(is);
+      if (stayed) return stayed;
+      session ||= is;
+    }
     await look(until, FRESH);
     if (state === 'unknown') return goOn();
     if (shown) return exchange();

@@ -146,6 +146,7 @@ export type ProblemCode =
   | 'token_expired'
   | 'token_invalid'
   | 'too_many_requests'
+  | 'wait_too_long'
   | 'zone_closed'
   | 'zone_unknown'
   // {{end}}

@@ -179,7 +179,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	notKept := notKept(opened, zones, limits.book)
 	metrics.ShowKept(notKept)
-	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, time.Now))
+	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, zones, time.Now))
 	if err != nil {
 		return err
 	}

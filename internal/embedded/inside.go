@@ -235,9 +235,8 @@ func (i *inside) end(a line.Admission, now int64) {
 	}
 }
 
-// endAdmission ends the latest admission of a visitor who leaves, where the token or the log says when that was.
-func (q *zoneQueue) endAdmission(t *transaction, p line.Place) {
-	a := line.Admission{ID: p.ID, AtMillis: max(q.log.byID[p.ID].atMillis, p.AdmittedAtMillis)}
+// endAdmission ends the admission of a visitor who leaves.
+func (q *zoneQueue) endAdmission(t *transaction, a line.Admission) {
 	if _, over := q.in.over[a]; !q.capped() || a.AtMillis == 0 || over {
 		return
 	}

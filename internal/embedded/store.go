@@ -232,14 +232,11 @@ func (s *Store) Poll(_ context.Context, zoneID string, p line.Place) (line.Answe
 // Leave implements store.Visitors.
 func (s *Store) Leave(_ context.Context, zoneID string, p line.Place) error {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) line.Answer {
-		if q.forget(p) {
-			q.totals.Left++
-		} else {
-			q.endAdmission(t, p)
-		}
+		q.leave(t, p)
 		return line.Answer{Place: p}
 	})
 	if err == nil {
+		a.State.LastArrivalMicros = p.ArrivedAtMicros // a later place of the visitor stays
 		s.depart(zoneID, &a)
 	}
 	return err

@@ -248,6 +248,17 @@ func (q *zoneQueue) forget(p line.Place) bool {
 	return true
 }
 
+// leave gives up the place of a token, or ends the admission that the token names. Whatever else the visitor has by now stays.
+func (q *zoneQueue) leave(t *transaction, p line.Place) {
+	if arrived, waits := q.arrival(p.ID); waits && arrived == p.ArrivedAtMicros {
+		q.forget(p)
+		q.totals.Left++
+	} else {
+		q.bury(p.ID, p.ArrivedAtMicros)
+	}
+	q.endAdmission(t, line.Admission{ID: p.ID, AtMillis: p.AdmittedAtMillis})
+}
+
 // before returns the answer to a visitor who was admitted before. ok is false if that is not
 // known, or if the pass has expired.
 func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
@@ -279,6 +290,11 @@ func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID) line.Ans
 	if !enters && q.settings.MaxWaiting > 0 && int64(q.line.len()) >= q.settings.MaxWaiting {
 		return line.Answer{Status: line.Full}
 	}
+	if !enters {
+		if wait, long := q.tooLong(t); long {
+			return line.Answer{Status: line.TooLong, WaitMillis: wait}
+		}
+	}
 	q.last = max(q.clock.NowMicros, q.last+1)
 	p := line.Place{ID: id}
 	if draws {
@@ -293,6 +309,18 @@ func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID) line.Ans
 		return q.admit(t, p)
 	}
 	return q.wait(t, q.put(p), p)
+}
+
+// tooLong returns how long a newcomer at the end of the line would wait, in milliseconds, and whether that is more than the
+// zone allows. The time until an event opens does not count. While people gather they have no order, and while the zone is
+// paused no wait can be expected.
+func (q *zoneQueue) tooLong(t *transaction) (wait int64, long bool) {
+	most := q.settings.MaxWait().Milliseconds()
+	if most == 0 || t.gathers || q.rates.PerMinute == 0 {
+		return 0, false
+	}
+	wait = q.estimate(t, int64(q.line.len())-q.line.upTo(q.edge)) - t.hold
+	return wait, wait > most
 }
 
 // straightIn reports whether a newcomer need not line up: all who wait are

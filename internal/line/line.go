@@ -105,6 +105,8 @@ const (
 	Closed
 	// Full: no place was taken, maxWaiting wait already.
 	Full
+	// TooLong: no place was taken, the visitor would wait for longer than maxWaitMinutes.
+	TooLong
 	// Undrawn: people gather for a draw, and the call had no score from it. No place was taken or put back. The caller
 	// has to read the zone's settings anew.
 	Undrawn
@@ -113,7 +115,7 @@ const (
 // statuses name the outcomes, as metrics write them.
 var statuses = [...]string{
 	Waiting: "waiting", Admitted: "admitted", AdmittedBefore: "admitted_before", Gone: "gone", Closed: "closed", Full: "full",
-	Undrawn: "undrawn",
+	TooLong: "too_long", Undrawn: "undrawn",
 }
 
 // Statuses returns the names of all outcomes.
@@ -130,13 +132,13 @@ func (s Status) String() string {
 // Answer is what a store says to one visitor's join or poll. What the visitor is told is Told.
 type Answer struct {
 	Status Status
-	// Place is the visitor's; not set when Gone, Closed or Full.
+	// Place is the visitor's; not set when Gone, or when no place was taken.
 	Place Place
 	// Position is 1 for the next, and 0 while people gather. While Waiting only. It is exact up to 51,200. Beyond that
 	// a store may answer up to 511 too high, but never higher than before.
 	Position int64
 	// WaitMillis is how long the visitor waits if as large a share of those ahead comes as came lately, at most a day. By
-	// it the store paces polls. While Waiting only.
+	// it the store paces polls. While Waiting; and when TooLong, how long a newcomer would wait, from the opening of an event on.
 	WaitMillis int64
 	// PeriodMillis is in how many milliseconds to poll again. While Waiting only.
 	PeriodMillis int64

@@ -23,7 +23,7 @@ const say = (text) => set('spoken', text);
 // What is shown, as the server has said it: see page.html.
 const shown = () => $('told').dataset;
 const seated = () => shown().seated !== undefined;
-const WAITS = ['inLine', 'paused', 'away', 'offline', 'full', 'gathering', 'drawn'];
+const WAITS = ['inLine', 'paused', 'away', 'offline', 'full', 'tooLong', 'gathering', 'drawn'];
 // When the event opens, on the clock of performance.now(), whatever time this device says it is; 0 for no event.
 let opens = 0;
 // The event whose draw gave the place, once its seed is public.

@@ -15,15 +15,16 @@ import (
 	"github.com/openqueue/waitingroom/internal/zones"
 )
 
-// stays has a session count as inside. It returns h without the session if that is done or revoked.
-func stays(z *zones.Zone, q *request, h held) held {
-	over, donePaths := z.Here(h.session.Admission, h.session.Issued.Add(h.session.Length))
-	if over {
-		h.inside, h.session = false, token.Session{}
-	} else if len(donePaths) > 0 && q.ends() && fits(donePaths, q.uri) {
-		z.End(h.session.Admission)
+// stays has a session count as inside, and reports whether it does: one that is done or revoked does not.
+func stays(z *zones.Zone, q *request, is token.Session) bool {
+	if z == nil {
+		return true
 	}
-	return h
+	over, donePaths := z.Here(is.Admission, is.Issued.Add(is.Length))
+	if !over && len(donePaths) > 0 && q.ends() && fits(donePaths, q.uri) {
+		z.End(is.Admission)
+	}
+	return !over
 }
 
 // fresh reports whether a good pass may begin a session: it is not over, and where those inside are counted, the store is told of

@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/site"
+	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -143,6 +145,24 @@ func TestInside(t *testing.T) {
 	r.zones.RunOnce(t.Context())
 	if revoked := get("Cookie", cookie(third)); cookie(revoked) == "" && revoked.Code == http.StatusOK {
 		t.Error("a session that was revoked goes on")
+	}
+
+	// Beside it a good one counts, whichever cookie comes first; and the waiting page goes by the same.
+	r.forward(2 * time.Second)
+	now := r.clock()
+	good := "waitingroom_session-" + zoneID + "=" + r.keys.SignSession(zoneID, token.Session{
+		Admission: line.Admission{ID: line.ID{8}, AtMillis: now.UnixMilli()}.JTI(zoneID), Begun: now, Issued: now, Length: time.Minute,
+	})
+	isInside := site.Inside(r.keys, r.zones, r.clock)
+	for kept, want := range map[string]bool{
+		cookie(third): false, good: true, cookie(third) + "; " + good: true, good + "; " + cookie(third): true,
+	} {
+		if want && r.ask("nginx", http.MethodGet, "/cart", "Cookie", kept).Code != http.StatusOK {
+			t.Errorf("%s does not go on", kept)
+		}
+		if isInside(zoneID, http.Header{"Cookie": {kept}}) != want {
+			t.Errorf("%s: the waiting page does not go by the gate", kept)
+		}
 	}
 }
 

@@ -145,10 +145,7 @@ func (p place) over(admission [16]byte) bool { return p.zone != nil && p.zone.Ov
 // ask decides about a request, and counts its outcome. The zone's name must be well-formed.
 func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
 	now, z := s.Now(), s.Zones.Known(zoneID)
-	h := find(s.Keys, zoneID, q.header, now)
-	if h.inside && z != nil {
-		h = stays(z, q, h)
-	}
+	h := find(s.Keys, zoneID, q.header, now, func(is token.Session) bool { return stays(z, q, is) })
 	shown := ""
 	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
 		shown = q.takeOut(page.PassParameter)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // SessionHeader is the header of a session, for apps without cookies. It is in the answer to an app
@@ -53,14 +54,17 @@ type held struct {
 }
 
 // find returns the first good session that the request has, in a cookie or in SessionHeader, and the browser's key. A
-// session that was set without TLS is good by TLS, too: the site may lead from one to the other.
-func find(keys *token.Keys, zoneID string, header http.Header, now time.Time) (h held) {
+// session that was set without TLS is good by TLS, too: the site may lead from one to the other. So a browser may have several:
+// one that is not to stay, as it is done or revoked, does not hide another.
+func find(keys *token.Keys, zoneID string, header http.Header, now time.Time, stays func(token.Session) bool) (h held) {
 	take := func(text string) {
 		if h.inside || len(text) != token.SessionSize {
 			return
 		}
 		found, err := keys.VerifySession(zoneID, text)
-		h.session, h.inside = found, err == nil && found.Good(now)
+		if err == nil && found.Good(now) && stays(found) {
+			h.session, h.inside = found, true
+		}
 	}
 	for _, line := range header["Cookie"] {
 		for line != "" {
@@ -78,9 +82,12 @@ func find(keys *token.Keys, zoneID string, header http.Header, now time.Time) (h
 	return h
 }
 
-// Inside returns a function that reports whether a request has a good session of the zone.
-func Inside(keys *token.Keys, now func() time.Time) func(zoneID string, header http.Header) bool {
-	return func(zoneID string, header http.Header) bool { return find(keys, zoneID, header, now()).inside }
+// Inside returns a function that reports whether a request has a good session of the zone, which the gate lets go on.
+func Inside(keys *token.Keys, known *zones.Registry, now func() time.Time) func(zoneID string, header http.Header) bool {
+	return func(zoneID string, header http.Header) bool {
+		z := known.Known(zoneID)
+		return find(keys, zoneID, header, now(), func(is token.Session) bool { return z == nil || !z.Over(is.Admission) }).inside
+	}
 }
 
 // value returns the value of a cookie, if it has one of the names.

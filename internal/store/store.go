@@ -28,8 +28,9 @@ import (
 // Visitors is what visitors do.
 type Visitors interface {
 	// Join takes a place in a zone's line for a visitor, or lets the visitor straight in
-	// (line.Admitted) where nobody waits and there is room. In a closed zone, or one in which
-	// maxWaiting wait, no place is taken (line.Closed, line.Full).
+	// (line.Admitted) where nobody waits and there is room. In a closed zone, one in which maxWaiting
+	// wait, or one in which the visitor would wait for longer than maxWaitMinutes, no place is taken (line.Closed, line.Full,
+	// line.TooLong).
 	//
 	// For a visitor who has a place, Join does what Poll does. A visitor
 	// whose admission is still good gets it again (line.AdmittedBefore). Both hold in a closed zone, too. So a

@@ -102,6 +102,14 @@ func TestJoinTheLine(t *testing.T) {
 	}
 }
 
+// seconds are all whole numbers from least to most, as Retry-After has them.
+func seconds(least, most int) (all []string) {
+	for n := least; n <= most; n++ {
+		all = append(all, strconv.Itoa(n))
+	}
+	return all
+}
+
 func TestJoinIsTurnedAway(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -116,7 +124,11 @@ func TestJoinIsTurnedAway(t *testing.T) {
 		},
 		"full": {
 			func(s *zone.Settings) { s.MaxWaiting = 1 }, 429, "line_full", "full",
-			[]string{"5", "6", "7", "8", "9", "10"},
+			seconds(5, 10),
+		},
+		"too long": {
+			// A newcomer would wait for 2 minutes behind the one who waits.
+			func(s *zone.Settings) { s.MaxWaitMinutes, s.PerMinute = 1, 1 }, 429, "wait_too_long", "too_long", seconds(60, 75),
 		},
 	}
 	for name, tt := range tests {

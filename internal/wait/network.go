@@ -15,14 +15,21 @@ func (j *join) share() (*network.Join, error) {
 	return j.Shares.Begin(j.settings, j.Guard.Source(j.Newcomer.Newcomer), spared, j.zone.Lined())
 }
 
-// again finds the place that an earlier join of the same clientId took, since any join can be repeated. It returns network.ErrShare
-// if there is none. The limits of addresses hold before, so that nobody can ask the store as often as it likes.
+// again finds the place that an earlier join of the same clientId or with the same proof took, since any join can be repeated. It
+// returns network.ErrShare if there is none. The limits of addresses hold before, so that nobody can ask the store as often as it
+// likes.
 func (j *join) again(ctx context.Context, refused *network.Join) (line.Told, error) {
 	a := line.Told{Answer: line.Answer{Status: line.Gone}}
-	if j.ClientID != "" {
-		err := j.Guard.Admits(ctx, j.settings, j.Newcomer.Newcomer)
+	who, id := j.Newcomer.Newcomer, j.Tokens.VisitorID(j.zone.ID(), j.ClientID)
+	if j.ClientID == "" && j.Challenge != "" {
+		if _, proof, err := j.prove(ctx); err == nil && proof != nil {
+			who.ClientID, id = string(proof.ID[:]), proof.ID
+		}
+	}
+	if who.ClientID != "" {
+		err := j.Guard.Admits(ctx, j.settings, who)
 		if err == nil {
-			a, err = j.zone.Poll(ctx, line.Place{ID: j.Tokens.VisitorID(j.zone.ID(), j.ClientID), ArrivedAtMicros: line.AnyArrival})
+			a, err = j.zone.Poll(ctx, line.Place{ID: id, ArrivedAtMicros: line.AnyArrival})
 		}
 		if err != nil {
 			return line.Told{}, err

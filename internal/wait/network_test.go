@@ -94,6 +94,35 @@ func TestShareOfANetwork(t *testing.T) {
 	}
 }
 
+// TestAProofFindsItsPlace: a join with a proof and no clientId is repeated when its network has got its share since.
+func TestAProofFindsItsPlace(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.challenging(t)
+	r.sharing(t)
+	join := func(shown string) *httptest.ResponseRecorder {
+		w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/traffic/wait",
+			strings.NewReader(fmt.Sprintf(`{"zoneId":%q,"clientIp":"2001:db8::1","challenge":%q}`, zoneID, shown)))
+		q.RemoteAddr = "[2001:db8::1]:1234"
+		r.http.ServeHTTP(w, q)
+		return w
+	}
+	proof, other := solve(t, r.asked(t, join(""), "required")), solve(t, r.asked(t, join(""), "required"))
+	first := join(proof)
+	settings := zone.Defaults(zoneID)
+	for range network.Floor {
+		one, err := r.shares.Begin(&settings, netip.MustParseAddr("2001:db8::1"), true, true)
+		must(t, err)
+		one.End(network.Counts{Joins: 1})
+	}
+	if again := join(proof); first.Code != http.StatusOK || again.Code != http.StatusOK || r.place(t, read(t, again).Token) != r.place(t, read(t, first).Token) {
+		t.Errorf("%d %s, again %d %s", first.Code, first.Body, again.Code, again.Body)
+	}
+	if w := join(other); w.Code != http.StatusTooManyRequests || read(t, w).Code != "network_share" {
+		t.Errorf("another proof: %d %s", w.Code, w.Body)
+	}
+}
+
 // TestJoinsThatCount: a join counts when it takes a place, once, however often it is repeated.
 func TestJoinsThatCount(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package wait
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -42,7 +43,48 @@ var (
 		Readers: refusal.Visitors,
 		Doc:     "As many wait as the operator allows (`maxWaiting`). No place was taken.",
 	})
+	// ErrTooLong: a newcomer would wait for longer than the operator allows (maxWaitMinutes).
+	ErrTooLong = refusal.New("wait: the wait is too long", refusal.Refusal{
+		Status: http.StatusTooManyRequests, Code: "wait_too_long",
+		Title:    "The wait is too long",
+		Detail:   "No place was taken. Try again when Retry-After has passed.",
+		RetryMin: leastLater, RetryMax: mostLater,
+		Page: refusal.Page{State: "tooLong"},
+		Alert: "newcomers would wait for longer than `maxWaitMinutes`. Raise `perMinute` if the service bears it, or the bound: " +
+			"`queue-server zones set SHOP maxWaitMinutes=60`",
+		Readers: refusal.Visitors,
+		Doc: "A newcomer would wait for longer than the operator allows (`maxWaitMinutes`). No place was taken; whoever has a place keeps " +
+			"it. `Retry-After` is when the wait is likely to be short enough.",
+	})
 )
+
+// Bounds of Retry-After while the wait is too long, in seconds. A line can grow shorter sooner than it moves, when visitors leave or
+// the operator raises the limit: so nobody is told to stay away for longer than mostLater.
+const (
+	leastLater = 5
+	mostLater  = 300
+)
+
+// TooLongError is ErrTooLong, with when the wait is likely to be short enough.
+type TooLongError struct{ retrySeconds int }
+
+// tooLong returns the error for a newcomer who would wait for so long, where most is allowed. A line that takes no newcomers
+// grows shorter by a minute a minute. Up to a quarter more, and at least 5 s, spread those who were refused at one moment.
+func tooLong(wait, most time.Duration) *TooLongError {
+	const share = 4
+	seconds := int(min((wait-most+time.Second-1)/time.Second, mostLater*share/(share+1)))
+	seconds = max(leastLater, seconds)
+	return &TooLongError{retrySeconds: seconds + rand.IntN(max(leastLater, seconds/share)+1)}
+}
+
+// Error returns the sentence for a log.
+func (e *TooLongError) Error() string { return ErrTooLong.Error() }
+
+// RetryAfterSeconds is in how many seconds the wait is likely to be short enough: 5 to 300.
+func (e *TooLongError) RetryAfterSeconds() int { return e.retrySeconds }
+
+// Unwrap returns ErrTooLong.
+func (e *TooLongError) Unwrap() error { return ErrTooLong }
 
 // Bounds of what a newcomer says, in bytes. Both are far above what real clients send.
 const (
@@ -120,7 +162,7 @@ func (n *Newcomer) check() error {
 // admission). Without one, each call takes a place of its own.
 //
 // It returns a *serve.FieldError, network.ErrShare, challenge.ErrRequired, challenge.ErrBusy or guard.ErrRefused before the store is asked,
-// answer.ErrSoldOut, ErrClosed, ErrFull, an error of package ticket, or one of the store.
+// answer.ErrSoldOut, ErrClosed, ErrFull, a *TooLongError, an error of package ticket, or one of the store.
 func (s *Service) Join(ctx context.Context, z *zones.Zone, n Newcomer) (answer.Answer, error) {
 	a, err := s.Take(ctx, z, n)
 	if err != nil {
@@ -152,6 +194,8 @@ func (s *Service) Take(ctx context.Context, z *zones.Zone, n Newcomer) (line.Tol
 			return line.Told{}, answer.InZone(z.ID(), ErrClosed)
 		case line.Full:
 			return line.Told{}, answer.InZone(z.ID(), ErrFull)
+		case line.TooLong:
+			return line.Told{}, answer.InZone(z.ID(), tooLong(time.Duration(a.WaitMillis)*time.Millisecond, j.settings.MaxWait()))
 		default: // nothing more to count
 		}
 		return a, nil

@@ -86,6 +86,16 @@ var Table = setting.Table[Settings]{
 			"x 60 x `perMinute`. 0 sets no bound",
 	},
 	{
+		Name: "maxWaitMinutes", At: func(s *Settings) any { return &s.MaxWaitMinutes },
+		Default: int64(0), Least: 0, Most: MaxMaxWaitMinutes, Unit: "min", None: "no bound",
+		Label: "Longest wait", Hint: "Newcomers are refused while they would wait longer, in minutes. 0 sets no bound.",
+		Choose: "the longest expected wait, in minutes, with which a newcomer gets a place, 0-720. Further newcomers get 429, with the " +
+			"time after which the wait is likely to be shorter. Visitors who have a place keep it, also when their wait grows. " +
+			"The bound refuses nobody while `perMinute` is 0, since no wait can be expected then (to refuse newcomers during a pause, set " +
+			"`mode: closed`), nobody while people gather for an event or its draw, since they have no order yet, and nobody " +
+			"in mode `open`, where nobody waits. The time until an event opens does not count. 0 sets no bound",
+	},
+	{
 		Name: "onStoreFailure", At: func(s *Settings) any { return (*string)(&s.OnStoreFailure) },
 		Default: string(FailureHold), Choices: []setting.Choice{
 			{Value: string(FailureHold), Label: "hold", Means: "answer 503, keep the place"},

@@ -94,6 +94,8 @@ const (
 	MaxMaxInside = 10_000_000
 	// MaxMaxWaiting bounds the largest line that can be asked for.
 	MaxMaxWaiting = 100_000_000
+	// MaxMaxWaitMinutes is half of the longest wait that is ever told: nobody joins a line for longer.
+	MaxMaxWaitMinutes = 720
 )
 
 // ErrInvalid is wrapped by every error of Validate.
@@ -112,6 +114,7 @@ type Settings struct {
 	IdleTimeoutSeconds int64
 	PassTTLSeconds     int64
 	MaxWaiting         int64
+	MaxWaitMinutes     int64
 	OnStoreFailure     FailurePolicy
 	MaxPerSecond       PerSecond
 	Sites              []string
@@ -172,6 +175,9 @@ func (s Settings) Window() time.Duration { return time.Duration(s.WindowSeconds)
 func (s Settings) IdleTimeout() time.Duration {
 	return time.Duration(s.IdleTimeoutSeconds) * time.Second
 }
+
+// MaxWait is the longest expected wait with which a newcomer gets a place; 0 for no bound.
+func (s Settings) MaxWait() time.Duration { return time.Duration(s.MaxWaitMinutes) * time.Minute }
 
 // passTTLExact is up to which time to live a store keeps a pass's to the second; see lua/line/include/expiry.lua.
 const passTTLExact = 45 * time.Minute

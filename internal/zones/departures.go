@@ -32,6 +32,8 @@ type ending struct {
 // departure is a departure that this server saw.
 type departure struct {
 	line.Departure
+	// token is the arrival in the token of a visitor who was admitted: it may be less than that of Place.
+	token int64
 	// aheadMillis is that of the admission: see line.Answer. local: this server admitted the visitor by itself.
 	aheadMillis int64
 	local       bool
@@ -61,11 +63,13 @@ func (ds *departures) add(d departure, full bool) (forgotten bool) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
 	was := ds.byID[d.Place.ID]
+	d.Place.ArrivedAtMicros = max(d.Place.ArrivedAtMicros, was.Place.ArrivedAtMicros)
 	if was.AdmittedAtMillis > 0 && was.AdmittedAtMillis == d.AdmittedAtMillis {
 		return false // asked again
 	}
 	if was.AdmittedAtMillis > d.AdmittedAtMillis {
 		d.AdmittedAtMillis, d.ExpiresAtMillis, d.aheadMillis, d.local = was.AdmittedAtMillis, was.ExpiresAtMillis, was.aheadMillis, was.local
+		d.token = was.token
 	}
 	if ds.byID == nil {
 		ds.byID = make(map[line.ID]departure)

@@ -162,6 +162,10 @@ func TestLeaving(t *testing.T) {
 	r.passes("the place that it has by now", 0, anew)
 	r.early("", time.Second, anew)
 	r.early("by the old token, as the stores have it", time.Second, v)
+	if err := r.Leave(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	r.early("after a late leave from the old place", 0, anew)
 }
 
 // TestAPollThatWasUnderWayWhenItLeft does not bring the place back.

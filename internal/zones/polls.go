@@ -334,7 +334,8 @@ func (e *entry) another(p line.Place) bool { return e.kind == gone && e.arrived(
 
 func (e *entry) setArrived(v int64) { e.a, e.b = uint32(v>>32), uint32(v) }
 
-// leave remembers that the visitor has given the place up.
+// leave remembers that the visitor has given the place up, unless the visitor is known to have another one since, or to have been
+// admitted from one.
 func (c *pollCache) leave(z *Zone, p line.Place, now int64) {
 	if c == nil {
 		return
@@ -342,6 +343,10 @@ func (c *pollCache) leave(z *Zone, p line.Place, now int64) {
 	at, lock := c.at(p.ID)
 	lock.Lock()
 	defer lock.Unlock()
+	if e := at.find(p.ID); e != nil && e.zone == z.Generation() &&
+		(e.kind == waiting && e.place != p.ArrivedAtMicros || e.kind == admitted && e.arrived() != p.AdmittedAtMillis) {
+		return
+	}
 	e := at.room(p.ID, now)
 	*e = entry{id: p.ID, asked: now, zone: z.Generation(), kind: gone}
 	e.setArrived(p.ArrivedAtMicros)

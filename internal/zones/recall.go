@@ -129,16 +129,19 @@ func (r *Registry) recallOrLog(ctx context.Context, z *Zone) {
 	}
 }
 
-// departed remembers that the visitor of an answer was admitted, or left if the answer has no admission. No place that
-// the visitor was given so far may come back, so the latest arrival that was given out is noted in place of the token's.
-// The store is told of a local admission as soon as it answers.
+// departed remembers that the visitor of an answer was admitted, or left if the answer has no admission. After an admission no
+// place that the visitor was given so far may come back, so the latest arrival that was given out is noted in place of the
+// token's. Whoever leaves gives up the place of the token, no later one. The store is told of a local admission as soon as it
+// answers.
 func (z *Zone) departed(a *line.Answer, local bool) {
 	p := a.Place
-	p.ArrivedAtMicros = max(p.ArrivedAtMicros, z.lastArrival.Load())
+	if a.AdmittedAtMillis > 0 {
+		p.ArrivedAtMicros = max(p.ArrivedAtMicros, z.lastArrival.Load())
+	}
 	p.Epoch, p.DueMillis = z.epoch.Load(), 0
 	d := departure{
-		Departure:   line.Departure{Place: p, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis},
-		aheadMillis: a.AheadMillis, local: local, atMillis: z.registry.Millis(),
+		Departure: line.Departure{Place: p, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis},
+		token:     a.Place.ArrivedAtMicros, aheadMillis: a.AheadMillis, local: local, atMillis: z.registry.Millis(),
 	}
 	if z.departures.add(d, z.registry.departed.Load() >= maxDepartures) {
 		z.registry.meter.Forgotten(z.id)

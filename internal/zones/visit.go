@@ -133,12 +133,16 @@ func (z *Zone) Leave(ctx context.Context, p line.Place) error {
 // leave asks the store. A departure that is remembered already is not remembered once more: repeated calls must not push the
 // departures of others out.
 func (z *Zone) leave(ctx context.Context, p line.Place) error {
+	d, ended := z.departures.find(p)
+	if ended && d.token == p.ArrivedAtMicros && p.AdmittedAtMillis == 0 {
+		p.AdmittedAtMillis = d.AdmittedAtMillis // the visitor has not heard of the admission
+	}
 	bounded := z.registry.limits.bound(ctx)
 	_, err := ask(bounded, z, store.Leave, func() (none, error) { return none{}, z.registry.store.Leave(bounded, z.id, p) })
 	if unanswered(ctx, err) {
 		return z.registry.later(z, visitor{place: p}, unavailable(err))
 	}
-	if _, ended := z.departures.find(p); err == nil && !ended {
+	if err == nil && !ended {
 		z.departed(&line.Answer{Place: p}, false)
 	}
 	if err == nil && p.AdmittedAtMillis > 0 && z.settings.Load().MaxInside > 0 {

@@ -287,6 +287,19 @@ test('where those inside are counted, who is done or revoked goes on for a minut
   }
 });
 
+test('a session that is done or revoked does not hide another', async () => {
+  const site = shop({ ...joins, counted: true });
+  const over = value(await site.visit());
+  clock(30);
+  const good = value(await site.visit('/', page, '203.0.113.10'));
+  site.is.state = { ...site.is.state, newcomers: 'wait' };
+  site.is.what = 'used';
+  clock(61); // the room is asked about the first alone
+  const both = { ...page, Cookie: `__Host-waitingroom-SHOP=${over}; waitingroom_session-SHOP=${good}` };
+  assert.equal((await site.visit('/', both)).status, 200);
+  assert.equal((await site.visit('/', inside(over))).status, 302);
+});
+
 test('where those inside are counted, the room is asked once a minute, and its answer says until when', async () => {
   const site = shop({ ...joins, counted: true, sessionRenewal: 'off' });
   let session = value(await site.visit());

@@ -119,7 +119,7 @@ func (w *fixture) leave(p line.Place) {
 	w.t.Helper()
 	w.model.begin(w.raw())
 	w.model.leave(p)
-	w.sawDepart(line.Answer{Place: p})
+	w.departed = append(w.departed, line.Departure{Place: line.Place{ID: p.ID, ArrivedAtMicros: p.ArrivedAtMicros, Epoch: w.model.epoch}})
 	w.all("leave", func(s store.Store) error { return s.Leave(w.t.Context(), w.zoneID, p) })
 }
 

@@ -207,6 +207,11 @@ func (m *model) join(drawn event.Drawn, id line.ID) line.Answer {
 	if !in && m.settings.MaxWaiting > 0 && m.len() >= m.settings.MaxWaiting {
 		return line.Answer{Status: line.Full}
 	}
+	if most := m.settings.MaxWaitMinutes * window.MinuteMillis; !in && most > 0 && m.rates.PerMinute > 0 && !m.gathers() {
+		if wait := m.estimate(m.len()-m.released()) - m.hold(); wait > most {
+			return line.Answer{Status: line.TooLong, WaitMillis: wait}
+		}
+	}
 	m.last = v.ArrivedAtMicros
 	m.totals.Joined++
 	if in {
@@ -369,11 +374,13 @@ func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {
 }
 
 func (m *model) leave(token line.Place) {
-	if m.forget(token) {
+	if v := m.find(token.ID); v != nil && v.ArrivedAtMicros == token.ArrivedAtMicros {
+		m.forget(token)
 		m.totals.Left++
 	} else {
-		m.leaveInside(token)
+		m.gone = append(m.gone, token)
 	}
+	m.leaveInside(line.Admission{ID: token.ID, AtMillis: token.AdmittedAtMillis})
 }
 
 // forget takes somebody out for good; false if there is nobody.

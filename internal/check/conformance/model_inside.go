@@ -162,15 +162,8 @@ func (m *model) endStay(a line.Admission) {
 }
 
 // leaveInside: a visitor who was admitted leaves.
-func (m *model) leaveInside(token line.Place) {
-	at := token.AdmittedAtMillis
-	for _, e := range m.log {
-		if e.id == token.ID && e.expires > 0 {
-			at = max(at, e.at)
-		}
-	}
-	a := line.Admission{ID: token.ID, AtMillis: at}
-	if m.capped() && at > 0 && !m.isOver(a) {
+func (m *model) leaveInside(a line.Admission) {
+	if m.capped() && a.AtMillis > 0 && !m.isOver(a) {
 		m.endStay(a)
 		m.countInside()
 	}

@@ -91,6 +91,7 @@ func drawSettings(t *rapid.T, s zone.Settings) zone.Settings {
 	s.InsideBy = rapid.SampledFrom([]zone.InsideBy{zone.InsideBySession, zone.InsideBySession, zone.InsideByAdmission}).Draw(t, "inside by")
 	s.SessionSeconds = rapid.SampledFrom([]int64{60, 90, 600}).Draw(t, "session")
 	s.MaxWaiting = rapid.SampledFrom([]int64{0, 0, 3, 15}).Draw(t, "max waiting")
+	s.MaxWaitMinutes = rapid.SampledFrom([]int64{0, 0, 1, 3}).Draw(t, "max wait")
 	return s
 }
 
@@ -165,10 +166,15 @@ func (c *crowd) pollAny(t *rapid.T) {
 
 func (c *crowd) leave(t *rapid.T) {
 	token := c.anyToken(t)
-	if v := c.model.find(token.ID); v != nil {
-		c.invariants.died("left", place(v.Place))
-	}
+	c.invariants.died("left", place(token))
+	stood := c.model.find(token.ID)
 	c.fixture.leave(token)
+	if stood != nil && stood.ArrivedAtMicros != token.ArrivedAtMicros {
+		if c.model.find(token.ID) != stood {
+			t.Fatalf("%s left a place by the token of another one", name(token.ID))
+		}
+		return
+	}
 	for _, in := range c.invariants.inside {
 		if in.ID == token.ID && c.model.isOver(in.Admission) {
 			c.invariants.told(line.Stay{Admission: in.Admission}, line.StayOver)

@@ -12,6 +12,17 @@ local function straight_in(z, r, t)
   return t.live < room_in_line(z, r, t)
 end
 
+-- too_long returns how long a newcomer at the end of the line would wait, in ms, if that is more than the zone allows; else
+-- nil. The time until an event opens does not count. While people gather they have no order, and while the zone is paused
+-- no wait can be expected.
+local function too_long(z, r, t)
+  if z.max_wait == 0 or t.gathers or r.per_minute == 0 then
+    return nil
+  end
+  local wait_for = far_wait(z, r, t, t.waiting - t.released) - t.hold
+  return wait_for > z.max_wait and wait_for or nil
+end
+
 -- newcomer answers one who has no place and was not admitted, or whose admission has expired. score is that of
 -- the draw, nil if the caller knows of none or of another. It returns the status, three numbers as answer does,
 -- and the arrival.
@@ -32,6 +43,10 @@ local function newcomer(z, r, t, id, score)
   if z.max_waiting > 0 and t.waiting >= z.max_waiting then
     return FULL, 0, 0, 0, 0
   end
+  local wait_for = too_long(z, r, t)
+  if wait_for then
+    return TOO_LONG, 0, wait_for, 0, 0
+  end
   return line_up(z, r, t, id, drawn and score)
 end
 
@@ -51,17 +66,18 @@ local function join_again(z, r, t, id, score)
   return newcomer(z, r, t, id, score)
 end
 
--- leave gives up the visitor's place, if it has one, or ends its latest admission. admitted is when
--- that was, 0 if the token does not say it.
+-- leave gives up the place of a token that has that arrival, or ends the admission that the token names. admitted is when
+-- that was, 0 if the token names none. Whatever else the visitor has by now stays.
 local function leave(z, t, id, arrived, admitted)
-  local rank = redis.call('ZRANK', LINE, id)
-  if forget(z, t, id, arrived, rank and rank < t.released) then
+  local score = redis.call('ZSCORE', LINE, id)
+  if score and joined_at(id, score) == arrived then
+    forget(z, t, id, arrived, redis.call('ZRANK', LINE, id) < t.released)
     z.left = z.left + 1
-  elseif not rank and z.max_inside > 0 then
-    local at = max(admission(redis.call('ZSCORE', LOG, id)), admitted)
-    if at > 0 then
-      done(z, t, id, at)
-    end
+  else
+    bury(z, t, id, arrived)
+  end
+  if admitted > 0 and z.max_inside > 0 then
+    done(z, t, id, admitted)
   end
   return GONE, 0, 0, 0
 end
