@@ -14,8 +14,12 @@ local function change_longest(z, now, was)
   end
 end
 
--- set_unknown has so many be inside of whom nothing is known, from a loss on.
+-- set_unknown has so many be inside of whom nothing is known, from a loss on. Those who came back since another loss in the same
+-- millisecond have not come back since this one.
 local function set_unknown(z, most, now, longest)
+  if now > 0 then
+    redis.call('ZREMRANGEBYSCORE', OVER, -now, -now)
+  end
   z.lost_inside, z.lost_most, z.lost_from, z.inside_lost_at = most, most, 0, now
   z.lost_until = now > 0 and now + longest + QUIET or 0
 end
