@@ -37,8 +37,9 @@ type row struct {
 // as returns the zero value if the row has none.
 func (r row) as() as {
 	if r.Number == 0 && len(r.ASN) > len("AS") && strings.EqualFold(r.ASN[:2], "AS") {
-		number, _ := strconv.ParseUint(r.ASN[2:], 10, 32) // 0 for no number
-		r.Number = uint32(number)
+		if number, err := strconv.ParseUint(r.ASN[2:], 10, 32); err == nil {
+			r.Number = uint32(number)
+		}
 	}
 	if r.Number == 0 {
 		return as{}

@@ -2,39 +2,14 @@
 --   INSIDE  zset  admission (the visitor's id, 8 bytes, and when, 6 bytes, ms, big-endian) -> until
 --                 when it is inside, ms, and a half more while its session has not begun
 --   OVER    zset  admission that is done -> when it was done, ms; one that came back since a loss -> when that was, ms, below 0
---@include flow
---@include keys
+--@include stays
 --@include zone
 
--- As window.EndBatch; and where stays are counted.
-local ENDS, STAYS = 100, 1000
+-- As window.EndBatch.
+local ENDS = 100
 
 -- ended is the bound of a range of scores of those who are inside no longer then.
 local function ended(millis) return '(' .. string.format('%.0f', millis + 1) end
-
--- stays_of returns how many have left, how long those inside have stayed, and since when, as window.Stays.To has them.
-local function stays_of(z, now)
-  local gone, stayed, since = z.gone, z.stayed, z.stays_since
-  if z.stays_at == 0 then
-    return gone, stayed, now
-  end
-  stayed = stayed + z.inside * (now - z.stays_at)
-  if now - since >= 2 * MINUTE then
-    return floor(gone / 2), floor(stayed / 2), now
-  end
-  return gone, stayed, since
-end
-
--- count_stays has them count up to now.
-local function count_stays(z, now)
-  z.gone, z.stayed, z.stays_since = stays_of(z, now)
-  z.stays_at = now
-end
-
--- count_stay counts how long one has been inside.
-local function count_stay(millis)
-  redis.call('HINCRBY', WAITS, STAYS + wait_bucket(millis), 1)
-end
 
 -- longest_of is for how long somebody can be inside by the settings of the last 24 hours, without being renewed.
 local function longest_of(z, now) return max(z.session, z.ttl, now < z.longest_until and z.longest or 0) end
