@@ -71,7 +71,7 @@ type settings struct {
 	Secret              string        `setting:"QUEUE_SECRET" hidden:"" flag:"never"`
 	SecretFile          string        `setting:"QUEUE_SECRET_FILE" placeholder:"FILE" help:"File with the secret that signs tokens and passes: 32 bytes or more, the same on all servers; several, newest first, while rotating. QUEUE_SECRET holds the secret itself. Made at the first start, and stored in the data folder, when absent."`
 	PassIssuer          string        `setting:"QUEUE_PASS_ISSUER" default:"waitingroom" placeholder:"TEXT" help:"Claim iss of passes, the same on all servers: a name, or the URL of this installation. Gateways compare it."`
-	PassAlgorithm       string        `setting:"QUEUE_PASS_ALGORITHM" default:"EdDSA" help:"Algorithm that signs passes: EdDSA, ES256 or RS256. The keys of all three are published."`
+	PassAlgorithm       []string      `setting:"QUEUE_PASS_ALGORITHM" default:"EdDSA" placeholder:"NAME,..." help:"Algorithm that signs passes: EdDSA, ES256 or RS256. Of several the first signs, and the keys of all are published: name the other one, too, while you change it."`
 	PassRSAKey          string        `setting:"QUEUE_PASS_RSA_KEY_FILE" placeholder:"FILE" help:"PEM file with the private keys for RS256, newest first, the same on all servers. The keys of the other algorithms follow from the secret."`
 	AdminToken          string        `setting:"QUEUE_ADMIN_TOKEN" hidden:"" flag:"never"`
 	AdminTokenFile      string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"File with the operators' token. QUEUE_ADMIN_TOKEN holds the token itself. Made at the first start, printed once, and stored in the data folder, when absent."`
@@ -211,13 +211,15 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		look("admin-hosts", checkHost(name))
 	}
 	look("pass-issuer", pass.CheckIssuer(s.PassIssuer))
-	oneOf("pass-algorithm", s.PassAlgorithm, pass.Algorithms...)
-	c.passKeys.Algorithm = s.PassAlgorithm
+	for _, name := range s.PassAlgorithm {
+		oneOf("pass-algorithm", name, pass.Algorithms...)
+	}
+	c.passKeys.Algorithms = s.PassAlgorithm
 	if s.PassRSAKey != "" {
 		var err error
 		c.passKeys.RSA, err = pass.ReadRSA(s.PassRSAKey)
 		look("pass-rsa-key-file", err)
-	} else if s.PassAlgorithm == "RS256" {
+	} else if slices.Contains(s.PassAlgorithm, "RS256") {
 		fault("pass-algorithm", "RS256 needs a key, which does not follow from the secret: name its file in QUEUE_PASS_RSA_KEY_FILE")
 	}
 	if s.DataDir == "" {

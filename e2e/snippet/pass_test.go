@@ -241,7 +241,7 @@ for token in sys.argv[3:]:
 		t.Fatal(err)
 	}
 	for _, algorithm := range pass.Algorithms {
-		signer, err := (pass.Keys{Algorithm: algorithm, RSA: keys}).NewSigner("https://queue.example", bytes.Repeat([]byte{1}, 32))
+		signer, err := (pass.Keys{Algorithms: []string{algorithm}, RSA: keys}).NewSigner("https://queue.example", bytes.Repeat([]byte{1}, 32))
 		if err != nil {
 			t.Fatal(err)
 		}

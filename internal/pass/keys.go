@@ -19,6 +19,7 @@ import (
 	"math/big"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -88,8 +89,9 @@ type signingKey struct {
 
 // Keys say what signs. The zero value is EdDSA, with keys that are derived from the secrets.
 type Keys struct {
-	// Algorithm is one of Algorithms; "" is the first.
-	Algorithm string
+	// Algorithms are some of Algorithms. The first signs. The keys of all are published, and of no other: some verifiers refuse a
+	// whole set for one key of a type that they do not know. None is the default alone.
+	Algorithms []string
 	// RSA are the keys for RS256, newest first: they cannot be derived from a secret.
 	RSA []*rsa.PrivateKey
 }
@@ -130,7 +132,7 @@ func NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 }
 
 // NewSigner is as the function, with these keys. An algorithm that is none of Algorithms, or RS256 without a key, is an error
-// that wraps ErrKey. The keys of all algorithms verify and are published, so that another can be chosen at any time.
+// that wraps ErrKey. The keys of all algorithms verify here, so that servers may be told to change it one after the other.
 func (k Keys) NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 	if err := CheckIssuer(issuer); err != nil {
 		return nil, err
@@ -162,25 +164,32 @@ func (k Keys) NewSigner(issuer string, secrets ...[]byte) (*Signer, error) {
 	var set struct {
 		Keys []publicKey `json:"keys"`
 	}
-	algorithm := k.Algorithm
-	if algorithm == "" {
-		algorithm = Algorithms[0]
+	algorithms := k.Algorithms
+	if len(algorithms) == 0 {
+		algorithms = Algorithms[:1]
+	}
+	for _, algorithm := range algorithms {
+		if !slices.ContainsFunc(all, func(key signingKey) bool { return key.method.Alg() == algorithm }) {
+			return nil, fmt.Errorf("%w: there is none for %q", ErrKey, algorithm)
+		}
 	}
 	for _, key := range all {
 		public, err := publish(key)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrKey, err)
 		}
-		set.Keys = append(set.Keys, public)
+		if slices.Contains(algorithms, public.Algorithm) {
+			set.Keys = append(set.Keys, public)
+		}
 		key.header = map[string]any{"alg": public.Algorithm, "typ": "JWT", "kid": public.ID}
 		s.keys[public.ID] = key
-		if s.newest.method == nil && key.method.Alg() == algorithm {
+		if s.newest.method == nil && key.method.Alg() == algorithms[0] {
 			s.newest = key
 		}
 	}
-	if s.newest.method == nil {
-		return nil, fmt.Errorf("%w: there is none for %q", ErrKey, algorithm)
-	}
+	// RSA before EC before OKP: some verifiers read no further than a type that they do not know.
+	order := []string{"RSA", "EC", "OKP"}
+	slices.SortStableFunc(set.Keys, func(a, b publicKey) int { return slices.Index(order, a.Type) - slices.Index(order, b.Type) })
 	var err error
 	if s.jwks, err = json.Marshal(set); err != nil {
 		return nil, fmt.Errorf("pass: JWK set: %w", err)
@@ -261,7 +270,7 @@ func (m es256) Sign(signed string, key any) ([]byte, error) {
 	return out, nil
 }
 
-// JWKS returns the public keys, newest first, as a JWK set (RFC 7517). It is the same on every server. The slice is
+// JWKS returns the public keys, RSA before EC before OKP and each newest first, as a JWK set (RFC 7517). It is the same on every server. The slice is
 // shared: the caller must not change it.
 func (s *Signer) JWKS() []byte { return s.jwks }
 

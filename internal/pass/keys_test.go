@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,12 +134,12 @@ func TestAlgorithms(t *testing.T) {
 	}
 	signers := make(map[string]*pass.Signer)
 	for _, algorithm := range pass.Algorithms {
-		if signers[algorithm], err = (pass.Keys{Algorithm: algorithm, RSA: keys}).NewSigner(pass.DefaultIssuer, secret(2), secret(1)); err != nil {
+		if signers[algorithm], err = (pass.Keys{Algorithms: []string{algorithm}, RSA: keys}).NewSigner(pass.DefaultIssuer, secret(2), secret(1)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for algorithm, signer := range signers {
-		again, err := (pass.Keys{Algorithm: algorithm, RSA: keys}).NewSigner(pass.DefaultIssuer, secret(2), secret(1))
+		again, err := (pass.Keys{Algorithms: []string{algorithm}, RSA: keys}).NewSigner(pass.DefaultIssuer, secret(2), secret(1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,10 +160,36 @@ func TestAlgorithms(t *testing.T) {
 			t.Errorf("%s: published %s", algorithm, signer.JWKS())
 		}
 	}
-	if read, _, err := keyset.Parse(signers["EdDSA"].JWKS(), false); err != nil || len(read) != 5 {
+	all, err := (pass.Keys{Algorithms: []string{"EdDSA", "RS256", "ES256"}, RSA: keys}).NewSigner(pass.DefaultIssuer, secret(2), secret(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][]string{
+		string(all.JWKS()):              {"RSA", "EC", "EC", "OKP", "OKP"},
+		string(signers["EdDSA"].JWKS()): {"OKP", "OKP"},
+		string(signers["ES256"].JWKS()): {"EC", "EC"},
+		string(signers["RS256"].JWKS()): {"RSA"},
+	} {
+		var set struct {
+			Keys []struct {
+				Type string `json:"kty"`
+			} `json:"keys"`
+		}
+		if err := json.Unmarshal([]byte(text), &set); err != nil {
+			t.Fatal(err)
+		}
+		var types []string
+		for _, one := range set.Keys {
+			types = append(types, one.Type)
+		}
+		if !slices.Equal(types, want) {
+			t.Errorf("published are %v, want %v", types, want)
+		}
+	}
+	if read, _, err := keyset.Parse(all.JWKS(), false); err != nil || len(read) != 5 {
 		t.Errorf("%d keys are read, %v; want two of EdDSA, two of ES256, one of RS256", len(read), err)
 	}
-	for name, k := range map[string]pass.Keys{"no RSA key": {Algorithm: "RS256"}, "unknown": {Algorithm: "HS256"}} {
+	for name, k := range map[string]pass.Keys{"no RSA key": {Algorithms: []string{"EdDSA", "RS256"}}, "unknown": {Algorithms: []string{"HS256"}}} {
 		if _, err := k.NewSigner(pass.DefaultIssuer, secret(1)); !errors.Is(err, pass.ErrKey) {
 			t.Errorf("%s: %v", name, err)
 		}

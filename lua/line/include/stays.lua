@@ -1,8 +1,9 @@
--- stays: how long those who left were inside.
+-- stays: how long those inside stay, as window.Stays has it.
 --@include flow
 --@include keys
+--@include zone
 
--- Where stays are counted, behind the waits.
+-- Where stays are counted among the waits.
 local STAYS = 1000
 
 -- stays_of returns how many have left, how long those inside have stayed, and since when, as window.Stays.To has them.

@@ -1,0 +1,95 @@
+package lua
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// asFormat1 has a zone's keys be as version 0.1.0 writes them: no key is kept for its own sake, flags say which there are, and of
+// those inside it has 17 numbers.
+func (s *Store) asFormat1(t *testing.T, zoneID string) {
+	t.Helper()
+	ctx, keys := t.Context(), s.keys(zoneID)
+	for _, i := range []int{1, 2, 3, 4, 5, 9, 10} {
+		must(t, s.client.ZRem(ctx, keys[i], "").Err())
+	}
+	is := func(i int) int64 { return s.client.Exists(ctx, keys[i]).Val() }
+	must(t, s.client.HSet(ctx, keys[0], "format", 1, "has_line", is(1), "has_live", is(2), "has_log", is(4)).Err())
+	if text, err := s.client.HGet(ctx, keys[0], "crowd").Bytes(); err == nil {
+		text = text[:17*8]
+		binary.BigEndian.PutUint64(text[16*8:], uint64(is(10)))
+		must(t, s.client.HSet(ctx, keys[0], "crowd", text).Err())
+	}
+}
+
+// TestDataOf010: the first call converts the data of version 0.1.0 in place: line, those inside, those who are done and old tokens.
+func TestDataOf010(t *testing.T) {
+	t.Parallel()
+	clock := conformance.NewClock()
+	s := openStore(t, clock.Now)
+	z := zone.Defaults("Z")
+	z.PerMinute, z.MaxInside, z.SessionSeconds = 600, 3, 600
+	put(t, s, z)
+	var places []line.Place
+	for i := range byte(6) {
+		a, err := s.Join(t.Context(), "Z", visitor('a'+i))
+		must(t, err)
+		places = append(places, a.Place)
+	}
+	admitted := func(p line.Place) line.Admission { return line.Admission{ID: p.ID, AtMillis: clock.Now().UnixMilli()} }
+	tell := func(stays ...line.Stay) line.Heard {
+		t.Helper()
+		heard, err := s.Tell(t.Context(), "Z", line.Telling{Stays: stays})
+		must(t, err)
+		return heard
+	}
+	gone := admitted(places[0])
+	tell(line.Stay{Admission: admitted(places[1]), LeftMillis: 600_000}, line.Stay{Admission: gone})
+	before := stats(t, s)
+	s.asFormat1(t, "Z")
+	for range 2 {
+		if after := stats(t, s); after.State != before.State || after.Totals != before.Totals {
+			t.Errorf("converted:\n%+v %+v, want\n%+v %+v", after.State, after.Totals, before.State, before.Totals)
+		}
+	}
+	if format := s.client.HGet(t.Context(), s.keys("Z")[0], formatField).Val(); format != "2" {
+		t.Errorf("the format is %s", format)
+	}
+	if heard := tell(line.Stay{Admission: gone, LeftMillis: 1000}); heard.Statuses[0] != line.StayOver {
+		t.Errorf("one who was done: %+v", heard)
+	}
+	clock.Add(time.Second)
+	if a, err := s.Poll(t.Context(), "Z", places[3]); err != nil || a.Status != line.Admitted {
+		t.Errorf("the first in the line: %+v, %v", a, err)
+	}
+	if a, err := s.Poll(t.Context(), "Z", places[5]); err != nil || a.Status != line.Waiting || a.Position != 2 {
+		t.Errorf("the last in the line: %+v, %v", a, err)
+	}
+
+	// A key that is not there though the flags say so was lost before.
+	s.asFormat1(t, "Z")
+	must(t, s.client.Del(t.Context(), s.keys("Z")[4]).Err())
+	_, err := s.Poll(t.Context(), "Z", places[5])
+	if !errors.Is(err, line.ErrZoneUnknown) {
+		t.Errorf("a zone of which a key was lost: %v", err)
+	}
+
+	// What is left of a deleted zone.
+	put(t, s, z)
+	for i := range byte(3) {
+		_, err := s.Join(t.Context(), "Z", visitor('p'+i))
+		must(t, err)
+	}
+	must(t, s.DeleteZone(t.Context(), "Z", ""))
+	s.asFormat1(t, "Z")
+	put(t, s, z)
+	if st := stats(t, s); st.State.InsideLost != 3 {
+		t.Errorf("of a deleted zone, %d may be inside, want 3", st.State.InsideLost)
+	}
+}
