@@ -23,7 +23,7 @@ import (
 // limits are the limiter, and the policies that it enforces.
 type limits struct {
 	*limiter.Limiter
-	book *policyset.Set
+	policies *policyset.Set
 }
 
 // seedPolicies returns the policies of the configuration, and those of the guard that the configuration does not have.
@@ -50,20 +50,20 @@ func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byt
 		o.Store = shared
 	}
 	l := &limits{Limiter: limiter.New(o)}
-	l.book = policyset.New(policyset.SetOptions{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
+	l.policies = policyset.New(policyset.SetOptions{Store: opened, Seeds: seeds, Use: l.Use, Logger: log})
 	metrics.ShowLimits(l.Limiter)
 	return l
 }
 
 // start begins to keep up with the policies and the store; stop ends it.
 func (l *limits) start(ctx context.Context) {
-	l.book.Start(ctx)
+	l.policies.Start(ctx)
 	l.Start(ctx)
 }
 
 func (l *limits) stop() {
 	l.Stop()
-	l.book.Stop()
+	l.policies.Stop()
 }
 
 // openGuard returns what limits joins. Where the limits are off, it refuses nobody.

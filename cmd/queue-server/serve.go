@@ -177,14 +177,14 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	if err != nil {
 		return err
 	}
-	notKept := notKept(opened, zones, limits.book)
+	notKept := notKept(opened, zones, limits.policies)
 	metrics.ShowKept(notKept)
 	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, zones, time.Now))
 	if err != nil {
 		return err
 	}
 	consoles, err := console.New(console.Parts{
-		Zones: service, Watch: seen, Policies: limits.book, Decisions: limits, Preview: pages.Preview,
+		Zones: service, Watch: seen, Policies: limits.policies, Decisions: limits, Preview: pages.Preview,
 		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
 		ProviderKeys: s.ChallengeSiteKey != "", Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
@@ -206,8 +206,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		wait:          wait.NewHTTP(waiting, zones),
 		events:        schedule.NewHTTP(events),
 		entry:         entry.NewHTTP(polling, zones, keys.passes),
-		operator:      operator.NewHTTP(service, limits.book, notKept),
-		limits:        policyset.NewHTTP(limits.book, limits),
+		operator:      operator.NewHTTP(service, limits.policies, notKept),
+		limits:        policyset.NewHTTP(limits.policies, limits),
 		checks:        checks,
 		site:          gate,
 		console:       consoles.Handler(),

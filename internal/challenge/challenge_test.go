@@ -85,7 +85,7 @@ func newRoom(tb testing.TB, provider *Provider) *room {
 }
 
 func (r *room) join(clientID, shown string) Join {
-	return Join{Zone: &r.zone, ClientID: clientID, Shown: shown, Press: func(cost int64) int {
+	return Join{Zone: &r.zone, ClientID: clientID, Shown: shown, CountAttempt: func(cost int64) int {
 		r.press += cost
 		return r.level
 	}}

@@ -133,9 +133,9 @@ type Join struct {
 	ClientID string
 	// Shown is what the join shows, "" for nothing; at most MaxSolution bytes.
 	Shown string
-	// Press counts something that the join's address did, of which a challenge and a check cost 1. It returns how much the address
+	// CountAttempt counts something that the join's address did, of which a challenge and a check cost 1. It returns how much the address
 	// asks for lately: 0 for as usual, up to MaxLevel. Each level doubles the work.
-	Press func(cost int64) (level int)
+	CountAttempt func(cost int64) (level int)
 }
 
 // Proof is a proof that is good.
@@ -183,7 +183,7 @@ func (d *Desk) asks(j Join, reason string) *RequiredError {
 	if j.ClientID != "" {
 		id = d.Keys.VisitorID(j.Zone.ZoneID, j.ClientID)
 	}
-	p := newParameters(j.Zone.ZoneID, id, j.Zone.ChallengeMillis, j.Press(1), d.Now())
+	p := newParameters(j.Zone.ZoneID, id, j.Zone.ChallengeMillis, j.CountAttempt(1), d.Now())
 	e.Work = &Work{Parameters: p, Signature: d.Keys.SignChallenge(j.Zone.ZoneID, p.text())}
 	return e
 }
@@ -221,7 +221,7 @@ func (d *Desk) work(ctx context.Context, j Join) (Proof, string, error) {
 		return p, outScriptless, nil
 	}
 	return d.decide(j, p, func() (state, string, error) {
-		found, err := d.queue.check(ctx, w, shown.Solution.Counter, j.Press(1) == MaxLevel)
+		found, err := d.queue.check(ctx, w, shown.Solution.Counter, j.CountAttempt(1) == MaxLevel)
 		if err != nil || !found {
 			return wrong, "", err
 		}
@@ -240,7 +240,7 @@ func (d *Desk) token(ctx context.Context, j Join) (Proof, string, error) {
 		p.key += hex.EncodeToString(p.ID[:])
 	}
 	return d.decide(j, p, func() (state, string, error) {
-		found, err := d.Provider.verify(ctx, j.Zone.Challenge, j.Shown, j.Press(1) == MaxLevel)
+		found, err := d.Provider.verify(ctx, j.Zone.Challenge, j.Shown, j.CountAttempt(1) == MaxLevel)
 		if errors.Is(err, errAway) {
 			if j.Zone.OnChallengeFailure == zone.FailureAdmit {
 				return right, outWaived, nil
@@ -270,7 +270,7 @@ func (d *Desk) decide(j Join, p Proof, check func() (state, string, error)) (Pro
 			return Proof{}, "", err
 		}
 		if st == wrong {
-			j.Press(wrongCost)
+			j.CountAttempt(wrongCost)
 		}
 		d.seen.set(p.key, st, d.Now())
 	}

@@ -83,8 +83,8 @@ func (q *zoneQueue) bury(id line.ID, arrived int64) {
 	}
 }
 
-// heals reports whether an unknown place was lost rather than given up.
-func (q *zoneQueue) heals(t *transaction, p line.Place) bool {
+// wasLost reports whether an unknown place was lost rather than given up.
+func (q *zoneQueue) wasLost(t *transaction, p line.Place) bool {
 	if !q.fresh(t, p) {
 		return false
 	}

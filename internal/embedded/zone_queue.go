@@ -378,7 +378,7 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 		if a, ok := q.before(t, p); ok {
 			return a
 		}
-		if !q.heals(t, p) {
+		if !q.wasLost(t, p) {
 			return line.Answer{Status: line.Gone}
 		}
 		if q.gate.TookPart(p.ArrivedAtMicros) && !q.gate.Scores(p.ScoreMicros) {

@@ -26,12 +26,12 @@ const keysType = "application/jwk-set+json"
 // HTTP is the room's side of the public listener.
 type HTTP struct {
 	service *Service
-	zones   *zones.Registry
+	zones   *zones.Zones
 	passes  *pass.Signer
 }
 
 // NewHTTP returns the handlers of the room. passes has the keys that passes verify with.
-func NewHTTP(s *Service, zones *zones.Registry, passes *pass.Signer) *HTTP {
+func NewHTTP(s *Service, zones *zones.Zones, passes *pass.Signer) *HTTP {
 	return &HTTP{service: s, zones: zones, passes: passes}
 }
 

@@ -50,7 +50,7 @@ const (
 )
 
 // routes is the room behind echo.
-func routes(s *entry.Service, zones *zones.Registry, passes *pass.Signer, log *slog.Logger, meter problem.Meter) http.Handler {
+func routes(s *entry.Service, zones *zones.Zones, passes *pass.Signer, log *slog.Logger, meter problem.Meter) http.Handler {
 	h := entry.NewHTTP(s, zones, passes)
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(log, meter)

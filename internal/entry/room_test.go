@@ -39,7 +39,7 @@ var (
 type room struct {
 	clock  *clock
 	store  *recorded
-	zones  *zones.Registry
+	zones  *zones.Zones
 	tokens *token.Keys
 	passes *pass.Signer
 	meter  *meter

@@ -97,9 +97,9 @@ func (g *Guard) checkAddress(ctx context.Context, z *zone.Settings, from netip.A
 	return g.decided(ctx, JoinsAddress, a, err)
 }
 
-// Press counts something that an address did, and returns how much it does lately: 0 for as usual, 1 if more than half of its
+// CountAttempt counts something that an address did, and returns how much it does lately: 0 for as usual, 1 if more than half of its
 // permits are taken, 2 if there are none. Of a join for which no address is counted, it is 0.
-func (g *Guard) Press(ctx context.Context, n Newcomer, cost int64) (level int) {
+func (g *Guard) CountAttempt(ctx context.Context, n Newcomer, cost int64) (level int) {
 	from, reason := g.source(&n)
 	if reason != "" {
 		return 0

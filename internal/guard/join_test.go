@@ -230,7 +230,7 @@ func TestAnAddressThatAsksForMuch(t *testing.T) {
 	n := guard.Newcomer{Address: ip("203.0.113.9")}
 	press := func(times int, cost int64) (level int) {
 		for range times {
-			level = r.guard.Press(t.Context(), n, cost)
+			level = r.guard.CountAttempt(t.Context(), n, cost)
 		}
 		return level
 	}

@@ -56,7 +56,7 @@ func shareOf(s zone.Settings) (by limit.Scale, ok bool) {
 // once, and a fifth of what the zone admits after that; in other zones in proportion (shareOf). A client that polls
 // twice a second is answered, whatever it was told; one that polls ten times a second is refused. An address is never refused by
 // Challenges: a hundred visitors at once, and one a second after that, have to work as the zone's settings say; whoever asks for
-// more works for longer (Press).
+// more works for longer (CountAttempt).
 func Policies() []limit.Policy {
 	return []limit.Policy{
 		{

@@ -37,7 +37,7 @@ import (
 type HTTP struct {
 	wait    *wait.Service
 	entry   *entry.Service
-	zones   *zones.Registry
+	zones   *zones.Zones
 	inside  func(zoneID string, header http.Header) bool
 	locales *locales
 	page    *template.Template
@@ -69,7 +69,7 @@ func WorkScript(c echo.Context) error {
 
 // New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
 // error means that the program's own texts or template are broken.
-func New(w *wait.Service, e *entry.Service, zones *zones.Registry, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
+func New(w *wait.Service, e *entry.Service, zones *zones.Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
 	l, err := readLocales(localeFiles)
 	if err != nil {
 		return nil, err

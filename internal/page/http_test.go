@@ -50,7 +50,7 @@ type room struct {
 	away error // what the store answers polls and joins instead
 	// inside is the zone in which each browser is inside.
 	inside string
-	zones  *zones.Registry
+	zones  *zones.Zones
 	wait   *wait.Service
 	entry  *entry.Service
 	page   *page.HTTP
@@ -93,7 +93,7 @@ func (r *room) serve(tickets *ticket.Desk, provider *challenge.Provider) {
 }
 
 // handle has the page go by these zones.
-func (r *room) handle(known *zones.Registry) {
+func (r *room) handle(known *zones.Zones) {
 	r.t.Helper()
 	var err error
 	r.page, err = page.New(r.wait, r.entry, known, r.isInside)

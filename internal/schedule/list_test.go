@@ -14,7 +14,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
-	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // gathers and opens are when people gather for the draws of these tests, and when those open.
@@ -55,7 +54,7 @@ func (r *room) forgets() {
 
 // forgetful has its draws in a store of their own.
 type forgetful struct {
-	*zones.Registry
+	*registry
 	draws *embedded.Store
 }
 
@@ -140,18 +139,18 @@ func TestTwoServersMakeTheListAtOnce(t *testing.T) {
 
 // late does something when it has read the line, and before it writes a list.
 type late struct {
-	*zones.Registry
+	*registry
 	then func()
 }
 
 func (l late) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (bool, error) {
 	l.then()
-	return l.Registry.KeepDraw(ctx, zoneID, nonce, list)
+	return l.registry.KeepDraw(ctx, zoneID, nonce, list)
 }
 
 // failing returns few visitors at a time, and answers every second time only.
 type failing struct {
-	*zones.Registry
+	*registry
 	calls *int
 }
 
@@ -159,7 +158,7 @@ func (f failing) Drawn(ctx context.Context, zoneID string, after line.Place, fro
 	if *f.calls++; *f.calls%15 == 2 {
 		return nil, line.ErrStoreUnavailable
 	}
-	all, err := f.Registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
+	all, err := f.registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
 	return all[:min(7, len(all))], err
 }
 
@@ -185,14 +184,14 @@ func TestListHasAllOfTheLine(t *testing.T) {
 
 // stuck does not read the line until it is released.
 type stuck struct {
-	*zones.Registry
+	*registry
 	release chan struct{}
 }
 
 func (s stuck) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
 	select {
 	case <-s.release:
-		return s.Registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
+		return s.registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

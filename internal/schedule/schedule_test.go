@@ -24,7 +24,7 @@ const zoneID = "Z"
 // server is one of two that share a store.
 type server struct {
 	*Schedule
-	zones *zones.Registry
+	zones *zones.Zones
 }
 
 // room is a zone with an event, on a store with a clock of its own.
@@ -201,15 +201,18 @@ func TestSeedIsNowhere(t *testing.T) {
 	}
 }
 
+// registry is embedded under this name, since zones.Zones has a method Zones.
+type registry = zones.Zones
+
 // counting is a registry that counts how often a zone's store is asked.
 type counting struct {
-	*zones.Registry
+	*registry
 	asked int
 }
 
 func (c *counting) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	c.asked++
-	return c.Registry.Stats(ctx, zoneID)
+	return c.registry.Stats(ctx, zoneID)
 }
 
 // TestStoreIsAskedWhenAStepIsDue: not before, while the zone's clock is known from other answers.
@@ -217,10 +220,10 @@ func TestStoreIsAskedWhenAStepIsDue(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
 	r.pass(time.Second)
-	zones := &counting{Registry: r.servers[0].zones}
-	r.servers = []server{{New(Options{Zones: zones, Seeds: r.servers[0].Seeds}), zones.Registry}}
+	zones := &counting{registry: r.servers[0].zones}
+	r.servers = []server{{New(Options{Zones: zones, Seeds: r.servers[0].Seeds}), zones.registry}}
 	for range 7 {
-		if _, err := zones.Registry.Stats(t.Context(), zoneID); err != nil { // as the watch does
+		if _, err := zones.registry.Stats(t.Context(), zoneID); err != nil { // as the watch does
 			t.Fatal(err)
 		}
 		zones.RunOnce(t.Context())

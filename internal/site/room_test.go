@@ -82,7 +82,7 @@ type room struct {
 	passes *pass.Signer
 	wait   *wait.Service
 	guard  *guard.Guard
-	zones  *zones.Registry
+	zones  *zones.Zones
 	// http is bare, with each answer checked against the description of the site's listener; public, of the public one.
 	http, public, bare http.Handler
 }

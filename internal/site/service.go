@@ -73,7 +73,7 @@ var Outcomes = []string{
 // Dependencies are what a Service is made of. All but Now and Logger are required.
 type Dependencies struct {
 	Room   *wait.Service
-	Zones  *zones.Registry
+	Zones  *zones.Zones
 	Keys   *token.Keys
 	Passes *pass.Signer
 	// Spends makes each pass good for one session, on all servers.

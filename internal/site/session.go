@@ -83,7 +83,7 @@ func find(keys *token.Keys, zoneID string, header http.Header, now time.Time, st
 }
 
 // Inside returns a function that reports whether a request has a good session of the zone, which the gate lets go on.
-func Inside(keys *token.Keys, known *zones.Registry, now func() time.Time) func(zoneID string, header http.Header) bool {
+func Inside(keys *token.Keys, known *zones.Zones, now func() time.Time) func(zoneID string, header http.Header) bool {
 	return func(zoneID string, header http.Header) bool {
 		z := known.Known(zoneID)
 		return find(keys, zoneID, header, now(), func(is token.Session) bool { return z == nil || !z.Over(is.Admission) }).inside

@@ -18,8 +18,8 @@ func (j *join) prove(ctx context.Context) (asked challenge.Join, proof *challeng
 	if !due && j.Challenge == "" {
 		return asked, nil, nil
 	}
-	asked = challenge.Join{Zone: j.settings, ClientID: j.ClientID, Shown: j.Challenge, Press: func(cost int64) int {
-		return j.Guard.Press(ctx, j.Newcomer.Newcomer, cost)
+	asked = challenge.Join{Zone: j.settings, ClientID: j.ClientID, Shown: j.Challenge, CountAttempt: func(cost int64) int {
+		return j.Guard.CountAttempt(ctx, j.Newcomer.Newcomer, cost)
 	}}
 	// A join that is repeated when the line has gone has to find the place that was taken before.
 	p, err := j.Challenges.Check(ctx, asked)

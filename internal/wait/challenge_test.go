@@ -199,7 +199,7 @@ func TestWorkWhileTheStoreIsAway(t *testing.T) {
 	r := newRoom(t)
 	r.challenging(t)
 	r.set(t, func(s *zone.Settings) { s.OnStoreFailure = zone.FailureAdmit })
-	j := challenge.Join{Zone: r.zones.Known(zoneID).Settings(), ClientID: "c", Press: func(int64) int { return 0 }}
+	j := challenge.Join{Zone: r.zones.Known(zoneID).Settings(), ClientID: "c", CountAttempt: func(int64) int { return 0 }}
 	var required *challenge.RequiredError
 	if _, err := r.challenges.Check(t.Context(), j); !errors.As(err, &required) {
 		t.Fatal(err)

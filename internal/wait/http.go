@@ -18,11 +18,11 @@ const stateCaching = "public, max-age=1"
 // HTTP is the room's side of the public listener.
 type HTTP struct {
 	service *Service
-	zones   *zones.Registry
+	zones   *zones.Zones
 }
 
 // NewHTTP returns the handlers of the room.
-func NewHTTP(s *Service, zones *zones.Registry) *HTTP { return &HTTP{s, zones} }
+func NewHTTP(s *Service, zones *zones.Zones) *HTTP { return &HTTP{s, zones} }
 
 // Join is POST /traffic/wait.
 func (h *HTTP) Join(c echo.Context) error {

@@ -42,7 +42,7 @@ var (
 type room struct {
 	clock   *clock
 	store   *store
-	zones   *zones.Registry
+	zones   *zones.Zones
 	tokens  *token.Keys
 	passes  *pass.Signer
 	meter   *meter

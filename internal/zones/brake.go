@@ -42,10 +42,10 @@ func (b *brake) holds(now time.Time) bool {
 	return b.why.Load() != nil || now.Sub(b.since) >= brakeAfter
 }
 
-// over returns what is to be in force, where the store has settings s now. What other servers have changed meanwhile
+// merge returns what is to be in force, where the store has settings s now. What other servers have changed meanwhile
 // holds, but for what the brake tightens: of two limits the lower one is taken, of two modes the tighter. The list of events
 // and how far they are belong together: where either is another, both are theirs.
-func (b *brake) over(s zone.Settings) zone.Settings {
+func (b *brake) merge(s zone.Settings) zone.Settings {
 	if s.Equal(b.was) {
 		return b.now
 	}
@@ -100,7 +100,7 @@ func tightens(was, now zone.Settings) bool {
 // that only tightens a known zone is in force on this server before the store is asked, and stays in force if the store
 // does not answer: then PutZone returns no error, and NotKept does. While the store does not take that brake, another
 // brake may replace it, and so may the settings of before it. Any other change waits for the store.
-func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+func (r *Zones) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error) {
 	z := r.Known(s.ZoneID)
 	if z == nil {
 		return r.putZone(ctx, s, was, by)
@@ -134,7 +134,7 @@ func (r *Registry) PutZone(ctx context.Context, s zone.Settings, was *zone.Setti
 
 // putBrake puts a change into force and returns it as a brake; nil if it is none, or if it was not made from the settings
 // in force. pending is the brake that the store had not taken before.
-func (r *Registry) putBrake(z *Zone, s zone.Settings, was *zone.Settings, by string) (b, pending *brake) {
+func (r *Zones) putBrake(z *Zone, s zone.Settings, was *zone.Settings, by string) (b, pending *brake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	base, pending := *z.stored.Load(), z.brake.Load()
@@ -156,7 +156,7 @@ func refused(err error) bool {
 }
 
 // release ends a brake, unless another has taken its place.
-func (r *Registry) release(z *Zone, b *brake) {
+func (r *Zones) release(z *Zone, b *brake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if z.brake.Load() == b {
@@ -165,10 +165,10 @@ func (r *Registry) release(z *Zone, b *brake) {
 }
 
 // send has the store take a brake, over what others have changed meanwhile. It can be repeated.
-func (r *Registry) send(ctx context.Context, z *Zone, b *brake) error {
+func (r *Zones) send(ctx context.Context, z *Zone, b *brake) error {
 	return r.share(ctx, &b.sending, "", func(ctx context.Context) error {
 		is, err := r.present(ctx, z)
-		if next := b.over(is); err == nil && !next.Equal(is) {
+		if next := b.merge(is); err == nil && !next.Equal(is) {
 			_, err = r.write(ctx, next, &is, b.by)
 			is = next
 		}
@@ -189,7 +189,7 @@ func (r *Registry) send(ctx context.Context, z *Zone, b *brake) error {
 
 // sendAll has each brake sent again that the store did not take. Zones do not wait for one another: each may lie on
 // another node.
-func (r *Registry) sendAll(ctx context.Context) {
+func (r *Zones) sendAll(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if b := z.brake.Load(); b != nil && b.why.Load() != nil {
 			r.background.GoAlone(&b.trying, func() { _ = r.send(ctx, z, b) }) // NotKept returns the error
@@ -200,7 +200,7 @@ func (r *Registry) sendAll(ctx context.Context) {
 // NotKept returns nil if the store has every change that is in force on this server. Else it returns one error for each
 // zone that has a brake, with what the store said. Other servers do not know of such a change, and it is lost with this
 // process.
-func (r *Registry) NotKept() error {
+func (r *Zones) NotKept() error {
 	zones := *r.zones.Load()
 	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(zones)) {

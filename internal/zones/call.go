@@ -17,7 +17,7 @@ import (
 // line.ErrZoneUnknown, line.ErrZoneDeleted or line.ErrStoreUnavailable. What visitors do is in visit.go.
 
 // Stats returns a zone's line as it is at this moment, and what happened in it since the zone's data began.
-func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
+func (r *Zones) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return line.Stats{}, err
@@ -32,11 +32,11 @@ func (r *Registry) Stats(ctx context.Context, zoneID string) (line.Stats, error)
 // Latest is Stats for callers who come as often as visitors do. What it returns is up to latestMillis old. The store is asked only if
 // nobody has asked it since, and once for all who call meanwhile.
 func (z *Zone) Latest(ctx context.Context) (line.Stats, error) {
-	r := z.registry
+	r := z.zones
 	if l := z.latest.Load(); l != nil && r.Millis()-l.atMillis < latestMillis {
 		return l.stats, nil
 	}
-	err := r.share(r.limits.bound(ctx), &z.shared, "latest", func(ctx context.Context) error {
+	err := r.share(r.deadlines.bound(ctx), &z.shared, "latest", func(ctx context.Context) error {
 		o, err := z.observe(ctx, 0)
 		if err == nil {
 			z.estimated(o.Stats)
@@ -55,7 +55,7 @@ const latestMillis = 1_000
 // Observe is Stats for the caller that asks each zone once a second. It also makes anew the table by which visitors are
 // told how long they will wait. A zone is observed by one goroutine at a time. While the store is away, a zone keeps its
 // last table.
-func (r *Registry) Observe(ctx context.Context, zoneID string) (line.Stats, error) {
+func (r *Zones) Observe(ctx context.Context, zoneID string) (line.Stats, error) {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return line.Stats{}, err
@@ -74,7 +74,7 @@ func (r *Registry) Observe(ctx context.Context, zoneID string) (line.Stats, erro
 
 // observe asks the store for the zone's state, and for at most so many of those who wait.
 func (z *Zone) observe(ctx context.Context, most int) (line.Observation, error) {
-	r, began := z.registry, time.Time{}
+	r, began := z.zones, time.Time{}
 	o, err := ask(ctx, z, store.Observe, func() (line.Observation, error) {
 		began = r.now()
 		return r.store.Observe(ctx, z.id, most)
@@ -89,7 +89,7 @@ func (z *Zone) observe(ctx context.Context, most int) (line.Observation, error) 
 }
 
 // Sweep implements store.Sweeper.
-func (r *Registry) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
+func (r *Zones) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return line.Sweep{}, err
@@ -98,7 +98,7 @@ func (r *Registry) Sweep(ctx context.Context, zoneID, owner string, cursor uint6
 }
 
 // HoldSweeps implements store.Sweeper.
-func (r *Registry) HoldSweeps(ctx context.Context, zoneID, owner string, span time.Duration) error {
+func (r *Zones) HoldSweeps(ctx context.Context, zoneID, owner string, span time.Duration) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (r *Registry) HoldSweeps(ctx context.Context, zoneID, owner string, span ti
 }
 
 // Ping asks whether the store is there: see store.Store.
-func (r *Registry) Ping(ctx context.Context) error {
+func (r *Zones) Ping(ctx context.Context) error {
 	_, err := measured(r, store.Ping, func() (none, error) { return none{}, r.store.Ping(ctx) })
 	return err
 }
@@ -117,7 +117,7 @@ func (r *Registry) Ping(ctx context.Context) error {
 type none struct{}
 
 // measured makes one call to the store, and reports to the meter how long it took.
-func measured[T any](r *Registry, call store.Call, do func() (T, error)) (T, error) {
+func measured[T any](r *Zones, call store.Call, do func() (T, error)) (T, error) {
 	began := r.now()
 	answer, err := do()
 	r.meter.Called(call, r.now().Sub(began), err)
@@ -127,13 +127,13 @@ func measured[T any](r *Registry, call store.Call, do func() (T, error)) (T, err
 // ask makes a call to the store for a zone that is remembered. If the store does not know the zone, ask puts the zone
 // back and makes the call once more.
 func ask[T any](ctx context.Context, z *Zone, call store.Call, do func() (T, error)) (T, error) {
-	r := z.registry
+	r := z.zones
 	if b := z.brake.Load(); b != nil && b.holds(r.now()) {
 		// The store would go by the settings of before the brake.
 		var nothing T
 		return nothing, fmt.Errorf("zones: a change is not in the store yet: %w", line.ErrStoreUnavailable)
 	}
-	before := z.heals.Load()
+	before := z.restored.Load()
 	answer, err := measured(r, call, do)
 	if errors.Is(err, line.ErrZoneUnknown) {
 		if err = r.heal(ctx, z, before); err == nil {
@@ -153,7 +153,7 @@ func ask[T any](ctx context.Context, z *Zone, call store.Call, do func() (T, err
 
 // share has all callers that want the same thing, which key names, at the same time share one call. A caller whose ctx ends before the
 // call does gets an error that wraps line.ErrStoreUnavailable.
-func (r *Registry) share(ctx context.Context, s *background.Shared, key string, call func(context.Context) error) error {
+func (r *Zones) share(ctx context.Context, s *background.Shared, key string, call func(context.Context) error) error {
 	err := s.Do(ctx, &r.background, key, sharedTimeout, call)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("zones: %w: %w", line.ErrStoreUnavailable, err)
@@ -163,24 +163,24 @@ func (r *Registry) share(ctx context.Context, s *background.Shared, key string, 
 
 // readZone, write and restore are calls to the store, measured.
 
-func (r *Registry) readZone(ctx context.Context, zoneID string) (zone.Settings, error) {
+func (r *Zones) readZone(ctx context.Context, zoneID string) (zone.Settings, error) {
 	return measured(r, store.Zone, func() (zone.Settings, error) { return r.store.Zone(ctx, zoneID) })
 }
 
-func (r *Registry) write(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+func (r *Zones) write(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error) {
 	return measured(r, store.PutZone, func() (bool, error) { return r.store.PutZone(ctx, s, was, by) })
 }
 
-func (r *Registry) restore(ctx context.Context, s zone.Settings, m line.Memory) error {
+func (r *Zones) restore(ctx context.Context, s zone.Settings, m line.Memory) error {
 	_, err := measured(r, store.RestoreZone, func() (none, error) { return none{}, r.store.RestoreZone(ctx, s, m) })
 	return err
 }
 
 // heal puts a zone back of which the store has said that it does not know it. All who want that at the same time share
-// one call. before is z.heals as it was before the store was asked.
-func (r *Registry) heal(ctx context.Context, z *Zone, before uint64) error {
+// one call. before is z.restored as it was before the store was asked.
+func (r *Zones) heal(ctx context.Context, z *Zone, before uint64) error {
 	return r.share(ctx, &z.shared, "", func(ctx context.Context) error {
-		if z.heals.Load() != before {
+		if z.restored.Load() != before {
 			return nil // another caller put it back after this one had asked the store
 		}
 		seen := z.seen.Load()
@@ -210,8 +210,8 @@ func (r *Registry) heal(ctx context.Context, z *Zone, before uint64) error {
 }
 
 // present returns the zone's settings as the store has them. A zone that the store lost is put back first.
-func (r *Registry) present(ctx context.Context, z *Zone) (is zone.Settings, err error) {
-	before, id := z.heals.Load(), z.id
+func (r *Zones) present(ctx context.Context, z *Zone) (is zone.Settings, err error) {
+	before, id := z.restored.Load(), z.id
 	is, err = r.readZone(ctx, id)
 	if errors.Is(err, line.ErrZoneUnknown) {
 		if err = r.heal(ctx, z, before); err == nil {
@@ -223,7 +223,7 @@ func (r *Registry) present(ctx context.Context, z *Zone) (is zone.Settings, err 
 
 // put creates the zone in the store if it is absent. present is true if the store turned out to have the zone; if it is
 // false, the store may have had it all the same.
-func (r *Registry) put(ctx context.Context, z *Zone) (present bool, err error) {
+func (r *Zones) put(ctx context.Context, z *Zone) (present bool, err error) {
 	s := *z.stored.Load()
 	if !z.seen.Load() {
 		if s, err = r.withRevoked(ctx, s); err != nil {
@@ -251,7 +251,7 @@ func (r *Registry) put(ctx context.Context, z *Zone) (present bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	z.heals.Add(1)
+	z.restored.Add(1)
 	z.seen.Store(true)
 	return false, nil
 }

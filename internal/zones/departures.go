@@ -23,7 +23,7 @@ type departures struct {
 	first uint64
 }
 
-// ending is who departed, and when, on the registry's clock.
+// ending is who departed, and when, on this server's clock.
 type ending struct {
 	id       line.ID
 	atMillis int64
@@ -37,7 +37,7 @@ type departure struct {
 	// aheadMillis is that of the admission: see line.Answer. local: this server admitted the visitor by itself.
 	aheadMillis int64
 	local       bool
-	// atMillis is when that was, on the registry's clock.
+	// atMillis is when that was, on this server's clock.
 	atMillis int64
 }
 
@@ -132,7 +132,7 @@ func (ds *departures) count() int64 {
 	return int64(len(ds.order))
 }
 
-// prune forgets the oldest departures, up to the first that matters: one that was not before a time on the registry's
+// prune forgets the oldest departures, up to the first that matters: one that was not before a time on this server's
 // clock, or whose pass is good at nowMillis on the zone's clock.
 func (ds *departures) prune(beforeMillis, nowMillis int64) {
 	ds.mu.Lock()

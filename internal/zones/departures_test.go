@@ -24,7 +24,7 @@ func (f *fakeStore) answers(a line.Answer, nowMillis, lostAtMillis int64) {
 }
 
 // hears has a server hear of zone a at a time, and that its store noticed a loss last at another.
-func (f *fakeStore) hears(t *testing.T, r *Registry, nowMillis, lostAtMillis int64) {
+func (f *fakeStore) hears(t *testing.T, r *Zones, nowMillis, lostAtMillis int64) {
 	t.Helper()
 	f.answers(line.Answer{Status: line.Waiting}, nowMillis, lostAtMillis)
 	if _, err := r.Stats(t.Context(), "a"); err != nil {
@@ -33,7 +33,7 @@ func (f *fakeStore) hears(t *testing.T, r *Registry, nowMillis, lostAtMillis int
 }
 
 // polls has one poll in zone a.
-func polls(t *testing.T, r *Registry, p line.Place) line.Told {
+func polls(t *testing.T, r *Zones, p line.Place) line.Told {
 	t.Helper()
 	a, err := r.Poll(t.Context(), "a", p)
 	if err != nil {
@@ -43,7 +43,7 @@ func polls(t *testing.T, r *Registry, p line.Place) line.Told {
 }
 
 // leaves has one leave zone a.
-func leaves(t *testing.T, r *Registry, p line.Place) {
+func leaves(t *testing.T, r *Zones, p line.Place) {
 	t.Helper()
 	if err := r.Leave(t.Context(), "a", p); err != nil {
 		t.Fatal(err)
@@ -356,7 +356,7 @@ func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
 }
 
 // tellOnce tells the store of zone a what it may have lost.
-func tellOnce(t *testing.T, r *Registry) {
+func tellOnce(t *testing.T, r *Zones) {
 	t.Helper()
 	if err := r.recall(t.Context(), r.Known("a")); err != nil {
 		t.Fatal(err)

@@ -2,9 +2,25 @@
 // store decides. A Zone is one zone on this server: its settings, what is known of its
 // line, its estimates, and its outage. All of it is in the process only.
 //
-// The registry reads the settings of every zone every 500 ms, so that a change made on one server is in force on all
+// Zones reads the settings of every zone every 500 ms, so that a change made on one server is in force on all
 // within a second. It answers from memory where that is harmless: a zone's settings; and that a zone does not exist, so
 // that a crowd with invented zone ids costs no store call.
+//
+// Which file does what:
+//
+//	the zones of a server: find, put, delete           zones.go, refresh.go
+//	one zone: settings in force, what was heard last   zone.go, memory.go
+//	a visitor's join, poll and leave                   visit.go
+//	a call to the store, with its time limit           call.go, deadline.go
+//	polls that are answered from memory                polls.go
+//	how long visitors wait, and how good that was      estimate.go, judge.go
+//	places that a draw gives                           draw.go
+//	who departed, and telling a store that lost it     departures.go, recall.go
+//	the store is away: phases, local admission         outage.go, admit.go
+//	when refused visitors come back                    later.go
+//	a change that the store does not take, or loses    brake.go, lost_change.go
+//	the sessions inside a zone with a cap              inside.go, sessions.go
+//	what may be used once                              spend.go
 //
 // # Early polls
 //
@@ -71,6 +87,6 @@
 // A change that only tightens a zone is in force on this server before the store is asked, and is sent until the store
 // has taken it (brake.go).
 //
-// Spans are measured on this process's monotonic clock (Registry.Millis). Times that visitors see are on the store's
+// Spans are measured on this process's monotonic clock (Zones.Millis). Times that visitors see are on the store's
 // clock, reckoned from its latest answer.
 package zones

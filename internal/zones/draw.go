@@ -70,9 +70,9 @@ func (z *Zone) drawn(ctx context.Context, call store.Call, do func() (line.Answe
 	if err != nil || a.Status != line.Undrawn {
 		return a, err
 	}
-	is, err := z.registry.readZone(ctx, z.id)
+	is, err := z.zones.readZone(ctx, z.id)
 	if err == nil {
-		z.registry.remember(is, false)
+		z.zones.remember(is, false)
 		a, err = ask(ctx, z, call, do)
 	}
 	if err == nil && a.Status == line.Undrawn {
@@ -82,16 +82,16 @@ func (z *Zone) drawn(ctx context.Context, call store.Call, do func() (line.Answe
 }
 
 // Drawn implements store.Drawer.
-func (r *Registry) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
+func (r *Zones) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
 	return measured(r, store.Drawn, func() ([]line.Place, error) { return r.store.Drawn(ctx, zoneID, after, fromMicros, uptoMicros) })
 }
 
 // KeepDraw implements store.Drawer.
-func (r *Registry) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error) {
+func (r *Zones) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error) {
 	return measured(r, store.KeepDraw, func() (bool, error) { return r.store.KeepDraw(ctx, zoneID, nonce, list) })
 }
 
 // Draw implements store.Drawer.
-func (r *Registry) Draw(ctx context.Context, zoneID, nonce string) ([]byte, error) {
+func (r *Zones) Draw(ctx context.Context, zoneID, nonce string) ([]byte, error) {
 	return measured(r, store.Draw, func() ([]byte, error) { return r.store.Draw(ctx, zoneID, nonce) })
 }

@@ -23,7 +23,7 @@ type room struct {
 	t     testing.TB
 	guard *guard.Guard
 	store *scripted
-	lines *zones.Registry
+	lines *zones.Zones
 	clock *clock
 	limit *limiter.Limiter
 }

@@ -20,7 +20,7 @@ import (
 // behind is a store behind a server that answers polls before their time.
 type behind struct {
 	*embedded.Store
-	zones *zones.Registry
+	zones *zones.Zones
 }
 
 func (b *behind) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {

@@ -35,7 +35,7 @@ func (z *Zone) estimated(s line.Stats) line.Stats {
 	if told, ok := z.table.Load().Joining(&s.State); ok {
 		s.EstimateMillis, s.LowMillis, s.HighMillis = told.EstimateMillis, told.LowMillis, told.HighMillis
 	}
-	z.latest.Store(&latest{s, z.registry.Millis()})
+	z.latest.Store(&latest{s, z.zones.Millis()})
 	return s
 }
 

@@ -73,7 +73,7 @@ func (u *unsampled) Observe(ctx context.Context, zoneID string, most int) (line.
 }
 
 // observe is the watch's: once a second.
-func observe(t *testing.T, r *Registry) {
+func observe(t *testing.T, r *Zones) {
 	t.Helper()
 	if _, err := r.Observe(t.Context(), "a"); err != nil && !errors.Is(err, line.ErrStoreUnavailable) {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func observe(t *testing.T, r *Registry) {
 }
 
 // onEmbedded returns a server on an embedded store of its own, and its clock, which the test sets.
-func onEmbedded(t *testing.T) (r *Registry, u *unsampled, now *time.Time) {
+func onEmbedded(t *testing.T) (r *Zones, u *unsampled, now *time.Time) {
 	t.Helper()
 	at := time.UnixMilli(toldAt)
 	clock := func() time.Time { return at }

@@ -18,7 +18,7 @@ func EarlyAnswer(z *Zone, told line.Told) line.Told {
 
 // The methods below look a zone up by its name and ask it, for tests that make one call after another.
 
-func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
+func (r *Zones) Join(ctx context.Context, zoneID string, id line.ID) (line.Told, error) {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {
 		return line.Told{}, err
@@ -26,7 +26,7 @@ func (r *Registry) Join(ctx context.Context, zoneID string, id line.ID) (line.To
 	return z.Join(ctx, id)
 }
 
-func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
+func (r *Zones) Poll(ctx context.Context, zoneID string, p line.Place) (line.Told, error) {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {
 		return line.Told{}, err
@@ -34,7 +34,7 @@ func (r *Registry) Poll(ctx context.Context, zoneID string, p line.Place) (line.
 	return z.Poll(ctx, p)
 }
 
-func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error {
+func (r *Zones) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (r *Registry) Leave(ctx context.Context, zoneID string, p line.Place) error
 	return z.Leave(ctx, p)
 }
 
-func (r *Registry) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
+func (r *Zones) Latest(ctx context.Context, zoneID string) (line.Stats, error) {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {
 		return line.Stats{}, err
@@ -50,7 +50,7 @@ func (r *Registry) Latest(ctx context.Context, zoneID string) (line.Stats, error
 	return z.Latest(ctx)
 }
 
-func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (bool, error) {
+func (r *Zones) Done(ctx context.Context, zoneID string, admission [16]byte, named bool) (bool, error) {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {
 		return false, err
@@ -58,15 +58,15 @@ func (r *Registry) Done(ctx context.Context, zoneID string, admission [16]byte, 
 	return z.Done(ctx, admission, named)
 }
 
-func (r *Registry) Here(zoneID string, admission [16]byte, until time.Time) (bool, []string) {
+func (r *Zones) Here(zoneID string, admission [16]byte, until time.Time) (bool, []string) {
 	return r.Known(zoneID).Here(admission, until)
 }
-func (r *Registry) Over(zoneID string, admission [16]byte) bool {
+func (r *Zones) Over(zoneID string, admission [16]byte) bool {
 	return r.Known(zoneID).Over(admission)
 }
-func (r *Registry) End(zoneID string, admission [16]byte) { r.Known(zoneID).End(admission) }
-func (r *Registry) Settings(zoneID string) *zone.Settings { return r.Known(zoneID).Settings() }
-func (r *Registry) Lined(zoneID string) bool {
+func (r *Zones) End(zoneID string, admission [16]byte) { r.Known(zoneID).End(admission) }
+func (r *Zones) Settings(zoneID string) *zone.Settings { return r.Known(zoneID).Settings() }
+func (r *Zones) Lined(zoneID string) bool {
 	z := r.Known(zoneID)
 	return z != nil && z.Lined()
 }

@@ -375,19 +375,19 @@ func settings(id string, perMinute int64) zone.Settings {
 
 // What tests look at and do, of a zone by its name.
 
-func (r *Registry) tellOnce(ctx context.Context) {
+func (r *Zones) tellOnce(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		r.recallOrLog(ctx, z)
 	}
 }
 
-func (r *Registry) depart(zoneID string, d line.Departure) {
+func (r *Zones) depart(zoneID string, d line.Departure) {
 	if z := r.Known(zoneID); z != nil {
 		z.departed(&line.Answer{Place: d.Place, AdmittedAtMillis: d.AdmittedAtMillis}, true)
 	}
 }
 
-func (r *Registry) departedBefore(zoneID string, p line.Place) (line.Departure, bool) {
+func (r *Zones) departedBefore(zoneID string, p line.Place) (line.Departure, bool) {
 	if z := r.Known(zoneID); z != nil {
 		d, ended := z.departures.find(p)
 		return d.Departure, ended
@@ -395,7 +395,7 @@ func (r *Registry) departedBefore(zoneID string, p line.Place) (line.Departure, 
 	return line.Departure{}, false
 }
 
-func (r *Registry) inForce(zoneID string) (zone.Settings, bool) {
+func (r *Zones) inForce(zoneID string) (zone.Settings, bool) {
 	if z := r.Known(zoneID); z != nil {
 		return z.remembered()
 	}

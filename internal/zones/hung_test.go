@@ -13,7 +13,7 @@ import (
 
 // open returns a server over a store that can hang, as cmd wires it, with a
 // zone for each policy. To be called in a bubble.
-func open(t *testing.T) (*wire, *Registry) {
+func open(t *testing.T) (*wire, *Zones) {
 	t.Helper()
 	kept, err := embedded.Open(embedded.Options{})
 	if err != nil {
@@ -36,7 +36,7 @@ func open(t *testing.T) (*wire, *Registry) {
 }
 
 // serve returns one more server over a store. It hears of the zone that admits.
-func serve(t *testing.T, store *wire) *Registry {
+func serve(t *testing.T, store *wire) *Zones {
 	t.Helper()
 	lines := New(Options{Store: store, Servers: 1, Within: Within})
 	lines.Start(t.Context())
@@ -46,7 +46,7 @@ func serve(t *testing.T, store *wire) *Registry {
 }
 
 // hear has a server hear of the line, as it does once a second.
-func hear(t *testing.T, lines *Registry) {
+func hear(t *testing.T, lines *Zones) {
 	t.Helper()
 	if _, err := lines.Stats(t.Context(), string(zone.FailureAdmit)); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func hear(t *testing.T, lines *Registry) {
 }
 
 // wait takes two places and returns that of the one who waits.
-func wait(t *testing.T, lines *Registry, zoneID string) line.Place {
+func wait(t *testing.T, lines *Zones, zoneID string) line.Place {
 	t.Helper()
 	for i := range 2 {
 		a, err := lines.Join(t.Context(), zoneID, line.ID{byte(i)})

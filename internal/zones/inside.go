@@ -1,13 +1,11 @@
 package zones
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,7 +43,7 @@ const (
 // jti is the name of an admission.
 type jti = [16]byte
 
-// insiders is what a server knows of those inside of one zone. Times are in milliseconds on the registry's clock, where nothing
+// insiders is what a server knows of those inside of one zone. Times are in milliseconds on this server's clock, where nothing
 // else is said.
 type insiders struct {
 	parts [insideParts]insidersPart
@@ -99,7 +97,7 @@ func (z *Zone) Here(admission [16]byte, until time.Time) (over bool, donePaths [
 	} else if s.MaxInside == 0 {
 		return false, nil
 	}
-	now, ends := z.registry.Millis(), until.UnixMilli()
+	now, ends := z.zones.Millis(), until.UnixMilli()
 	p := z.crowd.part(admission)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,8 +135,8 @@ func (z *Zone) Begin(ctx context.Context, admission [16]byte, until time.Time) (
 	if !ok || z.Over(admission) {
 		return true, nil
 	}
-	now, ends := z.registry.Millis(), until.UnixMilli()
-	heard, err := z.tell(z.registry.limits.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now), Begins: true}}, SinceMillis: z.now.Load()})
+	now, ends := z.zones.Millis(), until.UnixMilli()
+	heard, err := z.tell(z.zones.deadlines.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now), Begins: true}}, SinceMillis: z.now.Load()})
 	if err != nil {
 		return false, err
 	}
@@ -206,7 +204,7 @@ func (z *Zone) Over(admission [16]byte) bool {
 // MayRenew reports whether a session that ends then may be renewed, with Begin. Where those inside are counted it has to be one that
 // is not over, sessions have to count, and the store has to hear of it before the session would end.
 func (z *Zone) MayRenew(admission [16]byte, ends time.Time) bool {
-	s, left := z.settings.Load(), ends.UnixMilli()-z.registry.Millis()
+	s, left := z.settings.Load(), ends.UnixMilli()-z.zones.Millis()
 	return !z.Over(admission) && (s.MaxInside == 0 || s.InsideBy == zone.InsideBySession && left > ToldWithin.Milliseconds())
 }
 
@@ -223,7 +221,7 @@ func (z *Zone) Done(ctx context.Context, admission [16]byte, named bool) (known 
 	if !named && z.Over(admission) { // so that a visitor who says so again and again costs the store nothing
 		return true, nil
 	}
-	heard, err := z.tell(z.registry.limits.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
+	heard, err := z.tell(z.zones.deadlines.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
 	switch {
 	case err == nil && heard.Statuses[0] == line.StayUnknown:
 		return false, nil
@@ -243,7 +241,7 @@ func (z *Zone) End(admission [16]byte) {
 
 // end has a session be refused after a while, in milliseconds. With tell the store is to be told.
 func (z *Zone) end(j jti, after int64, tell bool) {
-	s, now, p := z.settings.Load(), z.registry.Millis(), z.crowd.part(j)
+	s, now, p := z.settings.Load(), z.zones.Millis(), z.crowd.part(j)
 	longest := max(z.crowd.longest.Load(), s.Session().Milliseconds(), s.PassTTL().Milliseconds())
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -255,61 +253,6 @@ func (z *Zone) end(j jti, after int64, tell bool) {
 		return
 	}
 	add(&p.over, j, ended{now + after, now + longest + time.Minute.Milliseconds()})
-}
-
-// Idle counts the sessions of a zone that this server knows, and how many of them have asked for nothing for that long: whole
-// minutes, at most five. The counts are up to 9 s old.
-func (r *Registry) Idle(zoneID string, length time.Duration) (sessions, idle int64) {
-	z := r.Known(zoneID)
-	if z == nil {
-		return 0, 0
-	}
-	for i := range z.crowd.parts {
-		p := &z.crowd.parts[i]
-		p.mu.Lock()
-		for minutes, n := range p.idle {
-			sessions += n
-			if time.Duration(minutes)*time.Minute >= length {
-				idle += n
-			}
-		}
-		p.mu.Unlock()
-	}
-	return sessions, idle
-}
-
-// Sessions returns the sessions of a zone that this server knows whose admissions are the newest, at most so many, the
-// newest first.
-func (r *Registry) Sessions(zoneID string, most int) []line.Session {
-	z := r.Known(zoneID)
-	if z == nil {
-		return nil
-	}
-	type named struct {
-		jti
-		session
-	}
-	var all []named
-	s, now := z.settings.Load(), r.Millis()
-	for i := range z.crowd.parts {
-		p := &z.crowd.parts[i]
-		p.mu.Lock()
-		for j, is := range p.sessions {
-			if gone, over := p.over[j]; is.until > now && (!over || gone.from > now) && !z.revokes(s, j) {
-				all = append(all, named{j, is})
-			}
-		}
-		p.mu.Unlock()
-	}
-	slices.SortFunc(all, func(a, b named) int { return bytes.Compare(b.jti[:], a.jti[:]) })
-	var out []line.Session
-	for _, is := range all[:min(most, len(all))] {
-		out = append(out, line.Session{
-			JTI: uuid.UUID(is.jti).String(), AdmittedAtMillis: admittedAt(is.jti),
-			SinceMillis: is.since, AskedMillis: is.asked, UntilMillis: is.until, Renewed: is.renewed,
-		})
-	}
-	return out
 }
 
 // hear takes in how many the store counts inside. lost says that the store has noticed a loss since the last time.
@@ -339,7 +282,7 @@ func (c *insiders) mayBeInside(z *Zone, millis int64) int64 {
 
 // Heard is what this server knows of those inside of a zone, also while the store is away: State has the zone's clock, reckoned
 // from the latest answer, and how many were inside then.
-func (r *Registry) Heard(zoneID string) (s line.State) {
+func (r *Zones) Heard(zoneID string) (s line.State) {
 	if z := r.Known(zoneID); z != nil {
 		z.crowd.mu.Lock()
 		defer z.crowd.mu.Unlock()
@@ -349,7 +292,7 @@ func (r *Registry) Heard(zoneID string) (s line.State) {
 }
 
 func (z *Zone) tell(ctx context.Context, t line.Telling) (line.Heard, error) {
-	r := z.registry
+	r := z.zones
 	heard, err := ask(ctx, z, store.Tell, func() (line.Heard, error) { return r.store.Tell(ctx, z.id, t) })
 	if err == nil {
 		z.learn(heard.State, r.Millis())
@@ -358,7 +301,7 @@ func (z *Zone) tell(ctx context.Context, t line.Telling) (line.Heard, error) {
 }
 
 // tellAllInside begins to tell the store of those inside of all zones with a cap.
-func (r *Registry) tellAllInside(ctx context.Context) {
+func (r *Zones) tellAllInside(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if z.settings.Load().MaxInside > 0 && z.seen.Load() {
 			r.background.GoAlone(&z.crowd.telling, func() { r.tellInside(ctx, z) })
@@ -367,7 +310,7 @@ func (r *Registry) tellAllInside(ctx context.Context) {
 }
 
 // TellInsideOnce tells the store of those inside, one zone after the other. After Start this is done every 900 ms.
-func (r *Registry) TellInsideOnce(ctx context.Context) {
+func (r *Zones) TellInsideOnce(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if z.settings.Load().MaxInside > 0 {
 			r.tellInside(ctx, z)
@@ -376,7 +319,7 @@ func (r *Registry) TellInsideOnce(ctx context.Context) {
 }
 
 // tellInside tells the store of the sessions of one zone. What it does not take is told again later.
-func (r *Registry) tellInside(ctx context.Context, z *Zone) {
+func (r *Zones) tellInside(ctx context.Context, z *Zone) {
 	c, now := &z.crowd, r.Millis()
 	c.mu.Lock()
 	t := line.Telling{SinceMillis: c.since, LostAtMillis: c.lostAt, Lost: c.lost}
@@ -449,7 +392,7 @@ func (z *Zone) lost() line.Memory {
 	if m.SeenAtMillis > 0 && z.settings.Load().MaxInside > 0 {
 		z.crowd.mu.Lock()
 		defer z.crowd.mu.Unlock()
-		m.Inside, m.LongestMillis = z.crowd.mayBeInside(z, z.registry.Millis()), z.crowd.longest.Load()
+		m.Inside, m.LongestMillis = z.crowd.mayBeInside(z, z.zones.Millis()), z.crowd.longest.Load()
 	}
 	return m
 }

@@ -191,7 +191,7 @@ func TestTwoGates(t *testing.T) {
 	until := minute()
 	r.servers[1].wire.down.Store(true)
 	here(1, until, false)
-	r.servers[1].Registry = New(Options{Store: r.servers[1].wire, Meter: r.servers[1].meter, Servers: 2, Now: r.clock.now})
+	r.servers[1].Zones = New(Options{Store: r.servers[1].wire, Meter: r.servers[1].meter, Servers: 2, Now: r.clock.now})
 	r.servers[1].wire.down.Store(false)
 	pass(5)
 	here(0, until, false)
@@ -291,7 +291,7 @@ func TestBeginTellsFirst(t *testing.T) {
 	if over, err := r.servers[0].Known(testZone).Begin(t.Context(), name, until); over || err != nil {
 		t.Errorf("over %t, %v", over, err)
 	}
-	r.servers[0].Registry = New(Options{Store: r.servers[0].wire, Now: r.clock.now}) // dies at once
+	r.servers[0].Zones = New(Options{Store: r.servers[0].wire, Now: r.clock.now}) // dies at once
 	for range 11 * 60 {
 		r.clock.advance(time.Second)
 		_, _ = r.store.Observe(t.Context(), testZone, 0)

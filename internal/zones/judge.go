@@ -100,7 +100,7 @@ func (j *judge) fit(nowMillis, waiting int64, idle time.Duration) {
 }
 
 // judgeAll fits the samples of all zones, and counts those in which people wait.
-func (r *Registry) judgeAll(context.Context) {
+func (r *Zones) judgeAll(context.Context) {
 	lines := int64(0)
 	for _, z := range *r.zones.Load() {
 		if z.waiting.Load() > 0 {

@@ -16,7 +16,7 @@ import (
 
 // told is a crowd in a zone of a server, and what the meter hears of it.
 type told struct {
-	r *Registry
+	r *Zones
 	z *Zone
 	m *watched
 }

@@ -14,14 +14,15 @@ import (
 // When those who are refused come back, in milliseconds.
 const (
 	// soonMillis is the longest period that a visitor whose turn is near is told. During an outage it grows by one
-	// longPart-th of the outage's length, up to lateMillis: so no such visitor is later than that when the store is back.
+	// longPart-th of the outage's length, up to lateMillis. So 10 s into an outage it is 3.5 s, and after 20 s and more 4 s.
 	soonMillis, lateMillis, longPart = 3_000, 4_000, 20
-	// turnedMillis is in how many milliseconds the count of the refused of whom it is not known when their turn is falls to
-	// the e-th part: with so many each second, it is ten times as many.
-	turnedMillis = 10_000
-	// perTurned is by how many milliseconds each of them makes the longest period longer: with 150 of them a second it is 3 s,
-	// with 1,000 a second it is 20 s.
-	perTurned = 2
+	// refusalsFadeMillis is the time constant of the count of refusals of whom it is not known when their turn is, in
+	// milliseconds. Each refusal counts for 1 at first, and for 1/e of that 10 s later. With 150 refusals a second the count
+	// settles at 1,500.
+	refusalsFadeMillis = 10_000
+	// perRefusal is how many milliseconds each counted refusal adds to the longest period. With 150 refusals a second the
+	// longest period is 3 s, with 1,000 a second 20 s.
+	perRefusal = 2
 	// unheardMillis is the longest period in a zone of which this server never heard: it may have a short idle timeout.
 	unheardMillis = window.NearPeriodMillis
 )
@@ -46,7 +47,7 @@ func (e *LaterError) RetryAfterSeconds() int { return int((e.RetryMillis + 999) 
 
 // later returns the error of a visitor's call. If the store did not answer it, or was not asked, the error says when the
 // visitor is to come back. z is nil for a zone that this server does not know.
-func (r *Registry) later(z *Zone, v visitor, err error) error {
+func (r *Zones) later(z *Zone, v visitor, err error) error {
 	if !errors.Is(err, line.ErrStoreUnavailable) {
 		return err
 	}
@@ -55,9 +56,9 @@ func (r *Registry) later(z *Zone, v visitor, err error) error {
 		retry, behind := z.retryMillis(v, now)
 		return &LaterError{retry, behind, err}
 	}
-	r.turnedMu.Lock()
-	defer r.turnedMu.Unlock()
-	return &LaterError{spread(min(r.turned.longest(now), unheardMillis), v, now), false, err}
+	r.refusedMu.Lock()
+	defer r.refusedMu.Unlock()
+	return &LaterError{spread(min(r.refused.longest(now), unheardMillis), v, now), false, err}
 }
 
 // retryMillis returns in how many milliseconds a refused visitor of the zone is to come back (decision 0037), and whether
@@ -68,7 +69,7 @@ func (z *Zone) retryMillis(v visitor, now int64) (retry int64, behind bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !known || z.now.Load() == 0 || v.newcomer || s.Mode == zone.ModeOpen {
-		longest := o.turned.longest(now)
+		longest := o.refused.longest(now)
 		if !known {
 			longest = min(longest, unheardMillis)
 		}
@@ -106,17 +107,17 @@ func spread(longest int64, v visitor, now int64) int64 {
 	return max(1_000, least+(longest-least)*(1+int64(x>>56))/256)
 }
 
-// turned counts the refused of whom it is not known when their turn is: each counts for the less, the longer ago it was. The
-// zero value is ready.
-type turned struct {
+// refusals counts the refused of whom it is not known when their turn is. A refusal counts for less the older it is. The zero
+// value is ready.
+type refusals struct {
 	count    float64
 	atMillis int64
 }
 
 // longest counts one more refusal, and returns the longest period, in milliseconds, that visitors are told now. It
 // grows with the number of refusals lately.
-func (t *turned) longest(nowMillis int64) int64 {
-	t.count = 1 + t.count*math.Exp(float64(min(0, t.atMillis-nowMillis))/turnedMillis)
+func (t *refusals) longest(nowMillis int64) int64 {
+	t.count = 1 + t.count*math.Exp(float64(min(0, t.atMillis-nowMillis))/refusalsFadeMillis)
 	t.atMillis = max(t.atMillis, nowMillis)
-	return min(max(soonMillis, int64(t.count*perTurned)), window.FarPeriodMillis)
+	return min(max(soonMillis, int64(t.count*perRefusal)), window.FarPeriodMillis)
 }

@@ -16,10 +16,10 @@ type memory struct {
 	// for one idle timeout: some who waited may not have come back yet, and nobody is swept.
 	edge, lastArrival, now, stood atomic.Int64
 	// stoodAt is when stood rose, and ahead by how much the zone's clock was ahead in the latest answer. Both are on
-	// the registry's clock (Registry.Millis), in milliseconds.
+	// this server's clock (Zones.Millis), in milliseconds.
 	stoodAt, ahead atomic.Int64
 	// waiting is how many visitors wait. lostAt is the LostAtMillis of line.State that was last heard, and lostHeard
-	// when that was, on the registry's clock, in milliseconds.
+	// when that was, on this server's clock, in milliseconds.
 	waiting, lostAt, lostHeard atomic.Int64
 	epoch                      atomic.Uint32
 }
@@ -28,7 +28,7 @@ type memory struct {
 // So a line is taken to have stood until seenWithin after the last answer.
 const seenWithin = time.Second
 
-// learn takes in what an answer that came at millis on the registry's clock says of the line.
+// learn takes in what an answer that came at millis on this server's clock says of the line.
 func (z *Zone) learn(s line.State, millis int64) {
 	lost := z.lostAt.Load()
 	if s.NowMillis == 0 || lost != s.LostAtMillis && s.NowMillis < lost && millis-z.lostHeard.Load() < heardWithin {
@@ -77,7 +77,7 @@ func (m *memory) lost() line.Memory {
 // EdgeMicros is the furthest edge that was heard: whoever stands at or before it is released.
 func (m *memory) EdgeMicros() int64 { return m.edge.Load() }
 
-// AheadMillis is by how much the zone's clock was ahead of Registry.Millis in the latest answer.
+// AheadMillis is by how much the zone's clock was ahead of Zones.Millis in the latest answer.
 func (m *memory) AheadMillis() int64 { return m.ahead.Load() }
 
 // heardWithin is for how many milliseconds after an answer NowMillis reckons: each zone is asked once a second.
@@ -85,7 +85,7 @@ const heardWithin = 2_000
 
 // NowMillis returns what the clock of a zone shows, reckoned from the latest answer. It is behind by as long as that
 // answer was on its way. It is 0 if the zone gave no answer lately, or if this server's clock has jumped since then.
-func (r *Registry) NowMillis(zoneID string) int64 {
+func (r *Zones) NowMillis(zoneID string) int64 {
 	z := r.Known(zoneID)
 	if z == nil {
 		return 0

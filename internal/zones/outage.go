@@ -42,7 +42,7 @@ const (
 )
 
 // outage is the circuit breaker of one zone: it knows how the zone's store is doing. Times are in milliseconds on the
-// registry's clock.
+// server's clock.
 type outage struct {
 	// troubled: the phase is not calm, so a call has to look at what mu guards before it goes to the store.
 	troubled atomic.Bool
@@ -59,7 +59,7 @@ type outage struct {
 	opensAt, refusedAt int64
 	share              *rate.Limiter
 	usedMillis         float64
-	turned             turned
+	refused            refusals
 	// answered and unanswered are visitors' calls since Overloaded was last asked.
 	answered, unanswered atomic.Int64
 }
@@ -73,13 +73,13 @@ type visitor struct {
 
 // visit answers a join or a poll, by call, which asks the store, or without the store. The error of a refusal says when
 // to come back.
-func (r *Registry) visit(ctx context.Context, z *Zone, v visitor, call func(context.Context) (line.Told, error)) (line.Told, error) {
+func (r *Zones) visit(ctx context.Context, z *Zone, v visitor, call func(context.Context) (line.Told, error)) (line.Told, error) {
 	if z.outage.troubled.Load() {
 		if a, handled, err := r.without(z, v); handled {
 			return a, r.later(z, v, err)
 		}
 	}
-	a, err := call(r.limits.bound(ctx))
+	a, err := call(r.deadlines.bound(ctx))
 	switch {
 	case err == nil:
 		z.outage.answered.Add(1)
@@ -100,7 +100,7 @@ func (r *Registry) visit(ctx context.Context, z *Zone, v visitor, call func(cont
 }
 
 // without answers a visitor of a troubled zone without the store. handled is false if the store has to be asked.
-func (r *Registry) without(z *Zone, v visitor) (a line.Told, handled bool, err error) {
+func (r *Zones) without(z *Zone, v visitor) (a line.Told, handled bool, err error) {
 	o := &z.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,7 +118,7 @@ func (r *Registry) without(z *Zone, v visitor) (a line.Told, handled bool, err e
 }
 
 // failed takes in that the store did not answer a visitor's call. In the phase away it answers in the store's place.
-func (r *Registry) failed(z *Zone, v visitor) (a line.Told, handled bool, err error) {
+func (r *Zones) failed(z *Zone, v visitor) (a line.Told, handled bool, err error) {
 	o := &z.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -132,7 +132,7 @@ func (r *Registry) failed(z *Zone, v visitor) (a line.Told, handled bool, err er
 
 // fail takes in a failed call. It begins the phase failing, and the phase away if calls have failed for AwayAfter and
 // servers admit to the zone. The caller holds mu.
-func (r *Registry) fail(z *Zone, now int64) {
+func (r *Zones) fail(z *Zone, now int64) {
 	o := &z.outage
 	s, known := z.remembered()
 	if !known {
@@ -155,7 +155,7 @@ func (r *Registry) fail(z *Zone, now int64) {
 }
 
 // succeeded takes in that the store answered a call of a troubled zone. Only a probe ends the phase away.
-func (r *Registry) succeeded(z *Zone) {
+func (r *Zones) succeeded(z *Zone) {
 	o := &z.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -167,7 +167,7 @@ func (r *Registry) succeeded(z *Zone) {
 
 // comeBack ends the phase away, after the store was told who was admitted. For a while all are held, until the other
 // servers have told it, too.
-func (r *Registry) comeBack(z *Zone) {
+func (r *Zones) comeBack(z *Zone) {
 	o := &z.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -193,7 +193,7 @@ func (o *outage) inPhase(phases ...phase) bool {
 
 // probeAll begins one probe of each zone that needs one and has none under way. Zones do not wait for one another: each
 // may lie on another node.
-func (r *Registry) probeAll(ctx context.Context) {
+func (r *Zones) probeAll(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if z.outage.inPhase(failing, away) {
 			r.background.GoAlone(&z.outage.probing, func() { r.probe(ctx, z) })
@@ -203,7 +203,7 @@ func (r *Registry) probeAll(ctx context.Context) {
 
 // probe asks the store for something that lets nobody in. A store that was stopped, not killed, later works off all
 // that it was sent: a late observation does no harm, but late polls would admit their senders.
-func (r *Registry) probe(ctx context.Context, z *Zone) {
+func (r *Zones) probe(ctx context.Context, z *Zone) {
 	bounded, cancel := context.WithTimeout(ctx, Within)
 	defer cancel()
 	_, err := z.observe(bounded, 0)
@@ -244,7 +244,7 @@ const mostUnanswered = 10
 
 // Overloaded returns the zones of which the store, since it was last asked, left more than a tenth of the visitors' calls
 // unanswered.
-func (r *Registry) Overloaded() (zones []string) {
+func (r *Zones) Overloaded() (zones []string) {
 	for id, z := range *r.zones.Load() {
 		answered, unanswered := z.outage.answered.Swap(0), z.outage.unanswered.Swap(0)
 		if mostUnanswered*unanswered > answered+unanswered {

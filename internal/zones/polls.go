@@ -53,11 +53,11 @@ const (
 // entry is what is remembered of one visitor, in 64 bytes.
 type entry struct {
 	id line.ID
-	// asked is when the latest call to the store began, in milliseconds on the registry's clock.
+	// asked is when the latest call to the store began, in milliseconds on this server's clock.
 	asked int64
 	// place is the arrival of a waiting visitor, in microseconds.
 	place int64
-	// due is when the store last told a waiting visitor to poll again, on the registry's clock.
+	// due is when the store last told a waiting visitor to poll again, on this server's clock.
 	due int64
 	// low and high are the range of the estimate, in milliseconds.
 	low, high uint32
@@ -242,7 +242,7 @@ func (c *pollCache) late(z *Zone, p line.Place, now, retry int64) (a line.Told, 
 func (e *entry) arrived() int64 { return int64(e.a)<<32 | int64(e.b) }
 
 // answer returns what the store said, less the time that has passed since. ahead is by how many milliseconds the
-// store's clock is ahead of the registry's.
+// store's clock is ahead of this server's.
 func (e *entry) answer(p line.Place, now, ahead int64) line.Told {
 	a := line.Told{Early: true, Answer: line.Answer{Place: p, State: line.State{NowMillis: now + ahead}}}
 	switch e.kind {

@@ -20,9 +20,11 @@ type recall struct {
 	outside atomic.Uint64
 	// telling: the background is telling the store who departed.
 	telling atomic.Bool
-	// tellMu guards how far the store was told after the loss toldLost: next is the departure that comes next, and later when the
-	// last admission was that the zone's clock had not reached, when toldOutside admissions had been made without the store.
-	// When the clock has reached it, or more were made, all is told again.
+	// tellMu guards how far the store was told after the loss at toldLost. next is the number of the first departure that it
+	// was not told of. later is the time of the latest admission that it could not be told of, because the zone's clock had
+	// not reached it; 0 if there was none. toldOutside is what outside was then. Once the clock shows later, or outside is
+	// another, all departures are told again. Example: the zone's clock fell back by 5 s, to 12:00:00. An admission of
+	// 12:00:04 is told of at 12:00:04.
 	tellMu            sync.Mutex
 	toldLost, later   int64
 	next, toldOutside uint64
@@ -36,7 +38,7 @@ const untold = -1
 
 // recall tells the store of the departures that this server remembers of a zone. It does so if the store has noticed a
 // loss since it was last told, or has not been told of all of them yet. After a failure it goes on where it failed.
-func (r *Registry) recall(ctx context.Context, z *Zone) error {
+func (r *Zones) recall(ctx context.Context, z *Zone) error {
 	z.tellMu.Lock()
 	defer z.tellMu.Unlock()
 	lost, now := z.lostAt.Load(), z.now.Load()
@@ -80,7 +82,7 @@ func (r *Registry) recall(ctx context.Context, z *Zone) error {
 }
 
 // recallAnew is recall from the beginning: the store has lost all that it was told.
-func (r *Registry) recallAnew(ctx context.Context, z *Zone) error {
+func (r *Zones) recallAnew(ctx context.Context, z *Zone) error {
 	z.told.Store(untold)
 	z.tellMu.Lock()
 	z.told.Store(untold) // again, for a telling that went on meanwhile may have ended
@@ -113,7 +115,7 @@ func (z *Zone) repeatAdmission(a *line.Told, p line.Place) {
 }
 
 // recallAll begins recallOrLog for all zones. Zones do not wait for one another: each may lie on another node.
-func (r *Registry) recallAll(ctx context.Context) {
+func (r *Zones) recallAll(ctx context.Context) {
 	departed := int64(0)
 	for _, z := range *r.zones.Load() {
 		departed += z.departures.count()
@@ -123,7 +125,7 @@ func (r *Registry) recallAll(ctx context.Context) {
 }
 
 // recallOrLog is recall for callers that try again later.
-func (r *Registry) recallOrLog(ctx context.Context, z *Zone) {
+func (r *Zones) recallOrLog(ctx context.Context, z *Zone) {
 	if err := r.recall(ctx, z); err != nil {
 		r.log.Debug("the store cannot be told yet who had departed", "zone", z.id, "error", err)
 	}
@@ -141,10 +143,10 @@ func (z *Zone) departed(a *line.Answer, local bool) {
 	p.Epoch, p.DueMillis = z.epoch.Load(), 0
 	d := departure{
 		Departure: line.Departure{Place: p, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis},
-		token:     a.Place.ArrivedAtMicros, aheadMillis: a.AheadMillis, local: local, atMillis: z.registry.Millis(),
+		token:     a.Place.ArrivedAtMicros, aheadMillis: a.AheadMillis, local: local, atMillis: z.zones.Millis(),
 	}
-	if z.departures.add(d, z.registry.departed.Load() >= maxDepartures) {
-		z.registry.meter.Forgotten(z.id)
+	if z.departures.add(d, z.zones.departed.Load() >= maxDepartures) {
+		z.zones.meter.Forgotten(z.id)
 	}
 	if local {
 		z.outside.Add(1)

@@ -12,7 +12,7 @@ import (
 )
 
 // freshen returns nil if the list of zones is fresh, or was read now.
-func (r *Registry) freshen(ctx context.Context) error {
+func (r *Zones) freshen(ctx context.Context) error {
 	now := r.now()
 	r.mu.Lock()
 	fresh := !r.listedAt.IsZero() && now.Sub(r.listedAt) < freshFor
@@ -29,11 +29,11 @@ func (r *Registry) freshen(ctx context.Context) error {
 }
 
 // readAndLog is read for callers that have no use for the error, which read logs.
-func (r *Registry) readAndLog(ctx context.Context) { _ = r.read(ctx) }
+func (r *Zones) readAndLog(ctx context.Context) { _ = r.read(ctx) }
 
 // read takes in the store's zones, or shares the reading that is under way. It logs the first of several failures, and
 // the first success after them.
-func (r *Registry) read(ctx context.Context) error {
+func (r *Zones) read(ctx context.Context) error {
 	return r.share(ctx, &r.reading, "", func(ctx context.Context) error {
 		began := r.now()
 		err := r.readOnce(ctx)
@@ -58,7 +58,7 @@ func (r *Registry) read(ctx context.Context) error {
 
 // readOnce reads the list, adopts what is new or changed, and looks into the
 // zones that are remembered but not listed.
-func (r *Registry) readOnce(ctx context.Context) error {
+func (r *Zones) readOnce(ctx context.Context) error {
 	r.mu.Lock()
 	clear(r.touched)
 	r.mu.Unlock()
@@ -79,14 +79,14 @@ func (r *Registry) readOnce(ctx context.Context) error {
 		r.lookInto(ctx, z)
 	}
 	for _, z := range *r.zones.Load() {
-		r.redo(ctx, z)
+		r.sendLost(ctx, z)
 	}
 	return nil
 }
 
 // adopt takes in a list of zones, except those that this server put or deleted while the list was being read. The
 // caller holds mu.
-func (r *Registry) adopt(list []zone.Settings) {
+func (r *Zones) adopt(list []zone.Settings) {
 	var news []zone.Settings
 	for _, s := range list {
 		if _, newer := r.touched[s.ZoneID]; newer {
@@ -107,7 +107,7 @@ func (r *Registry) adopt(list []zone.Settings) {
 
 // notIn returns the remembered zones that are not in the list, ordered by id. It leaves out zones that this server put
 // or deleted while the list was being read. The caller holds mu.
-func (r *Registry) notIn(list []zone.Settings) []*Zone {
+func (r *Zones) notIn(list []zone.Settings) []*Zone {
 	listed := make(map[string]struct{}, len(list))
 	for _, s := range list {
 		listed[s.ZoneID] = struct{}{}
@@ -127,8 +127,8 @@ func (r *Registry) notIn(list []zone.Settings) []*Zone {
 // lookInto finds out why a remembered zone is not in the store's list. An operator deleted the zone: it is forgotten.
 // Or the store lost the zone, or lost the list: what was lost is put back. If the store does not answer, the next
 // reading of the list tries again.
-func (r *Registry) lookInto(ctx context.Context, z *Zone) {
-	before := z.heals.Load()
+func (r *Zones) lookInto(ctx context.Context, z *Zone) {
+	before := z.restored.Load()
 	id := z.id
 	present, err := r.readZone(ctx, id)
 	switch {

@@ -8,6 +8,6 @@ import (
 )
 
 // Spend implements store.Spender.
-func (r *Registry) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
+func (r *Zones) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
 	return measured(r, store.Spend, func() (bool, error) { return r.store.Spend(ctx, key, by, life) })
 }

@@ -12,12 +12,12 @@ import (
 
 // Join is store.Visitors.Join for this zone; while the store is away, this server admits or refuses.
 func (z *Zone) Join(ctx context.Context, id line.ID) (line.Told, error) {
-	began := z.registry.Millis()
-	a, err := z.registry.visit(ctx, z, visitor{place: line.Place{ID: id}, newcomer: true}, func(ctx context.Context) (line.Told, error) {
+	began := z.zones.Millis()
+	a, err := z.zones.visit(ctx, z, visitor{place: line.Place{ID: id}, newcomer: true}, func(ctx context.Context) (line.Told, error) {
 		return z.join(ctx, id)
 	})
 	if err == nil && (a.Status == line.Waiting || a.Status == line.Admitted || a.Status == line.AdmittedBefore) { // else there is no place
-		z.registry.polls.keep(z, a.Place, &a, began)
+		z.zones.polls.keep(z, a.Place, &a, began)
 	}
 	return a, err
 }
@@ -30,7 +30,7 @@ func (z *Zone) join(ctx context.Context, id line.ID) (line.Told, error) {
 		// The caller went by what the configuration says, which may not name the invitation that an operator set.
 		return line.Told{}, fmt.Errorf("zones: the zone was not read from the store yet: %w", line.ErrStoreUnavailable)
 	}
-	r := z.registry
+	r := z.zones
 	var drawn event.Drawn
 	a, err := z.drawn(ctx, store.Join, func() (line.Answer, error) {
 		if drawn = z.drawnNow(id); drawn == (event.Drawn{}) {
@@ -51,7 +51,7 @@ func (z *Zone) join(ctx context.Context, id line.ID) (line.Told, error) {
 // the tokens of several places in turn: after one is known to be gone, a poll for another goes to the store, and counts as
 // early.
 func (z *Zone) Poll(ctx context.Context, p line.Place) (line.Told, error) {
-	r := z.registry
+	r := z.zones
 	now := r.Millis()
 	known, early := r.polls.early(z, p, now)
 	if p.ArrivedAtMicros == line.AnyArrival && known.kind == waiting {
@@ -88,7 +88,7 @@ func (z *Zone) poll(ctx context.Context, p line.Place) (line.Told, error) {
 	if _, ended := z.departures.find(p); ended {
 		p.DueMillis = 0 // the token no longer shows that its visitor was in the line lately
 	}
-	a, err := z.drawn(ctx, store.Poll, func() (line.Answer, error) { return z.registry.store.Poll(ctx, z.id, z.placed(p)) })
+	a, err := z.drawn(ctx, store.Poll, func() (line.Answer, error) { return z.zones.store.Poll(ctx, z.id, z.placed(p)) })
 	if err != nil {
 		return line.Told{}, err
 	}
@@ -105,7 +105,7 @@ func (z *Zone) admittedHere(p line.Place) (a line.Told, ok bool) {
 		return line.Told{}, false
 	}
 	if d, ended := z.departures.find(p); ended && d.local {
-		return d.admission(p, z.registry.Millis()+z.ahead.Load())
+		return d.admission(p, z.zones.Millis()+z.ahead.Load())
 	}
 	return line.Told{}, false
 }
@@ -113,7 +113,7 @@ func (z *Zone) admittedHere(p line.Place) (a line.Told, ok bool) {
 // Leave is store.Visitors.Leave for this zone. While the store is away it fails: only the store can do it. A repetition within
 // a second is answered from memory. Whoever gives up several places in turn too often gets a *guard.RefusedError.
 func (z *Zone) Leave(ctx context.Context, p line.Place) error {
-	r := z.registry
+	r := z.zones
 	left, another := r.polls.left(z, p, r.Millis())
 	if left {
 		return nil
@@ -137,10 +137,10 @@ func (z *Zone) leave(ctx context.Context, p line.Place) error {
 	if ended && d.token == p.ArrivedAtMicros && p.AdmittedAtMillis == 0 {
 		p.AdmittedAtMillis = d.AdmittedAtMillis // the visitor has not heard of the admission
 	}
-	bounded := z.registry.limits.bound(ctx)
-	_, err := ask(bounded, z, store.Leave, func() (none, error) { return none{}, z.registry.store.Leave(bounded, z.id, p) })
+	bounded := z.zones.deadlines.bound(ctx)
+	_, err := ask(bounded, z, store.Leave, func() (none, error) { return none{}, z.zones.store.Leave(bounded, z.id, p) })
 	if unanswered(ctx, err) {
-		return z.registry.later(z, visitor{place: p}, unavailable(err))
+		return z.zones.later(z, visitor{place: p}, unavailable(err))
 	}
 	if err == nil && !ended {
 		z.departed(&line.Answer{Place: p}, false)

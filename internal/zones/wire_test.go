@@ -107,7 +107,7 @@ func (m *outageMeter) AdmitLocally(string)                 { m.local.Add(1) }
 
 // server is one of those that share a store.
 type server struct {
-	*Registry
+	*Zones
 	wire  *wire
 	meter *outageMeter
 }
@@ -177,7 +177,7 @@ func (r *room) cut(down bool) {
 }
 
 // probeOnce probes the zones that need it, one after the other.
-func (r *Registry) probeOnce(ctx context.Context) {
+func (r *Zones) probeOnce(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if z.outage.inPhase(failing, away) {
 			r.probe(ctx, z)

@@ -13,14 +13,14 @@ import (
 // Zone is one zone on this server: its settings, and all that the server remembers of it. A call looks the zone up once,
 // by Find. When the zone is forgotten, all of this goes with it. Its methods may be called from any number of goroutines.
 type Zone struct {
-	registry *Registry
-	id       string
+	zones *Zones
+	id    string
 
 	// settings are in force on this server. stored are the settings that the store had when last seen. Both are the
 	// same unless there is a brake: a change that the store has not taken yet, normally nil.
 	settings, stored atomic.Pointer[zone.Settings]
 	brake            atomic.Pointer[brake]
-	// change is the latest change through this server, guarded by the registry's mu; nil if all servers have read it.
+	// change is the latest change through this server, guarded by the mu of Zones; nil if all servers have read it.
 	change *change
 	// generation changes with each change of settings that concerns those who wait. No two zones have the same, and none
 	// has 0.
@@ -43,7 +43,7 @@ type Zone struct {
 	crowd   insiders
 }
 
-// latest is a zone's line at a time of the registry's clock.
+// latest is a zone's line at a time of this server's clock.
 type latest struct {
 	stats    line.Stats
 	atMillis int64
@@ -51,10 +51,10 @@ type latest struct {
 
 // healing is how a zone that the store has lost is put back.
 type healing struct {
-	// heals counts how often this zone was put back. A caller that reads it before asking the store can tell whether
+	// restored counts how often this zone was put back. A caller that reads it before asking the store can tell whether
 	// another put the zone back since.
-	heals  atomic.Uint64
-	shared background.Shared
+	restored atomic.Uint64
+	shared   background.Shared
 	// unhealed: the log says already that the zone cannot be put back.
 	unhealed atomic.Bool
 }
@@ -65,14 +65,15 @@ type estimates struct {
 	// long visitors wait; nil while that is not known.
 	model estimate.Model
 	table atomic.Pointer[estimate.Table]
-	// before is the last table from before an outage. It is kept until the store answers a visitor again: a sample
-	// taken earlier would show a line in which nobody polls.
+	// before is the last table from before an outage, nil outside of one. Estimates go by it until the store answers a visitor
+	// again. A sample of the store that is taken before that shows a line in which nobody polls: after an outage of 60 s,
+	// all who wait seem to have been silent for a minute.
 	before atomic.Pointer[estimate.Table]
 	judge  judge
 }
 
-func (r *Registry) newZone(s zone.Settings, seen bool) *Zone {
-	z := &Zone{registry: r, id: s.ZoneID}
+func (r *Zones) newZone(s zone.Settings, seen bool) *Zone {
+	z := &Zone{zones: r, id: s.ZoneID}
 	z.draws.Store(drawsOf(s, r.drawSeeds))
 	z.revoked.Store(revokedOf(s))
 	z.settings.Store(&s)
@@ -92,7 +93,7 @@ func (z *Zone) Settings() *zone.Settings { return z.settings.Load() }
 // paused.
 func (z *Zone) Lined() bool {
 	s := z.settings.Load()
-	return z.waiting.Load() > 0 || s.PerMinute == 0 || s.Gate().Holds(z.registry.Millis()+z.ahead.Load())
+	return z.waiting.Load() > 0 || s.PerMinute == 0 || s.Gate().Holds(z.zones.Millis()+z.ahead.Load())
 }
 
 // Open reports whether everybody is admitted.
@@ -105,7 +106,7 @@ func (z *Zone) Open() bool {
 // same.
 func (z *Zone) Generation() uint32 { return z.generation.Load() }
 
-// set takes in the settings that the store has now. The caller holds the registry's mu.
+// set takes in the settings that the store has now. The caller holds the mu of Zones.
 func (z *Zone) set(s zone.Settings) {
 	if !z.stored.Load().Equal(s) {
 		z.stored.Store(&s)
@@ -115,23 +116,23 @@ func (z *Zone) set(s zone.Settings) {
 }
 
 // apply puts the store's settings into force, with brake b applied to them; nil is no brake. The caller holds the
-// registry's mu.
+// mu of Zones.
 func (z *Zone) apply(b *brake) {
 	z.brake.Store(b)
 	s := *z.stored.Load()
 	if b != nil {
-		s = b.over(s)
+		s = b.merge(s)
 	}
 	was := z.settings.Load()
 	if was.Equal(s) {
 		return
 	}
-	z.draws.Store(drawsOf(s, z.registry.drawSeeds))
+	z.draws.Store(drawsOf(s, z.zones.drawSeeds))
 	z.revoked.Store(revokedOf(s))
 	z.settings.Store(&s)
 	old, now := was.InForce(), s.InForce()
 	if old.Mode != now.Mode || old.IdleTimeoutSeconds != now.IdleTimeoutSeconds || window.RatesOf(old) != window.RatesOf(now) || old.Burst != now.Burst {
-		z.generation.Store(z.registry.generations.Add(1))
+		z.generation.Store(z.zones.generations.Add(1))
 	}
 	if admitsOtherwise(*was, s) {
 		z.judge.forget()
@@ -149,7 +150,7 @@ func (z *Zone) remembered() (s zone.Settings, ok bool) {
 
 // answered takes in what the store said to a visitor.
 func (z *Zone) answered(a *line.Told) {
-	r := z.registry
+	r := z.zones
 	if z.judge.looksAt(a.Place.ID) {
 		if j, ok := z.judge.hear(a, z.settings.Load().Window().Milliseconds()); ok {
 			r.meter.Judged(z.id, j)

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	// goName is a function or a type in a document: `zones.Registry.PutZone`. luaName is a function of a script: `zone.lua:load_zone`.
+	// goName is a function or a type in a document: `zones.Zones.PutZone`. luaName is a function of a script: `zone.lua:load_zone`.
 	goName  = regexp.MustCompile("`([a-z][a-z-]*)\\.([A-Za-z]\\w*(?:\\.[A-Za-z]\\w*)?)`")
 	luaName = regexp.MustCompile("`(\\w+\\.lua):(\\w+)`")
 	// suffixes are what a name ends with that is a file.

@@ -237,7 +237,7 @@ func (m *model) poll(token line.Place) line.Answer {
 		if a, ok := m.admittedBefore(token); ok {
 			return a
 		}
-		if !m.heals(token) {
+		if !m.wasLost(token) {
 			return line.Answer{Status: line.Gone}
 		}
 		if g := m.settings.Gate(); g.TookPart(token.ArrivedAtMicros) && !g.Scores(token.ScoreMicros) {
@@ -281,7 +281,7 @@ func (m *model) enterOrWait(v *visitor, token line.Place) line.Answer {
 	return m.wait(v, token)
 }
 
-func (m *model) heals(token line.Place) bool {
+func (m *model) wasLost(token line.Place) bool {
 	if m.epoch != 0 {
 		silent := token.DueMillis+m.settings.IdleTimeoutSeconds*1000 < m.alive
 		if silent || !m.sameData(token) {

@@ -56,7 +56,7 @@ type outside struct {
 	harness  Harness
 	store    *held
 	settings zone.Settings
-	servers  [2]*zones.Registry
+	servers  [2]*zones.Zones
 	beats    int
 	people   []*shopper
 	spent    map[[16]byte]bool // by which passes were used, which the store may lose

@@ -14,39 +14,39 @@ import (
 // RunPolicies runs the stories of policies, each on an empty store.
 func RunPolicies(t *testing.T, open func(t *testing.T, now func() time.Time) policyset.PolicyStore) {
 	t.Helper()
-	for name, story := range bookStories {
+	for name, story := range policiesStories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()
-			story(&bookFixture{T: t, PolicyStore: open(t, clock.Now), Clock: clock})
+			story(&policiesFixture{T: t, PolicyStore: open(t, clock.Now), Clock: clock})
 		})
 	}
 }
 
-// bookFixture is a store of books under test.
-type bookFixture struct {
+// policiesFixture is a store of policies under test.
+type policiesFixture struct {
 	*testing.T
 	policyset.PolicyStore
 	*Clock
 }
 
-func (l *bookFixture) has(want limit.PolicySet) {
+func (l *policiesFixture) has(want limit.PolicySet) {
 	l.Helper()
 	got, err := l.Policies(l.Context())
 	if err != nil || !reflect.DeepEqual(got, want) {
-		l.Errorf("the book is %+v, %v; want %+v", got, err, want)
+		l.Errorf("the set is %+v, %v; want %+v", got, err, want)
 	}
 }
 
-// puts has a book replace the one that was read, and recorded as somebody's.
-func (l *bookFixture) puts(b, was limit.PolicySet, by string, want error) {
+// puts has a set replace the one that was read, and recorded as somebody's.
+func (l *policiesFixture) puts(b, was limit.PolicySet, by string, want error) {
 	l.Helper()
 	if err := l.PutPolicies(l.Context(), b, was.Version, limit.Changes(was, b, by)...); !errors.Is(err, want) {
 		l.Errorf("put version %d over %d: %v, want %v", b.Version, was.Version, err, want)
 	}
 }
 
-func (l *bookFixture) recorded(want ...limit.Change) {
+func (l *policiesFixture) recorded(want ...limit.Change) {
 	l.Helper()
 	got, err := l.PolicyChanges(l.Context())
 	if err != nil || !reflect.DeepEqual(append([]limit.Change{}, got...), append([]limit.Change{}, want...)) {
@@ -62,8 +62,8 @@ func policy(name string, perMinute int64) limit.Policy {
 	}.WithDefaults()
 }
 
-var bookStories = map[string]func(l *bookFixture){
-	"a book is read as it was written": func(l *bookFixture) {
+var policiesStories = map[string]func(l *policiesFixture){
+	"a set is read as it was written": func(l *policiesFixture) {
 		l.has(limit.PolicySet{})
 		b := limit.PolicySet{}.Put(policy("a", 1)).Put(policy("b", 2)).Delete("b")
 		l.puts(b, limit.PolicySet{}, "Ada", nil)
@@ -72,7 +72,7 @@ var bookStories = map[string]func(l *bookFixture){
 		l.recorded(limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: "Ada", Now: &now})
 	},
 
-	"of two who change one version, the second is told": func(l *bookFixture) {
+	"of two who change one version, the second is told": func(l *policiesFixture) {
 		first := limit.PolicySet{}.Put(policy("a", 1))
 		l.puts(first, limit.PolicySet{}, "Ada", nil)
 		mine, other := first.Put(policy("b", 1)), first.Put(policy("c", 1))
@@ -85,7 +85,7 @@ var bookStories = map[string]func(l *bookFixture){
 		}
 	},
 
-	"each change is recorded, with who made it": func(l *bookFixture) {
+	"each change is recorded, with who made it": func(l *policiesFixture) {
 		one, two := policy("a", 1), policy("a", 2)
 		b := limit.PolicySet{}.Put(one)
 		l.puts(b, limit.PolicySet{}, `<Ada "the \ first" O'Hara>, 川口`, nil)
@@ -100,7 +100,7 @@ var bookStories = map[string]func(l *bookFixture){
 		l.recorded(gone, changed, made)
 	},
 
-	"a book that was lost is put back without a record": func(l *bookFixture) {
+	"a set that was lost is put back without a record": func(l *policiesFixture) {
 		old := limit.PolicySet{}.Put(policy("a", 1))
 		newer := old.Put(policy("a", 2))
 		for range 2 { // the second time, since the reply was lost
@@ -113,7 +113,7 @@ var bookStories = map[string]func(l *bookFixture){
 		l.recorded()
 	},
 
-	"the latest changes are kept": func(l *bookFixture) {
+	"the latest changes are kept": func(l *policiesFixture) {
 		b := limit.PolicySet{}
 		for i := range int64(limit.MaxChanges + 7) {
 			next := b.Put(policy("a", i+1))
@@ -126,7 +126,7 @@ var bookStories = map[string]func(l *bookFixture){
 		}
 	},
 
-	"what a newer server has put is kept, and can be taken out": func(l *bookFixture) {
+	"what a newer server has put is kept, and can be taken out": func(l *policiesFixture) {
 		one, two := policy("a", 1), policy("b", 1)
 		one.Rules[0].Algorithm, two.Scope = "quantum", "galaxy"
 		b := limit.PolicySet{}.Put(one).Put(two)

@@ -34,7 +34,7 @@ func busyLimit() limiter.Stats {
 
 func (r *room) putPolicy(p limit.Policy, by string) {
 	r.tb.Helper()
-	_, _, err := r.book.Put(r.tb.Context(), p, by, serve.Condition{})
+	_, _, err := r.policies.Put(r.tb.Context(), p, by, serve.Condition{})
 	must(r.tb, err)
 	r.pass(time.Second)
 }
@@ -58,7 +58,7 @@ func TestLimitsAreShown(t *testing.T) {
 	r.putPolicy(own, "Bea")
 	r.decided.set("api", away)
 	shows(t, anna.get("limits"), "▲ Refusing many", "0 not asked 60 %")
-	must(t, r.book.Delete(t.Context(), "api", "Bea", serve.Condition{}))
+	must(t, r.policies.Delete(t.Context(), "api", "Bea", serve.Condition{}))
 	shows(t, anna.get("changes"), "Bea api Made the policy: Rules 100 in any 60 s (sliding log)", "Bea api Counted shared: by the store → to server: each for itself", "Bea api Deleted the policy")
 	for _, p := range guard.Policies() {
 		r.putPolicy(p, "config")
@@ -80,7 +80,7 @@ func TestLimitsEvents(t *testing.T) {
 		t.Errorf("all: %v", event)
 	}
 	stamp := event["stamp"]
-	must(t, r.book.Delete(t.Context(), "api", "Bea", serve.Condition{}))
+	must(t, r.policies.Delete(t.Context(), "api", "Bea", serve.Condition{}))
 	r.seen.round(nil)
 	if event = all.wants("figures"); event["stamp"] == stamp || figureIn(event, "policies") != "0" {
 		t.Errorf("after a deletion: %v", event)

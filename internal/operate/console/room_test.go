@@ -47,9 +47,9 @@ type room struct {
 	meter  *meter
 	logs   *bytes.Buffer
 	http   http.Handler
-	// book is the policies of limits, decided what is seen of them.
-	book    *policyset.Set
-	decided *decided
+	// policies are the policies of limits, decided what is seen of them.
+	policies *policyset.Set
+	decided  *decided
 
 	mu sync.Mutex
 	at time.Time
@@ -77,11 +77,11 @@ func newRoom(tb testing.TB) *room {
 	r.desk = operator.New(operator.Options{Zones: lines{store, r.seen}, Watch: r.seen, Networks: r.shares, Logger: log})
 	r.seen.now = r.now
 	r.decided = &decided{all: map[string]limiter.Stats{}}
-	r.book = policyset.New(policyset.SetOptions{Store: store, Use: func(limit.PolicySet) {}})
+	r.policies = policyset.New(policyset.SetOptions{Store: store, Use: func(limit.PolicySet) {}})
 	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
 	must(tb, err)
 	c, err := console.New(console.Parts{
-		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.book, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
+		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.policies, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
 		Spends: r.store, Secure: operator.Hosts{Names: []string{"queue.example"}}.Secure,
 		Preview: func(w http.ResponseWriter, r *http.Request, s zone.Settings) error {
 			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message[zone.DefaultText]+"|"+r.Header.Get("Accept-Language"))

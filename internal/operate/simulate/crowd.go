@@ -78,7 +78,7 @@ type visitor struct {
 type crowd struct {
 	rng    *rand.Rand
 	store  Store
-	server *zones.Registry
+	server *zones.Zones
 	zone   zone.Settings
 	start  int64
 	now    int64

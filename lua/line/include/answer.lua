@@ -14,7 +14,7 @@ local function answer(z, r, t, id, arrived, score, rank, due, epoch)
     if at then
       return ADMITTED_BEFORE, at, expires, 0
     end
-    if not heals(z, r, t, id, arrived, due, epoch) then
+    if not was_lost(z, r, t, id, arrived, due, epoch) then
       return GONE, 0, 0, 0
     end
     if drew(z, arrived) and not scores(z, score) then

@@ -7,9 +7,9 @@ local function fresh(z, t, due, epoch)
   return same_data(z, t, epoch) and due + z.idle >= z.alive
 end
 
--- heals reports whether an unknown place was lost rather than given up. The token says when its
+-- was_lost reports whether an unknown place was lost rather than given up. The token says when its
 -- visitor is due, in ms, and of which epoch it is.
-local function heals(z, r, t, id, arrived, due, epoch)
+local function was_lost(z, r, t, id, arrived, due, epoch)
   if not fresh(z, t, due, epoch) then
     return false
   end

@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newTest returns a registry that has read its store once, and its clock.
-func newTest(t *testing.T, f *fakeStore, o Options) (*Registry, *testClock) {
+// newTest returns zones that have read its store once, and its clock.
+func newTest(t *testing.T, f *fakeStore, o Options) (*Zones, *testClock) {
 	t.Helper()
 	clock := newTestClock()
 	o.Store, o.Now = f, clock.now
@@ -202,7 +202,7 @@ func TestRestoreIsSharedByConcurrentPolls(t *testing.T) {
 	for i := range pollers {
 		all.Go(func() {
 			z := r.Known("a")
-			before := z.heals.Load()
+			before := z.restored.Load()
 			first := true
 			_, err := ask(t.Context(), z, store.Poll, func() (line.Answer, error) {
 				a, err := f.visit("Poll", "a")
@@ -334,18 +334,18 @@ func TestRead(t *testing.T) {
 func TestReadDoesNotUndoAChangeMadeMeanwhile(t *testing.T) {
 	tests := []struct {
 		name   string
-		change func(r *Registry) error
+		change func(r *Zones) error
 		want   []zone.Settings
 	}{
-		{"put", func(r *Registry) error {
+		{"put", func(r *Zones) error {
 			_, err := r.PutZone(context.Background(), settings("a", 99), nil, "")
 			return err
 		}, []zone.Settings{settings("a", 99)}},
-		{"create", func(r *Registry) error {
+		{"create", func(r *Zones) error {
 			_, err := r.PutZone(context.Background(), settings("b", 5), nil, "")
 			return err
 		}, []zone.Settings{settings("a", 1), settings("b", 5)}},
-		{"delete", func(r *Registry) error { return r.DeleteZone(context.Background(), "a", "") }, nil},
+		{"delete", func(r *Zones) error { return r.DeleteZone(context.Background(), "a", "") }, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -68,7 +68,7 @@ type ZoneMeter interface {
 	Forget(zoneID string)
 }
 
-// Options of a Registry. Store is required.
+// Options of a Zones. Store is required.
 type Options struct {
 	Store store.Store
 	// Seeds are the zones to create when absent, valid and with distinct ids.
@@ -95,21 +95,21 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Registry remembers the zones of a store, heals the store from memory, and answers visitors in an outage. It alone asks the
+// Zones remembers the zones of a store, heals the store from memory, and answers visitors in an outage. It alone asks the
 // store. Its methods may be called from any number of goroutines.
-type Registry struct {
+type Zones struct {
 	store     store.Store
 	seedFresh bool
 	drawSeeds DrawSeeds
 	meter     Meter
 	log       *slog.Logger
 	servers   int64
-	limits    deadlines
+	deadlines deadlines
 	now       func() time.Time
 	// polls answers polls before their time, and guard refuses who sends too many of them.
 	polls *pollCache
 	guard *guard.Guard
-	// began is when the registry was made.
+	// began is when New was called.
 	began time.Time
 
 	// zones is replaced, never changed, so that a poll reads it without a lock.
@@ -119,9 +119,9 @@ type Registry struct {
 	// lines is in how many zones people wait, as counted once a second. departed is how many departures are remembered
 	// of all zones, as counted twice a second.
 	lines, departed atomic.Int64
-	// turned, guarded by turnedMu, counts the refused in zones that are not known.
-	turnedMu sync.Mutex
-	turned   turned
+	// refused, guarded by refusedMu, counts the refused in zones that are not known.
+	refusedMu sync.Mutex
+	refused   refusals
 
 	// mu guards changes of zones, and the fields down to listErr.
 	mu sync.Mutex
@@ -139,13 +139,13 @@ type Registry struct {
 	background background.Group
 }
 
-// New returns a registry that knows its seeds. Call Start before use and Stop
+// New returns the zones of the seeds. Call Start before use and Stop
 // after.
-func New(o Options) *Registry {
-	r := &Registry{
+func New(o Options) *Zones {
+	r := &Zones{
 		store: o.Store, seedFresh: o.SeedFresh, drawSeeds: o.DrawSeeds,
 		meter: o.Meter, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now,
-		servers: max(1, o.Servers), limits: deadlines{within: o.Within}, touched: make(map[string]struct{}),
+		servers: max(1, o.Servers), deadlines: deadlines{within: o.Within}, touched: make(map[string]struct{}),
 		seeks: rate.NewLimiter(seeksPerSecond, seeksPerSecond), guard: o.Guard,
 	}
 	if o.AnswerEarly {
@@ -170,7 +170,7 @@ func New(o Options) *Registry {
 // Start reads the zones once and creates the seeds that are absent. Until Stop, the background goes on: it reads the
 // zones, sends the store the changes that it did not take, probes stores that are away, and judges estimates. If the store is away, Start
 // logs that and goes on. It is to be called once.
-func (r *Registry) Start(ctx context.Context) {
+func (r *Zones) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	for _, z := range *r.zones.Load() { // what is over, before the first visitor shows it
 		if z.seen.Load() && z.settings.Load().MaxInside > 0 {
@@ -187,7 +187,7 @@ func (r *Registry) Start(ctx context.Context) {
 }
 
 // RunOnce reads the settings of all zones, and tells the store who departed. After Start this is done twice a second.
-func (r *Registry) RunOnce(ctx context.Context) {
+func (r *Zones) RunOnce(ctx context.Context) {
 	r.readAndLog(ctx)
 	for _, z := range *r.zones.Load() {
 		r.recallOrLog(ctx, z)
@@ -195,25 +195,25 @@ func (r *Registry) RunOnce(ctx context.Context) {
 }
 
 // Stop ends the background reading and waits for it.
-func (r *Registry) Stop() { r.background.Stop() }
+func (r *Zones) Stop() { r.background.Stop() }
 
-// Millis is the registry's clock: the Unix milliseconds that the wall clock would show if nobody had set it since the
-// registry was made.
-func (r *Registry) Millis() int64 {
+// Millis is this server's clock: the Unix milliseconds that the wall clock would show if nobody had set it since
+// New was called.
+func (r *Zones) Millis() int64 {
 	return r.began.UnixMilli() + r.now().Sub(r.began).Milliseconds()
 }
 
 // Known returns the zone if this server remembers it, else nil. It never asks the store.
-func (r *Registry) Known(zoneID string) *Zone {
+func (r *Zones) Known(zoneID string) *Zone {
 	return (*r.zones.Load())[zoneID]
 }
 
 // Find returns a zone for a visitor's call. Its error says when to come back, if the store did not answer.
-func (r *Registry) Find(ctx context.Context, zoneID string) (*Zone, error) {
+func (r *Zones) Find(ctx context.Context, zoneID string) (*Zone, error) {
 	if z := r.Known(zoneID); z != nil {
 		return z, nil
 	}
-	z, err := r.find(r.limits.bound(ctx), zoneID)
+	z, err := r.find(r.deadlines.bound(ctx), zoneID)
 	if unanswered(ctx, err) {
 		err = r.later(nil, visitor{newcomer: true}, unavailable(err))
 	}
@@ -223,7 +223,7 @@ func (r *Registry) Find(ctx context.Context, zoneID string) (*Zone, error) {
 // find returns a zone that is remembered or that the store has. It asks the store only if the zone is not remembered:
 // for the list, if that is no longer fresh, and then for the zone, within seeksPerSecond. All who ask for a zone at the
 // same time share one reading, so that a zone which was just made is found for all of them.
-func (r *Registry) find(ctx context.Context, zoneID string) (*Zone, error) {
+func (r *Zones) find(ctx context.Context, zoneID string) (*Zone, error) {
 	if z := r.Known(zoneID); z != nil {
 		return z, nil
 	}
@@ -244,7 +244,7 @@ func (r *Registry) find(ctx context.Context, zoneID string) (*Zone, error) {
 
 // seek takes in a zone that is not remembered, if the store has it, and if it may be asked now. The error is one of a store
 // that does not answer.
-func (r *Registry) seek(ctx context.Context, zoneID string) error {
+func (r *Zones) seek(ctx context.Context, zoneID string) error {
 	return r.share(ctx, &r.seeking, zoneID, func(ctx context.Context) error {
 		if r.Known(zoneID) != nil || !r.seeks.AllowN(r.now(), 1) {
 			return nil
@@ -262,7 +262,7 @@ func (r *Registry) seek(ctx context.Context, zoneID string) error {
 
 // Zones returns the settings of all zones that this server knows, ordered by id. It asks the store only if no list was
 // ever read.
-func (r *Registry) Zones(ctx context.Context) ([]zone.Settings, error) {
+func (r *Zones) Zones(ctx context.Context) ([]zone.Settings, error) {
 	r.mu.Lock()
 	heard := !r.listedAt.IsZero()
 	r.mu.Unlock()
@@ -284,7 +284,7 @@ func (r *Registry) Zones(ctx context.Context) ([]zone.Settings, error) {
 //
 // Errors: line.ErrZoneUnknown; line.ErrStoreUnavailable when the zone is not
 // remembered and the store cannot be asked.
-func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
+func (r *Zones) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
 	z, err := r.Find(ctx, zoneID)
 	if err != nil {
 		return zone.Settings{}, err
@@ -294,7 +294,7 @@ func (r *Registry) Zone(ctx context.Context, zoneID string) (zone.Settings, erro
 
 // putZone makes a change in the store. A zone that the store has lost is put back first. Else the change would create a
 // new zone with an empty window.
-func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+func (r *Zones) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
 	z := r.Known(s.ZoneID)
 	var before zone.Settings
 	var err error
@@ -313,7 +313,7 @@ func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Setti
 	}
 	heals := uint64(0)
 	if z != nil {
-		heals = z.heals.Load()
+		heals = z.restored.Load()
 	}
 	created, err := r.write(ctx, s, was, by)
 	if errors.Is(err, line.ErrZoneUnknown) && z != nil { // the store has lost a part of it
@@ -338,7 +338,7 @@ func (r *Registry) putZone(ctx context.Context, s zone.Settings, was *zone.Setti
 
 // withRevoked returns the settings of a zone that is made, with what was revoked in one of that name that was deleted: passes and
 // sessions of it may still be shown.
-func (r *Registry) withRevoked(ctx context.Context, s zone.Settings) (zone.Settings, error) {
+func (r *Zones) withRevoked(ctx context.Context, s zone.Settings) (zone.Settings, error) {
 	all, err := r.Changes(ctx, s.ZoneID)
 	if err == nil && len(all) > 0 && all[0].Now == nil && all[0].Was != nil {
 		s.InsideState = s.InsideState.And(all[0].Was.InsideState)
@@ -348,7 +348,7 @@ func (r *Registry) withRevoked(ctx context.Context, s zone.Settings) (zone.Setti
 
 // DeleteZone implements store.Editor. A zone that the store has lost is put back first, so that the store learns of the
 // deletion and no other server restores the zone.
-func (r *Registry) DeleteZone(ctx context.Context, zoneID, by string) error {
+func (r *Zones) DeleteZone(ctx context.Context, zoneID, by string) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return err
@@ -362,7 +362,7 @@ func (r *Registry) DeleteZone(ctx context.Context, zoneID, by string) error {
 }
 
 // Changes implements store.Editor.
-func (r *Registry) Changes(ctx context.Context, zoneID string) ([]zone.Change, error) {
+func (r *Zones) Changes(ctx context.Context, zoneID string) ([]zone.Change, error) {
 	all, err := measured(r, store.Changes, func() ([]zone.Change, error) { return r.store.Changes(ctx, zoneID) })
 	if err != nil {
 		return nil, fmt.Errorf("zones: changes: %w", err)
@@ -371,7 +371,7 @@ func (r *Registry) Changes(ctx context.Context, zoneID string) ([]zone.Change, e
 }
 
 // remember takes in the settings that the store is known to have. created: this server has just made the zone.
-func (r *Registry) remember(s zone.Settings, created bool) {
+func (r *Zones) remember(s zone.Settings, created bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.touched[s.ZoneID] = struct{}{}
@@ -385,7 +385,7 @@ func (r *Registry) remember(s zone.Settings, created bool) {
 }
 
 // add remembers zones that were not known. The caller holds mu.
-func (r *Registry) add(news ...zone.Settings) {
+func (r *Zones) add(news ...zone.Settings) {
 	if len(news) == 0 {
 		return
 	}
@@ -403,7 +403,7 @@ func (r *Registry) add(news ...zone.Settings) {
 }
 
 // forget drops a zone, unless another of the same name has taken its place.
-func (r *Registry) forget(z *Zone) {
+func (r *Zones) forget(z *Zone) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := z.id

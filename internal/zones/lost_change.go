@@ -23,15 +23,15 @@ type change struct {
 }
 
 // changed remembers a change that the store has taken.
-func (r *Registry) changed(z *Zone, was, now zone.Settings, by string) {
+func (r *Zones) changed(z *Zone, was, now zone.Settings, by string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	z.change = &change{was: was, now: now, by: by, at: r.now(), lostAt: z.lostAt.Load()}
 }
 
-// redo makes the latest change again if the store was just seen to have the settings of before it, and has lost data since.
+// sendLost makes the latest change again if the store was just seen to have the settings of before it, and has lost data since.
 // A change that was undone without a loss, somebody has taken back.
-func (r *Registry) redo(ctx context.Context, z *Zone) {
+func (r *Zones) sendLost(ctx context.Context, z *Zone) {
 	r.mu.Lock()
 	c, is := z.change, *z.stored.Load()
 	r.mu.Unlock()
