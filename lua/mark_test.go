@@ -58,8 +58,8 @@ func TestMarksAfterALoss(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, 4))
 			for round := range 12 {
 				f.nextRound()
-				for i := round % 4; i < len(polled); i += 4 {
-					f.pollsFar(f.servers[round%2], polled[i])
+				for i := range polled {
+					f.pollsFar(f.servers[(i+round)%2], polled[i])
 				}
 				for range 150 {
 					i := rng.IntN(len(polled))
