@@ -66,7 +66,8 @@ func TestPasswordIsReplaced(t *testing.T) {
 	if !s.loginRefused.Load() {
 		t.Error("the password was replaced, and that new connections are refused was not found")
 	}
-	if said := s.hint(logInAnew(t.Context(), s.client.(*redis.Client))); !strings.Contains(said, "QUEUE_REDIS_PASSWORD_FILE") {
+	client, is := s.client.(*redis.Client)
+	if said := s.hint(logInAnew(t.Context(), client)); !is || !strings.Contains(said, "QUEUE_REDIS_PASSWORD_FILE") {
 		t.Errorf("the error does not name the setting: %q", said)
 	}
 	write("two")

@@ -27,14 +27,19 @@ func TestChartSchemaIsGenerated(t *testing.T) {
 		t.Fatal(err)
 	}
 	var api struct {
-		Components struct{ Schemas map[string]any }
+		Components struct {
+			Schemas map[string]any `yaml:"schemas"`
+		} `yaml:"components"`
 	}
 	if err := yaml.Unmarshal(openapi.Operators(), &api); err != nil {
 		t.Fatal(err)
 	}
-	zone := plain(api.Components.Schemas["Change"], api.Components.Schemas).(map[string]any)
+	zone, isMap := plain(api.Components.Schemas["Change"], api.Components.Schemas).(map[string]any)
 	zone["required"] = []string{"zoneId"}
-	properties := schema["properties"].(map[string]any)
+	properties, isObject := schema["properties"].(map[string]any)
+	if !isMap || !isObject {
+		t.Fatal("no schema")
+	}
 	properties["zones"] = map[string]any{"type": "array", "items": zone}
 	properties["settings"] = map[string]any{"type": "object", "additionalProperties": false, "properties": settingsSchema()}
 	made, err := json.MarshalIndent(schema, "", "  ")
@@ -56,8 +61,10 @@ func plain(of any, all map[string]any) any {
 			switch key {
 			case "properties": // which may have any of the names below
 				properties := make(map[string]any)
-				for name, one := range value.(map[string]any) {
-					properties[name] = plain(one, all)
+				if value, is := value.(map[string]any); is {
+					for name, one := range value {
+						properties[name] = plain(one, all)
+					}
 				}
 				made[key] = properties
 			case "description", "example", "examples", "default", "format", "contentEncoding":

@@ -268,7 +268,7 @@ func TestOperatorsListenerThatOthersCanReachIsWarnedOf(t *testing.T) {
 // TestReadyThoughNobodyAsked: a server that no balancer asked while the store was there is ready when it is away.
 func TestReadyThoughNobodyAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var fails error = line.ErrStoreUnavailable
+		fails := line.ErrStoreUnavailable
 		h := newHealth(func(context.Context) error { return fails })
 		done := make(chan struct{})
 		go func() { h.awaitStore(t.Context()); close(done) }()

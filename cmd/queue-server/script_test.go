@@ -83,7 +83,7 @@ func (s *script) setup(env *testscript.Env) error {
 		env.Setenv(name, expand("${"+name+"}"))
 	}
 	config := filepath.Join(env.WorkDir, "server.yaml")
-	if _, err := os.Stat(config); err != nil {
+	if _, err := os.Stat(config); os.IsNotExist(err) {
 		return nil
 	}
 	of := map[string]string{"QUEUE_CONFIG": config}

@@ -230,14 +230,13 @@ func (q *zoneQueue) admission(status line.Status, p line.Place, pass pass) line.
 	}
 }
 
-// forget takes the visitor out of the line for good, and reports whether it was in. The place may be a later one than
-// that of p.
-func (q *zoneQueue) forget(p line.Place) bool {
+// forget takes the visitor out of the line for good. The place may be a later one than that of p.
+func (q *zoneQueue) forget(p line.Place) {
 	arrived, _ := q.arrival(p.ID)
 	q.bury(p.ID, max(p.ArrivedAtMicros, arrived))
 	r := q.line.find(q.actual(p))
 	if r == nil {
-		return false
+		return
 	}
 	if r.live() {
 		q.dropLive(r)
@@ -245,7 +244,6 @@ func (q *zoneQueue) forget(p line.Place) bool {
 	q.line.remove(r.place())
 	delete(q.byID, p.ID)
 	delete(q.arrived, p.ID)
-	return true
 }
 
 // leave gives up the place of a token, or ends the admission that the token names. Whatever else the visitor has by now stays.

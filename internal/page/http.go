@@ -477,3 +477,22 @@ func set(c echo.Context, cookie *http.Cookie) {
 	cookie.Path, cookie.SameSite, cookie.Secure = c.Request().URL.Path, http.SameSiteLaxMode, c.Scheme() == "https"
 	c.SetCookie(cookie)
 }
+
+// reseat does what AgainParameter and TicketParameter ask for. Anybody can post a link with these, so none of them takes away a
+// place that waits or a pass that is good.
+func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
+	ctx, s := c.Request().Context(), readCookie(c.Request(), zoneID)
+	z, err := h.zones.Find(ctx, zoneID)
+	if err != nil {
+		z = nil // then the place is kept
+	}
+	if s.token != "" && q.Has(AgainParameter) && z != nil && !h.keeps(ctx, z, s, q.Get(RefusedParameter), c) {
+		s = s.next()
+		s.write(c, zoneID)
+	}
+	shown := q.Get(TicketParameter)
+	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(zoneID, z, shown, readTicket(c, zoneID)) {
+		set(c, &http.Cookie{Name: ticketPrefix + zoneID, Value: shown, MaxAge: cookieSeconds, HttpOnly: true})
+	}
+	return lead(c, "?"+own(c).Encode())
+}

@@ -121,7 +121,7 @@ func (r *room) shown(low, high int64, why line.Reason, was string) *httptest.Res
 	c := r.echo.NewContext(req, w)
 	c.SetParamNames("zoneId")
 	c.SetParamValues(zoneID)
-	must(r.t, r.page.Shown(c, r.zones.Known(zoneID), &a, was))
+	must(r.t, page.Show(r.page, c, page.View(r.page, c, r.zones.Known(zoneID), &a, nil, was)))
 	return w
 }
 

@@ -6,13 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
@@ -75,25 +71,6 @@ func (s seat) cookie(zoneID string) *http.Cookie {
 		value += "."
 	}
 	return &http.Cookie{Name: cookiePrefix + zoneID, Value: value, MaxAge: cookieSeconds}
-}
-
-// reseat does what AgainParameter and TicketParameter ask for. Anybody can post a link with these, so none of them takes away a
-// place that waits or a pass that is good.
-func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
-	ctx, s := c.Request().Context(), readCookie(c.Request(), zoneID)
-	z, err := h.zones.Find(ctx, zoneID)
-	if err != nil {
-		z = nil // then the place is kept
-	}
-	if s.token != "" && q.Has(AgainParameter) && z != nil && !h.keeps(ctx, z, s, q.Get(RefusedParameter), c) {
-		s = s.next()
-		s.write(c, zoneID)
-	}
-	shown := q.Get(TicketParameter)
-	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(zoneID, z, shown, readTicket(c, zoneID)) {
-		set(c, &http.Cookie{Name: ticketPrefix + zoneID, Value: shown, MaxAge: cookieSeconds, HttpOnly: true})
-	}
-	return lead(c, "?"+own(c).Encode())
 }
 
 // keeps reports whether the seat may still be of use: in the line, or for a pass that is not the refused one. It says so, too, if the

@@ -49,7 +49,7 @@ func (s shop) inside(want int64) {
 	}
 }
 
-// asks asks the gate for a page, with what the browser keeps; it returns what it keeps afterwards.
+// asks sends the gate a request for a page, with what the browser keeps; it returns what it keeps afterwards.
 func (s shop) asks(uri, kept string, want int) string {
 	s.t.Helper()
 	header := with(opens, "Sec-Fetch-Site", "same-origin")

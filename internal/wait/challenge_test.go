@@ -52,7 +52,8 @@ func (r *room) easy(t *testing.T, w challenge.Work) challenge.Work {
 
 // enter fills the window, so that whoever joins next waits.
 func (r *room) enter(t *testing.T) error {
-	_, err := r.store.Store.Join(t.Context(), zoneID, line.ID{255})
+	t.Helper()
+	_, err := r.store.Join(t.Context(), zoneID, line.ID{255})
 	return err
 }
 

@@ -90,6 +90,7 @@ func newRoom(tb testing.TB) *room {
 
 // serve makes the room of its parts.
 func (r *room) serve(tb testing.TB) {
+	tb.Helper()
 	g := guard.New(guard.Options{Limiter: r, Backends: []netip.Prefix{netip.MustParsePrefix(backend + "/32")}})
 	r.service = wait.New(wait.Dependencies{
 		Guard: g, Tokens: r.tokens, Issuer: answer.NewIssuer(r.tokens, r.passes), Tickets: r.tickets, Challenges: r.challenges,
@@ -127,7 +128,7 @@ func (r *room) lined(t *testing.T, is bool) {
 // set changes the zone's settings, from the defaults if there is none.
 func (r *room) set(tb testing.TB, change func(*zone.Settings)) {
 	tb.Helper()
-	settings, err := r.store.Store.Zone(context.Background(), zoneID)
+	settings, err := r.store.Zone(context.Background(), zoneID)
 	if err != nil {
 		settings = zone.Defaults(zoneID)
 	}

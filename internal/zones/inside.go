@@ -142,7 +142,7 @@ func (z *Zone) Begin(ctx context.Context, admission [16]byte, until time.Time) (
 	}
 	switch heard.Statuses[0] {
 	case line.StayOver:
-		z.end(admission, graceMillis, false)
+		z.end(admission, false)
 		return true, nil
 	case line.StayUnknown: // for three seconds after a loss
 		return false, fmt.Errorf("zones: the store is being told of those inside: %w", line.ErrStoreUnavailable)
@@ -228,19 +228,19 @@ func (z *Zone) Done(ctx context.Context, admission [16]byte, named bool) (known 
 	case err != nil && (named || !errors.Is(err, line.ErrStoreUnavailable)):
 		return false, err
 	}
-	z.end(admission, graceMillis, err != nil)
+	z.end(admission, err != nil)
 	return true, nil
 }
 
 // End is Done in the background, for the session of a visitor who asks for a path that ends the visit.
 func (z *Zone) End(admission [16]byte) {
 	if !z.Over(admission) {
-		z.end(admission, graceMillis, true)
+		z.end(admission, true)
 	}
 }
 
-// end has a session be refused after a while, in milliseconds. With tell the store is to be told.
-func (z *Zone) end(j jti, after int64, tell bool) {
+// end has a session be refused after graceMillis. With tell the store is to be told.
+func (z *Zone) end(j jti, tell bool) {
 	s, now, p := z.settings.Load(), z.zones.Millis(), z.crowd.part(j)
 	longest := max(z.crowd.longest.Load(), s.Session().Milliseconds(), s.PassTTL().Milliseconds())
 	p.mu.Lock()
@@ -252,7 +252,7 @@ func (z *Zone) end(j jti, after int64, tell bool) {
 	if _, over := p.over[j]; over {
 		return
 	}
-	add(&p.over, j, ended{now + after, now + longest + time.Minute.Milliseconds()})
+	add(&p.over, j, ended{now + graceMillis, now + longest + time.Minute.Milliseconds()})
 }
 
 // hear takes in how many the store counts inside. lost says that the store has noticed a loss since the last time.
@@ -345,7 +345,7 @@ func (r *Zones) tellInside(ctx context.Context, z *Zone) {
 	for i, j := range told.names {
 		switch {
 		case err == nil && heard.Statuses[i] == line.StayOver:
-			z.end(j, graceMillis, false)
+			z.end(j, false)
 		case err != nil && !told.stays[i].Before:
 			c.part(j).untell(j, told.stays[i].LeftMillis, now)
 		}
@@ -361,7 +361,7 @@ func (r *Zones) tellInside(ctx context.Context, z *Zone) {
 	c.mu.Unlock()
 	for more := true; more && err == nil; {
 		for _, a := range heard.Over {
-			z.end(a.JTI(z.id), graceMillis, false)
+			z.end(a.JTI(z.id), false)
 		}
 		c.mu.Lock()
 		more = len(heard.Over) >= overMost && heard.NextMillis > c.since

@@ -146,7 +146,7 @@ func (z *Zone) leave(ctx context.Context, p line.Place) error {
 		z.departed(&line.Answer{Place: p}, false)
 	}
 	if err == nil && p.AdmittedAtMillis > 0 && z.settings.Load().MaxInside > 0 {
-		z.end(line.Admission{ID: p.ID, AtMillis: p.AdmittedAtMillis}.JTI(z.id), graceMillis, false)
+		z.end(line.Admission{ID: p.ID, AtMillis: p.AdmittedAtMillis}.JTI(z.id), false)
 	}
 	return err
 }

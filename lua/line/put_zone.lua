@@ -30,7 +30,7 @@
 --@include record
 --@include cap
 
-local PRESENT, CREATED, DELETED, DIFFER, LOST = 0, 1, 2, 3, 5
+local PRESENT, CREATED, DELETED, DIFFER, ZONE_LOST = 0, 1, 2, 3, 5
 
 -- given has the arguments that have names.
 local given = {}
@@ -77,7 +77,7 @@ local created, restores = not z, ARGV[2] == 'restore'
 if missing == NEWER then
   return NEWER
 elseif left == true and not restores then
-  return LOST
+  return ZONE_LOST
 elseif restores and z then
   return PRESENT
 elseif restores and missing == DELETED then

@@ -10,7 +10,8 @@
 -- Returns  0 done, 1 zone unknown, 2 zone deleted, 4 its data is of a newer format
 --
 -- The place does not come back, and an admission is known again while its pass is
--- good; of several of one visitor, the latest. Whether it is inside, and until when, its session says. O(log n) a departure. Run twice, the second changes nothing.
+-- good; of several of one visitor, the latest. Whether it is inside, and until when, its session says. O(log n) a
+-- departure. Run twice, the second changes nothing.
 
 --@include zone
 --@include expiry

@@ -383,15 +383,13 @@ func (m *model) leave(token line.Place) {
 	m.leaveInside(line.Admission{ID: token.ID, AtMillis: token.AdmittedAtMillis})
 }
 
-// forget takes somebody out for good; false if there is nobody.
-func (m *model) forget(token line.Place) bool {
+// forget takes somebody out for good.
+func (m *model) forget(token line.Place) {
 	if v := m.find(token.ID); v != nil {
 		token.ArrivedAtMicros = max(token.ArrivedAtMicros, v.ArrivedAtMicros)
 	}
 	m.gone = append(m.gone, token)
-	n := len(m.waiting)
 	m.waiting = slices.DeleteFunc(m.waiting, func(v *visitor) bool { return v.ID == token.ID })
-	return len(m.waiting) < n
 }
 
 // sweep is a whole one, of as many calls as it takes.

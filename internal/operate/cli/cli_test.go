@@ -10,9 +10,13 @@ import (
 
 // execute runs a program that has the commands of operators alone.
 func execute(ctx context.Context, args []string, t *Terminal) int {
+	return Execute(ctx, program(t), args, t)
+}
+
+func program(t *Terminal) *cobra.Command {
 	root := &cobra.Command{Use: "queue-server"}
 	root.AddCommand(Commands(t, []string{"addr"})...)
-	return Execute(ctx, root, args, t)
+	return root
 }
 
 // nowhere is an environment without variables; withToken has the operators' token.

@@ -12,8 +12,8 @@ local function good_pass(z, t, id)
   end
 end
 
--- waited counts how long one who is admitted has waited.
-local function waited(t, millis)
+-- count_wait counts how long one who is admitted has waited.
+local function count_wait(t, millis)
   local b = wait_bucket(millis)
   t.waits[b] = (t.waits[b] or 0) + 1
 end
@@ -27,7 +27,7 @@ local function admit(z, r, t, id, arrived, released)
   t.logged_second = t.logged_second + 1
   z.admitted = z.admitted + 1
   local came = floor(arrived / 1000)
-  waited(t, t.now - (z.opens_at <= t.now and max(came, z.opens_at) or came))
+  count_wait(t, t.now - (z.opens_at <= t.now and max(came, z.opens_at) or came))
   t.logged_window, t.logged_minute = t.logged_window + 1, t.logged_minute + 1
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
   enters_inside(z, t, id, t.now + z.ttl)

@@ -1,8 +1,8 @@
 -- cap: what a change of settings does to those inside.
 --@include stay
 
--- set_cap takes in the settings of the cap that are given by name: see put_zone.lua. was has max_inside and ttl of before; nil for a
--- zone that is made.
+-- set_cap takes in the settings of the cap that are given by name: see put_zone.lua. was has max_inside and ttl of
+-- before; nil for a zone that is made.
 local function set_cap(z, given, was)
   local had, has = was ~= nil and was.max_inside > 0, z.max_inside > 0
   local longest = had and max(z.session, was.ttl)

@@ -2,14 +2,14 @@
 --@include keys
 --@include crowd
 
--- GONE are the fields of a zone's hash that format 2 has no longer.
-local GONE = { 'has_line', 'has_live', 'has_log', 'has_marks', 'has_waits', 'has_departed', 'lost_steps' }
+-- DROPPED are the fields of a zone's hash that format 2 has no longer.
+local DROPPED = { 'has_line', 'has_live', 'has_log', 'has_marks', 'has_waits', 'has_departed', 'lost_steps' }
 
 -- convert does so with a zone that was loaded. It reports whether all keys are there that format 1 has to have.
 local function convert(z, deleted)
-  local has = redis.call('HMGET', ZONE, unpack(GONE))
+  local has = redis.call('HMGET', ZONE, unpack(DROPPED))
   local want = (tonumber(has[1]) or 0) + 2 * (tonumber(has[2]) or 0) + (tonumber(has[3]) or 0)
-  redis.call('HDEL', ZONE, unpack(GONE))
+  redis.call('HDEL', ZONE, unpack(DROPPED))
   if z.session then
     z.lost_most, z.lost_from = z.lost_inside, 0
   end

@@ -3,9 +3,9 @@
 -- CROWD is what a zone has besides that has or had a cap, or in which admissions are revoked, in one text; integers, in
 -- milliseconds or counts. A text of an earlier version may be shorter: the fields at the end are 0 then. For how long a
 -- session lasts, and whether sessions count (1); of those inside: how many INSIDE has, before when none of them ends;
--- window.Unknown: how many may be inside since a loss, until when, of how many, when that loss was; window.Stays; until when
--- those count who were inside before; until when admissions are revoked, when the unknown were forgotten; after when those
--- were admitted who may be among the unknown; window.Longest.
+-- window.Unknown: how many may be inside since a loss, until when, of how many, when that loss was; window.Stays; until
+-- when those count who were inside before; until when admissions are revoked, when the unknown were forgotten; after
+-- when those were admitted who may be among the unknown; window.Longest.
 local CROWD = {
   'session', 'by_session', 'inside', 'inside_next', 'lost_inside', 'lost_until', 'lost_most', 'inside_lost_at',
   'gone', 'stayed', 'stays_at', 'stays_since', 'quiet_until', 'quiet_at', 'revoked_upto', 'reset_at',

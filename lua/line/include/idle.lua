@@ -26,19 +26,21 @@ local function seek_unseen(t, rank)
   return #some / 2
 end
 
--- trim_over forgets which admissions are done so long ago that none of them can be shown any more, and who came back since a
--- loss before the latest. It returns how many.
+-- trim_over forgets which admissions are done so long ago that none of them can be shown any more, and who came back
+-- since a loss before the latest. It returns how many.
 local function trim_over(z, t)
   local current = z.inside_lost_at > 0 and string.format('%.0f', -z.inside_lost_at) or '-inf'
   local before = string.format('(%.0f', t.now - longest_of(z, t.now) - MINUTE)
-  local old, first = min(TRIM, redis.call('ZCOUNT', OVER, '(' .. current, before)), redis.call('ZCOUNT', OVER, '-inf', current)
+  local old = min(TRIM, redis.call('ZCOUNT', OVER, '(' .. current, before))
+  local first = redis.call('ZCOUNT', OVER, '-inf', current)
   if old > 0 then
     redis.call('ZREMRANGEBYRANK', OVER, first, first + old - 1)
   end
   return old
 end
 
--- trim forgets marks and admissions that nobody needs. It returns how many admissions, at most TRIM or as many of those done.
+-- trim forgets marks and admissions that nobody needs. It returns how many admissions, at most TRIM or as many of those
+-- done.
 local function trim(z, t)
   -- An empty line has no marks. Those who are released need none; but from the last
   -- of theirs on, the first of the others are counted.

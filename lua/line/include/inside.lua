@@ -1,7 +1,7 @@
 -- inside: how many are inside, where a zone has a cap (max_inside), as internal/embedded/inside.go has it.
 --   INSIDE  zset  admission (the visitor's id, 8 bytes, and when, 6 bytes, ms, big-endian) -> until
 --                 when it is inside, ms, and a half more while its session has not begun
---   OVER    zset  admission that is done -> when it was done, ms; one that came back since a loss -> when that was, ms, below 0
+--   OVER    zset  admission that is done -> when it was done, ms; one that came back since a loss -> when, ms, below 0
 --@include flow
 --@include keys
 --@include zone

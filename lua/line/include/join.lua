@@ -12,9 +12,9 @@ local function straight_in(z, r, t)
   return t.live < room_in_line(z, r, t)
 end
 
--- too_long returns how long a newcomer at the end of the line would wait, in ms, if that is more than the zone allows; else
--- nil. The time until an event opens does not count. While people gather they have no order, and while the zone is paused
--- no wait can be expected.
+-- too_long returns how long a newcomer at the end of the line would wait, in ms, if that is more than the zone allows;
+-- else nil. The time until an event opens does not count. While people gather they have no order, and while the zone is
+-- paused no wait can be expected.
 local function too_long(z, r, t)
   if z.max_wait == 0 or t.gathers or r.per_minute == 0 then
     return nil
@@ -66,8 +66,8 @@ local function join_again(z, r, t, id, score)
   return newcomer(z, r, t, id, score)
 end
 
--- leave gives up the place of a token that has that arrival, or ends the admission that the token names. admitted is when
--- that was, 0 if the token names none. Whatever else the visitor has by now stays.
+-- leave gives up the place of a token that has that arrival, or ends the admission that the token names. admitted is
+-- when that was, 0 if the token names none. Whatever else the visitor has by now stays.
 local function leave(z, t, id, arrived, admitted)
   local score = redis.call('ZSCORE', LINE, id)
   if score and joined_at(id, score) == arrived then

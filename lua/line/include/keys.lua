@@ -17,8 +17,9 @@
 --   KEYS[9]  zset  marks  the arrival of every 512th who lined up, as member
 --                         and score; see position.lua
 --   KEYS[10], KEYS[11]  zsets  inside, over  see inside.lua
--- LINE, LIVE, DUE, INSIDE, and DEPARTED while a loss heals, have the member '' behind all others, and LOG and OVER before all
--- others. So Redis removes none of them when it is empty, and a key that is not there was lost: see zone.lua.
+-- LINE, LIVE, DUE, INSIDE, and DEPARTED while a loss heals, have the member '' behind all others, and LOG and OVER
+-- before all others. So Redis removes none of them when it is empty, and a key that is not there was lost: see
+-- zone.lua.
 local ZONE, LINE, LIVE, DUE, LOG, DEPARTED, SEEN, WAITS, MARKS, INSIDE, OVER =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 
@@ -32,7 +33,8 @@ local function make_keys()
   end
 end
 
--- unlink_keys removes what is left of a zone that was lost, but for the seen buckets. Their fields are overwritten or swept.
+-- unlink_keys removes what is left of a zone that was lost, but for the seen buckets. Their fields are overwritten or
+-- swept.
 local function unlink_keys()
   redis.call('UNLINK', ZONE, LINE, LIVE, DUE, LOG, DEPARTED, WAITS, MARKS, INSIDE, OVER)
 end

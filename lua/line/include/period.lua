@@ -1,5 +1,5 @@
--- period: when a visitor polls next, as package internal/window has it. The property test holds the two equal; change both
--- or neither.
+-- period: when a visitor polls next, as package internal/window has it. The property test holds the two equal; change
+-- both or neither.
 --@include rates
 
 -- far_base: far_period before the jitter, and the longest that it may be.

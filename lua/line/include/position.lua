@@ -23,7 +23,7 @@ end
 -- marks: after places and their mark were lost and put back, or by a draw. Parts of half that
 -- size leave room for more visitors. The numbers up to new marks are below what was told
 -- there before.
-local function divide(t, low, high, rank, part)
+local function divide(low, high, rank, part)
   local first = rank - (rank - low) % part
   for at = first - 1, first - 1 + part, part do
     if at >= low and at < high - 1 then
@@ -51,7 +51,7 @@ local function round_up(t, arrived, rank)
   local below, beyond, low, high = between(text)
   local last = beyond and high or t.waiting
   if last - low > MARK_EVERY and rank >= low and rank < last then
-    divide(t, low, last, rank, beyond and MARK_EVERY / 2 or MARK_EVERY)
+    divide(low, last, rank, beyond and MARK_EVERY / 2 or MARK_EVERY)
     below, beyond, low, high = between(text)
     last = beyond and high or t.waiting
   end

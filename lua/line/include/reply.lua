@@ -10,14 +10,16 @@ end
 -- state_of: now, edge, last arrival, waiting, released, live, in window, in minute, window
 -- limit, edge passed, edge live, epoch, lost at; while nobody is admitted yet, when people are
 -- settled and when it opens; when the clock was last set back, and by how much the zone's was
--- ahead then; how many are inside, how many of them unknown, whether the cap holds (1), and for how long somebody can be.
+-- ahead then; how many are inside, how many of them unknown, whether the cap holds (1), and for how long somebody can
+-- be.
 local function state_of(z, r, t)
   return {
     t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
     t.in_window, t.in_minute, r.limit, z.passed, z.present, z.epoch,
     max(0, z.heal_until - HEAL), t.hold > 0 and z.settles_at or 0, t.hold > 0 and z.opens_at or 0,
     z.set_micros, z.ahead_micros,
-    t.inside, z.max_inside > 0 and z.lost_inside or 0, t.full and 1 or 0, z.max_inside > 0 and longest_of(z, t.now) or 0,
+    t.inside, z.max_inside > 0 and z.lost_inside or 0, t.full and 1 or 0,
+    z.max_inside > 0 and longest_of(z, t.now) or 0,
   }
 end
 

@@ -35,8 +35,8 @@ local function comes_back(z, key, at)
   return 0
 end
 
--- stays_in has an admission stay inside until then, or longer. It returns line.StayInside (1), line.StayOver (2), or for a session
--- that begins too soon after a loss line.StayUnknown (0).
+-- stays_in has an admission stay inside until then, or longer. It returns line.StayInside (1), line.StayOver (2), or
+-- for a session that begins too soon after a loss line.StayUnknown (0).
 local function stays_in(z, t, id, at, ends, begins)
   local key = id .. struct.pack('>I6', at)
   if at <= z.revoked_upto or over_since(key) > 0 then
@@ -52,8 +52,8 @@ local function stays_in(z, t, id, at, ends, begins)
     ends = min(ends, at + z.session)
   end
   if not before and ends > t.from then
-    local back = comes_back(z, key, at)
-    t.inside, t.cap = t.inside - back, t.cap + back
+    local one = comes_back(z, key, at)
+    t.inside, t.cap = t.inside - one, t.cap + one
     comes(z, t, id, at, ends, 0)
   elseif before and (ends > before or before > floor(before)) then
     local late = floor(before) <= t.from and 1 or 0
@@ -68,9 +68,9 @@ local function is_over(z, id, at)
   return at <= z.revoked_upto or over_since(id .. struct.pack('>I6', at)) > 0
 end
 
--- done ends an admission. It returns line.StayOver (2), or line.StayUnknown (0) for one that is only named, and not inside. Its
--- pass is not given out again. Nobody is taken off the unknown: whether the admission is one of them is not known. before: it was
--- done before the loss.
+-- done ends an admission. It returns line.StayOver (2), or line.StayUnknown (0) for one that is only named, and not
+-- inside. Its pass is not given out again. Nobody is taken off the unknown: whether the admission is one of them is not
+-- known. before: it was done before the loss.
 local function done(z, t, id, at, named, before)
   local key = id .. struct.pack('>I6', at)
   local ends = tonumber(redis.call('ZSCORE', INSIDE, key) or '')

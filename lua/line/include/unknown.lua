@@ -14,8 +14,8 @@ local function change_longest(z, now, was)
   end
 end
 
--- set_unknown has so many be inside of whom nothing is known, from a loss on. Those who came back since another loss in the same
--- millisecond have not come back since this one.
+-- set_unknown has so many be inside of whom nothing is known, from a loss on. Those who came back since another loss in
+-- the same millisecond have not come back since this one.
 local function set_unknown(z, most, now, longest)
   if now > 0 then
     redis.call('ZREMRANGEBYSCORE', OVER, -now, -now)
@@ -43,11 +43,13 @@ local function may_be_inside(z, r, counted, span)
     return max(counted, z.max_inside)
   end
   span = max(0, span)
-  local admits = min((floor(span / (r.window + 1)) + 1) * (r.limit + z.burst), (floor(span / (MINUTE + 1)) + 1) * r.per_minute)
+  local windows, minutes = floor(span / (r.window + 1)) + 1, floor(span / (MINUTE + 1)) + 1
+  local admits = min(windows * (r.limit + z.burst), minutes * r.per_minute)
   return max(counted, min(counted + admits, z.max_inside))
 end
 
--- lose_inside takes in that what is known of those inside may be lost, since before: all are unknown until they come back.
+-- lose_inside takes in that what is known of those inside may be lost, since before: all are unknown until they come
+-- back.
 local function lose_inside(z, r, now, before)
   local most = may_be_inside(z, r, z.inside + z.lost_inside, now - before)
   count_stays(z, now)

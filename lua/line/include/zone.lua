@@ -31,8 +31,8 @@ for i, word in ipairs(WORDS) do
   FIELDS[NUMBERS + i], AT[word] = word, NUMBERS + i
 end
 
--- complete reports whether Redis has all keys that a zone has to have. To ask for them counts as their use, so that Redis does
--- not evict them for being asked for seldom.
+-- complete reports whether Redis has all keys that a zone has to have. To ask for them counts as their use, so that
+-- Redis does not evict them for being asked for seldom.
 local function complete(z)
   if z.heal_until > math.floor(z.now_micros / 1000) then
     return redis.call('TOUCH', ZONE, LINE, LIVE, DUE, LOG, INSIDE, OVER, DEPARTED) == 8
@@ -40,8 +40,8 @@ local function complete(z)
   return redis.call('TOUCH', ZONE, LINE, LIVE, DUE, LOG, INSIDE, OVER) == 7
 end
 
--- load_zone returns the zone; or nil and the status: 1 unknown, 2 deleted, with what is left of it, or 4 NEWER. A zone of which
--- a key is gone is lost as a whole: it is unknown then, and the third is true.
+-- load_zone returns the zone; or nil and the status: 1 unknown, 2 deleted, with what is left of it, or 4 NEWER. A zone
+-- of which a key is gone is lost as a whole: it is unknown then, and the third is true.
 local function load_zone(key)
   local values = redis.call('HMGET', key, unpack(FIELDS))
   if tonumber(values[AT.format] or 0) > FORMAT then
