@@ -13,7 +13,8 @@ func execute(ctx context.Context, args []string, t *Terminal) int {
 	return Execute(ctx, program(t), args, t)
 }
 
-func program(t *Terminal) *cobra.Command {
+// program is a variable since the commands get their context from Execute.
+var program = func(t *Terminal) *cobra.Command {
 	root := &cobra.Command{Use: "queue-server"}
 	root.AddCommand(Commands(t, []string{"addr"})...)
 	return root
