@@ -40,6 +40,9 @@ func TestChartSchemaIsGenerated(t *testing.T) {
 	if !isMap || !isObject {
 		t.Fatal("no schema")
 	}
+	if of, is := zone["properties"].(map[string]any); is {
+		of["zoneId"] = map[string]any{"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}
+	}
 	properties["zones"] = map[string]any{"type": "array", "items": zone}
 	properties["settings"] = map[string]any{"type": "object", "additionalProperties": false, "properties": settingsSchema()}
 	made, err := json.MarshalIndent(schema, "", "  ")

@@ -79,7 +79,7 @@ podLabels: {team: sales, app.kubernetes.io/version: theirs, app.kubernetes.io/co
 podAnnotations: {note: x, checksum/settings: theirs}
 podSecurityContext: {seccompProfile: {type: RuntimeDefault}, supplementalGroups: [5]}
 extraEnv: [{name: QUEUE_DRAIN_DELAY, value: 20s}, {name: A, value: b}]
-jobs: {podLabels: {team: jobs}, podAnnotations: {note: y}, affinity: {nodeAffinity: {}}, priorityClassName: system-node-critical}
+jobs: {podLabels: {team: jobs}, podAnnotations: {note: job}, affinity: {nodeAffinity: {}}, priorityClassName: system-node-critical}
 nodeSelector: {kubernetes.io/os: linux}
 tolerations: [{key: a, operator: Exists}]
 imagePullSecrets: [{name: registry}]
@@ -98,7 +98,7 @@ func (c *cluster) testChart(t *testing.T, helm string) {
 		"OpenShift":  {"--set", "redis.url=redis://redis:6379,podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null,podSecurityContext.fsGroup=null,zones[0].zoneId=A"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rendered, failed := c.helm(t, helm, append([]string{"template", "queue-server", chart}, args...)...)
+			rendered, failed := c.helm(t, helm, append([]string{"template", "queue-server", chart, "--kube-version", "1.33.0"}, args...)...)
 			if failed {
 				t.Fatal(rendered)
 			}
