@@ -139,7 +139,8 @@ func TestTheCap(t *testing.T) {
 	if n := len(inside); n == 0 || n > 3 || n+late < 3 {
 		t.Fatalf("%d are inside, want 3; %d answers were late", n, late)
 	}
-	if got := inside[0].open("/thanks?order=7"); got.Status != 200 {
+	fromTheSite := []string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "same-origin"}
+	if got := inside[0].ask(http.MethodGet, "/thanks?order=7", fromTheSite...); got.Status != 200 {
 		t.Errorf("the page that thanks: %+v", got)
 	}
 	var next *browser
