@@ -39,9 +39,11 @@ func (c *cluster) helm(t *testing.T, helm string, args ...string) (said string, 
 	cmd := exec.CommandContext(context.Background(), helm, args...) // a test's cleanup needs it, too
 	home := t.TempDir()
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.kubeconfig, "HOME="+home, "HELM_NAMESPACE=room")
-	out, err := cmd.CombinedOutput()
+	var out, complaints strings.Builder // what is rendered has alerts whose severity is "warning"
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	err := cmd.Run()
 	var lines []string
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(complaints.String()) {
 		if !strings.Contains(line, "found symbolic link in path") {
 			lines = append(lines, line)
 		}
@@ -50,7 +52,7 @@ func (c *cluster) helm(t *testing.T, helm string, args ...string) (said string, 
 	if strings.Contains(strings.ToLower(said), "warning") {
 		t.Errorf("%s %s: %s", helm, args, said)
 	}
-	return said, err != nil
+	return said + out.String(), err != nil
 }
 
 // everything is a chart with all that it can have.
