@@ -41,6 +41,13 @@ func (c *Clock) Forward(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
+// Set sets the clock.
+func (c *Clock) Set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
+}
+
 // Store is an embedded store that writes down what it is asked, and does what it is told. Whatever a test asks its field Store passes
 // it by.
 type Store struct {
@@ -187,6 +194,14 @@ func (s *Store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) 
 		return zone.Settings{}, err
 	}
 	return s.Store.Zone(ctx, zoneID)
+}
+
+// Zones reads the settings of all zones.
+func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
+	if err := s.called(ctx, "zones"); err != nil {
+		return nil, err
+	}
+	return s.Store.Zones(ctx)
 }
 
 // Limiter allows everything while it does not refuse. It writes down about whom it is asked: the policy and the key.

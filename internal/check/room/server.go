@@ -88,6 +88,7 @@ func New(tb testing.TB, zoneID string, perMinute int64) *Server {
 	s.Challenge(&challenge.Provider{})
 	s.Open(tb, zones.Options{})
 	s.Serve(tb)
+	s.Store.Asked()
 	return s
 }
 
