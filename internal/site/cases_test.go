@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	server "github.com/openqueue/waitingroom/internal/check/room"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -63,9 +63,9 @@ var random = regexp.MustCompile(`=[^;]+`)
 func TestCases(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(casesFile)
-	server.Must(t, err)
+	fixture.Must(t, err)
 	var cases []gateCase
-	server.Must(t, json.Unmarshal(text, &cases))
+	fixture.Must(t, json.Unmarshal(text, &cases))
 	for _, c := range cases {
 		for _, gateway := range []string{"caddy", "process"} {
 			t.Run(c.Name+" ("+gateway+")", func(t *testing.T) {
@@ -82,12 +82,12 @@ func (c *gateCase) play(t *testing.T, gateway string) {
 	r.set(func(s *zone.Settings) {
 		changed := map[string]any{}
 		is, err := s.MarshalJSON()
-		server.Must(t, err)
-		server.Must(t, json.Unmarshal(is, &changed))
+		fixture.Must(t, err)
+		fixture.Must(t, json.Unmarshal(is, &changed))
 		maps.Copy(changed, c.Zone)
 		is, err = json.Marshal(changed)
-		server.Must(t, err)
-		server.Must(t, s.UnmarshalJSON(is))
+		fixture.Must(t, err)
+		fixture.Must(t, s.UnmarshalJSON(is))
 		if c.Room == "waits" {
 			s.PerMinute = 10
 		}
@@ -98,7 +98,7 @@ func (c *gateCase) play(t *testing.T, gateway string) {
 	if c.Zone["challenge"] != nil { // there is a line, of visitors who may enter at once
 		r.Store.Lined(true)
 		_, err := r.Zones.Observe(t.Context(), zoneID)
-		server.Must(t, err)
+		fixture.Must(t, err)
 	}
 	if state := r.siteState(); !reflect.DeepEqual(state, c.State) {
 		t.Errorf("the room tells the edge %v, want %v", state, c.State)
@@ -111,7 +111,7 @@ func (c *gateCase) play(t *testing.T, gateway string) {
 	case "away":
 		r.away = line.ErrStoreUnavailable
 	case "unknown":
-		server.Must(t, r.Zones.DeleteZone(t.Context(), zoneID, ""))
+		fixture.Must(t, r.Zones.DeleteZone(t.Context(), zoneID, ""))
 	}
 	header := []string{"X-Forwarded-Proto", "https"}
 	if c.Plain {
@@ -136,7 +136,7 @@ func (r *room) siteState() map[string]any {
 	var state struct {
 		Site map[string]any `json:"site"`
 	}
-	server.Must(r.t, json.Unmarshal(w.Body.Bytes(), &state))
+	fixture.Must(r.t, json.Unmarshal(w.Body.Bytes(), &state))
 	return state.Site
 }
 

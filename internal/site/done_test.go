@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	server "github.com/openqueue/waitingroom/internal/check/room"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -26,7 +26,7 @@ func TestInside(t *testing.T) {
 		t.Helper()
 		r.Zones.TellInsideOnce(t.Context())
 		stats, err := r.Store.Observe(t.Context(), zoneID, 0)
-		server.Must(t, err)
+		fixture.Must(t, err)
 		if stats.State.Inside != want {
 			t.Fatalf("%d are inside, want %d", stats.State.Inside, want)
 		}

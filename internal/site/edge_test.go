@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	server "github.com/openqueue/waitingroom/internal/check/room"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/site"
@@ -26,7 +26,7 @@ func (r *room) post(path string, fields ...string) (status int, session, code st
 		body[fields[i]] = fields[i+1]
 	}
 	text, err := json.Marshal(body)
-	server.Must(r.t, err)
+	fixture.Must(r.t, err)
 	w := httptest.NewRecorder()
 	r.public.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, strings.NewReader(string(text))))
 	var got struct {
@@ -34,7 +34,7 @@ func (r *room) post(path string, fields ...string) (status int, session, code st
 		Code    string `json:"code"`
 	}
 	if w.Body.Len() > 0 {
-		server.Must(r.t, json.Unmarshal(w.Body.Bytes(), &got))
+		fixture.Must(r.t, json.Unmarshal(w.Body.Bytes(), &got))
 	}
 	return w.Code, got.Session, got.Code
 }
@@ -107,7 +107,7 @@ func TestSessionsOfTheEdgeCount(t *testing.T) {
 	}
 	r.Forward(2 * time.Second)
 	a, err := r.Store.Join(t.Context(), zoneID, line.ID{7})
-	server.Must(t, err)
+	fixture.Must(t, err)
 	now := r.Now().UnixMilli()
 	shown := r.passOf(pass.Grant{ZoneID: zoneID, ID: line.ID{7}, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: now + 60_000})
 	_, first, _ := r.post("/traffic/session", "zoneId", zoneID, "pass", shown, "key", "k")

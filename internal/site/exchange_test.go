@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	server "github.com/openqueue/waitingroom/internal/check/room"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -111,7 +111,7 @@ func TestOneExchange(t *testing.T) {
 	local := func(id byte) string {
 		now := r.Now().UnixMilli()
 		p, err := r.Passes.Issue(pass.Grant{ZoneID: zoneID, ID: line.ID{id}, AdmittedAtMillis: now, ExpiresAtMillis: now + 300_000, Local: true})
-		server.Must(t, err)
+		fixture.Must(t, err)
 		return p
 	}
 	one, browser := local(1), newKey()
@@ -206,7 +206,7 @@ func TestAnApp(t *testing.T) {
 		shown := r.pass(zoneID, time.Minute)
 		var session string
 		g, err := r.Passes.Verify(shown, r.Now())
-		server.Must(t, err)
+		fixture.Must(t, err)
 		place := r.Tokens.Sign(zoneID, line.Place{ID: g.ID, ArrivedAtMicros: 1, Epoch: 1})
 		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}, {"Authorization", "bearer " + shown}} {
 			// With the token, whose answer gets lost can ask again.

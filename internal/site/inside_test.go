@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	server "github.com/openqueue/waitingroom/internal/check/room"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -44,7 +44,7 @@ func (s shop) inside(want int64) {
 	s.t.Helper()
 	s.Zones.TellInsideOnce(s.t.Context())
 	stats, err := s.Store.Observe(s.t.Context(), zoneID, 0)
-	server.Must(s.t, err)
+	fixture.Must(s.t, err)
 	if stats.State.Inside != want {
 		s.t.Fatalf("%d are inside, want %d", stats.State.Inside, want)
 	}
@@ -106,7 +106,7 @@ func TestUsedPassIsNobody(t *testing.T) {
 	s := newShop(t, func(z *zone.Settings) { z.PassTTLSeconds = 70 })
 	id := token.NewID()
 	a, err := s.Store.Join(t.Context(), zoneID, id)
-	server.Must(t, err)
+	fixture.Must(t, err)
 	shown := s.passOf(pass.Grant{ZoneID: zoneID, ID: id, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis})
 	app := func(want int) {
 		t.Helper()
@@ -126,7 +126,7 @@ func TestByAdmission(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(z *zone.Settings) { z.InsideBy, z.PassTTLSeconds = zone.InsideByAdmission, 300 })
 	a, err := s.Store.Join(t.Context(), zoneID, token.NewID())
-	server.Must(t, err)
+	fixture.Must(t, err)
 	shown := s.passOf(pass.Grant{ZoneID: zoneID, ID: a.Place.ID, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis})
 	s.wait(20)
 	_, held, _ := strings.Cut(cookie(s.shows(shown)), "=")

@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	server "github.com/openqueue/waitingroom/internal/check/room"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/site"
@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 
 // room is the gate before a server's rooms.
 type room struct {
-	*server.Server
+	*fixture.Server
 	t       testing.TB
 	mu      sync.Mutex
 	away    error // what the store answers instead
@@ -76,7 +76,7 @@ type room struct {
 
 func newRoom(tb testing.TB, perMinute int64) *room {
 	tb.Helper()
-	r := &room{Server: server.New(tb, zoneID, perMinute), t: tb, counts: map[string]int{}}
+	r := &room{Server: fixture.New(tb, zoneID, perMinute), t: tb, counts: map[string]int{}}
 	r.Store.Do(r.before)
 	r.bare = r.server(roomURL)
 	r.http, r.public = openapitest.Site.Handler(tb, r.bare), openapitest.Public.Handler(tb, r.bare)
@@ -134,7 +134,7 @@ func (r *room) pass(zone string, life time.Duration) string {
 func (r *room) passOf(g pass.Grant) string {
 	r.t.Helper()
 	p, err := r.Passes.Issue(g)
-	server.Must(r.t, err)
+	fixture.Must(r.t, err)
 	return p
 }
 
@@ -206,7 +206,7 @@ func (r *room) decide(method, uri string, header []string) *httptest.ResponseRec
 	}
 	w.WriteHeader(d.Status)
 	_, err := w.Write(d.Document)
-	server.Must(r.t, err)
+	fixture.Must(r.t, err)
 	return w
 }
 

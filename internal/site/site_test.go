@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	server "github.com/openqueue/waitingroom/internal/check/room"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
@@ -74,7 +74,7 @@ func TestALine(t *testing.T) {
 		}
 		// The second joins, lands in line, and is led to the page, where it takes a place that no address has.
 		to, err := url.Parse(led(t, gateway, r.ask(gateway, "GET", "/cart?item=7&n=a%20b", opens...)))
-		server.Must(t, err)
+		fixture.Must(t, err)
 		q := to.Query()
 		if got := "https://" + to.Host + to.Path; got != roomURL+"/wait/SHOP" || q.Get("to") != "https://shop.example/cart?item=7&n=a%20b" {
 			t.Errorf("%s: led to %s", gateway, to)
@@ -100,7 +100,7 @@ func TestALine(t *testing.T) {
 				Join   string `json:"join"`
 				Page   string `json:"page"`
 			}
-			server.Must(t, json.Unmarshal([]byte(document), &got))
+			fixture.Must(t, json.Unmarshal([]byte(document), &got))
 			if (gateway == "nginx") != (w.Code == 403) || (gateway != "nginx") != (w.Code == 429) || got.Code != "admission_required" ||
 				got.Join != roomURL+"/traffic/wait" || got.Page != roomURL+"/wait/SHOP" || got.ZoneID != zoneID {
 				t.Errorf("%s: %d %s", gateway, w.Code, document)
@@ -335,7 +335,7 @@ func TestCallsOfPages(t *testing.T) {
 				t.Errorf("%s: %s: %d sessions, %d joins: %v", gateway, name, len(sessions), r.joins-joins, sessions)
 			}
 			stats, err := r.Store.Observe(t.Context(), zoneID, 0)
-			server.Must(t, err)
+			fixture.Must(t, err)
 			if n := stats.Totals.Admitted; n > 1 || (n == 1) != tt.ok {
 				t.Errorf("%s: %s: %d admissions", gateway, name, n)
 			}
@@ -344,13 +344,13 @@ func TestCallsOfPages(t *testing.T) {
 			r.set(func(s *zone.Settings) { s.PerMinute = 10 })
 			for range 4 {
 				_, err := r.Wait.Join(t.Context(), r.Zones.Known(zoneID), wait.Newcomer{})
-				server.Must(t, err)
+				fixture.Must(t, err)
 			}
 			w := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "late")...)
 			r.Forward(2 * time.Second)
 			later := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "later")...)
 			stats, err = r.Store.Observe(t.Context(), zoneID, 0)
-			server.Must(t, err)
+			fixture.Must(t, err)
 			if w.Code == 200 || later.Code == 200 || stats.State.Waiting != 3 {
 				t.Errorf("%s: %s: in a line: %d, %d, %d wait", gateway, name, w.Code, later.Code, stats.State.Waiting)
 			}
@@ -509,7 +509,7 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 	if n := r.counted("unreadable"); n != 5 {
 		t.Errorf("%d were counted as unreadable, want 5", n)
 	}
-	server.Must(t, r.Zones.DeleteZone(t.Context(), zoneID, ""))
+	fixture.Must(t, r.Zones.DeleteZone(t.Context(), zoneID, ""))
 	if w := r.ask("caddy", "POST", "/api"); w.Code != 200 || r.counted("zone_unknown") != 1 {
 		t.Errorf("a zone that does not exist: %d, %v", w.Code, r.counts)
 	}
@@ -585,7 +585,7 @@ func TestHostsThatNobodyStates(t *testing.T) {
 	} {
 		r.set(func(s *zone.Settings) { s.Sites = tt.sites })
 		to, err := url.Parse(led(t, "nginx", r.askAt(r.bare, "nginx", "GET", "/cart?item=7", with(opens, "X-Original-Host", tt.host)...)))
-		server.Must(t, err)
+		fixture.Must(t, err)
 		if got := to.Query().Get("to"); got != tt.want {
 			t.Errorf("%v, %q: led back to %s, want %s", tt.sites, tt.host, got, tt.want)
 		}

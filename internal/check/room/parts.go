@@ -25,7 +25,7 @@ type Clock struct {
 }
 
 // NewClock returns a clock of 2026.
-func NewClock() *Clock { return &Clock{now: time.UnixMilli(1_795_223_373_123)} }
+func NewClock() *Clock { return &Clock{now: time.UnixMilli(1_795_223_373_000)} }
 
 // Now is the clock's time.
 func (c *Clock) Now() time.Time {
