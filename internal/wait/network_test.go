@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/check/room"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -177,5 +178,27 @@ func TestWhoHasNoShare(t *testing.T) {
 		if w := r.joinFrom("2001:db8::1", "member"); room.Read(t, w).Code != tt.want {
 			t.Errorf("%s: %d %s, want %q", name, w.Code, w.Body, tt.want)
 		}
+	}
+}
+
+// TestARepeatedJoinAfterACancelledDraw: newcomers arrive behind those who were drawn, in the future. A join that is repeated counts once.
+func TestARepeatedJoinAfterACancelledDraw(t *testing.T) {
+	t.Parallel()
+	r := newServer(t)
+	r.sharing(t)
+	r.Set(t, func(s *zone.Settings) {
+		now := r.Now()
+		s.EventState.Draws = []event.Draw{{
+			Event: "noon", Nonce: "00", GathersAtMillis: now.UnixMilli() - 1000, SettlesAtMillis: now.Add(time.Hour).UnixMilli(),
+			OpensAtMillis: now.Add(time.Hour).UnixMilli(), FromMicros: now.UnixMicro(), UptoMicros: now.Add(time.Hour).UnixMicro(),
+		}}
+	})
+	for range 6 {
+		if w := r.joinFrom("2001:db8::1", "ada"); w.Code != http.StatusOK || room.Read(t, w).Waiting.ArrivedAtMicros < r.Now().Add(time.Hour).UnixMicro() {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	if all := r.Shares.List(zone.Defaults(zoneID), 1); all.Networks[0].Joins != 1 {
+		t.Errorf("%+v", all)
 	}
 }
