@@ -16,6 +16,7 @@
 //	{zone}:departed zset    after a loss: id -> newest arrival not to be put back
 //	{zone}:seen:N   hash    id -> last poll and period (8 bytes), and the arrival (8) of who
 //	                        was drawn; N = 0..16383 by the score in the line
+//	{zone}:aside:N  hash    id -> when it was set aside, where it stood, its arrival: see line/include/aside.lua; N is 0 or 1
 //	{zone}:marks    zset    the arrival of every 512th who lined up
 //	{zone}:waits    hash    how long the admitted had waited: bucket -> how many
 //	{zone}:draw:N   string  the list of the draw with nonce N; for a week

@@ -40,7 +40,7 @@ func (s *Store) readObservation(reply any) (out line.Observation, pace []int64, 
 	for _, x := range line.TotalTable {
 		*x.At(&out.Totals) = counts.next()
 	}
-	out.EstimateMillis, out.MostInSecond = counts.next(), counts.next()
+	out.EstimateMillis, out.MostInSecond, out.Aside = counts.next(), counts.next(), counts.next()
 	if err = counts.end("observe", "totals"); err != nil {
 		return out, nil, err
 	}

@@ -271,6 +271,7 @@ func (s *Store) keys(zoneID string) []string {
 	return []string{
 		tag + "zone", tag + "line", tag + "live", tag + "due", tag + "log",
 		tag + "departed", tag + "seen:", tag + "waits", tag + "marks", tag + "inside", tag + "over",
+		tag + "aside:0", tag + "aside:1",
 	}
 }
 

@@ -18,6 +18,7 @@ var settingFields = []struct {
 	{"window", func(z zone.Settings) int64 { return z.Window().Milliseconds() }},
 	{"burst", func(z zone.Settings) int64 { return z.Burst }},
 	{"idle", func(z zone.Settings) int64 { return z.IdleTimeout().Milliseconds() }},
+	{"keep_place", func(z zone.Settings) int64 { return z.KeepPlace().Milliseconds() }},
 	{"ttl", func(z zone.Settings) int64 { return z.PassTTL().Milliseconds() }},
 	{"max_waiting", func(z zone.Settings) int64 { return z.MaxWaiting }},
 	{"max_wait", func(z zone.Settings) int64 { return z.MaxWait().Milliseconds() }},

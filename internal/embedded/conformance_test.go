@@ -60,7 +60,7 @@ func (s *Store) footprint(zoneID string) map[string]int {
 		"line": q.line.len(), "blocks": cap(q.line.blocks), "sums": cap(q.line.sums),
 		"live": q.live.len(), "live blocks": cap(q.live.blocks),
 		"ids": len(q.byID), "due": q.due.len(), "due blocks": cap(q.due.blocks), "log": cap(q.log.entries), "admitted": len(q.log.byID),
-		"gone": len(q.heal.gone),
+		"gone": len(q.heal.gone), "aside": int(q.aside.count()),
 	}
 	maps.DeleteFunc(all, func(_ string, n int) bool { return n == 0 })
 	return all

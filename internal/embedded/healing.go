@@ -10,6 +10,8 @@ import (
 // after and up to upTo (microseconds), as long as it is before until (milliseconds).
 type healing struct {
 	after, upTo, until int64
+	// from is when the latest loss was noticed, in milliseconds; 0 if there was none.
+	from int64
 	// alive is when the line was last known to stand, in milliseconds. A visitor who
 	// was due more than the idle timeout earlier had fallen silent, and is not put back.
 	alive int64
@@ -27,7 +29,7 @@ type healing struct {
 // back reports whether the latest loss is less than an idle timeout ago, so that not all
 // who waited have had the time to come back.
 func (h *healing) back(now int64, s zone.Settings) bool {
-	return h.until > 0 && now < h.until-window.HealMillis+s.IdleTimeoutSeconds*1000
+	return h.from > 0 && now < h.from+s.IdleTimeoutSeconds*1000
 }
 
 // fill has the window and the minute count as full at a time, in milliseconds.
@@ -55,7 +57,7 @@ func (q *zoneQueue) lose(now, alive, newest int64) {
 	q.heal.alive = alive
 	q.last = q.newestLost(now, newest)
 	q.heal.upTo = q.last
-	q.heal.until = now + window.HealMillis
+	q.heal.from, q.heal.until = now, now+window.HealsFor(q.settings)
 }
 
 // newestLost is an upper bound of the arrivals that were lost, in microseconds, where newest is
@@ -101,8 +103,8 @@ func (q *zoneQueue) wasLost(t *transaction, p line.Place) bool {
 	return p.ArrivedAtMicros > q.heal.gone[p.ID]
 }
 
-// fresh reports whether the place was taken in these data, and its visitor had not fallen
-// silent when the line was last known to stand.
+// fresh reports whether the place was taken in these data, and was in the line or set aside when the line was last known
+// to stand.
 func (q *zoneQueue) fresh(t *transaction, p line.Place) bool {
 	return q.sameData(t, p) && !window.Silent(p.DueMillis, q.heal.alive, q.settings)
 }
@@ -124,6 +126,7 @@ func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 		q.bury(d.Place.ID, d.Place.ArrivedAtMicros) // the visitor has joined again since
 	} else {
 		q.forget(d.Place)
+		q.aside.drop(d.Place.ID, d.Place.ArrivedAtMicros)
 	}
 	if at := d.AdmittedAtMillis; at > q.log.byID[d.Place.ID].atMillis && at <= t.now && d.ExpiresAtMillis > t.now &&
 		!q.isOver(line.Admission{ID: d.Place.ID, AtMillis: at}) {

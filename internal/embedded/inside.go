@@ -315,7 +315,7 @@ func (s *Store) Tell(_ context.Context, zoneID string, told line.Telling) (heard
 			heard.Statuses = slices.Repeat([]line.StayStatus{line.StayInside}, len(told.Stays))
 			return none
 		}
-		if told.LostAtMillis > 0 && told.LostAtMillis == max(0, q.heal.until-window.HealMillis) {
+		if told.LostAtMillis > 0 && told.LostAtMillis == q.heal.from {
 			q.in.unknown = q.in.unknown.Raise(told.Lost)
 		}
 		for _, one := range told.Stays {

@@ -13,6 +13,7 @@ func (s *Store) Observe(_ context.Context, zoneID string, most int) (out line.Ob
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
 		out = q.sample(t, most)
 		out.Totals, out.Waits, out.MostInSecond = q.totals, slices.Clone(q.waits), q.peak.Latest(t.now)
+		out.Aside = q.aside.count()
 		out.Stays = slices.Clone(q.in.stayed)
 		out.EstimateMillis = q.estimate(t, int64(q.line.len())-q.line.upTo(q.edge))
 		return none

@@ -15,7 +15,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
-	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -297,6 +296,7 @@ func (s *Store) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration)
 }
 
 func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
+	q.aside.turn(now, q.settings)
 	var out line.Sweep
 	var idle []line.Place
 	last := int64(0)
@@ -313,7 +313,7 @@ func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
 		// period of more than half the timeout was told under a longer timeout: the visitor has twice
 		// the period instead. The last poll may have been lost, so none counts as missed before the
 		// latest loss.
-		missed := max(r.lastPoll()+r.period(), q.heal.until-window.HealMillis)
+		missed := max(r.lastPoll()+r.period(), q.heal.from)
 		if missed+max(q.settings.IdleTimeoutSeconds*1000, 2*r.period()) < now {
 			p := r.place()
 			p.ArrivedAtMicros, _ = q.arrival(p.ID)
@@ -323,6 +323,7 @@ func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
 	})
 	// The last ones are removed first: then fewer records have to move up.
 	for _, p := range slices.Backward(idle) {
+		q.setAside(now, p)
 		q.forget(p)
 	}
 	out.Removed = int64(len(idle))

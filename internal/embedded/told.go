@@ -93,7 +93,7 @@ func (q *zoneQueue) state(t *transaction) line.State {
 		InWindow: t.inWindow, InMinute: t.inMinute, WindowLimit: q.rates.Limit,
 		EdgePassed: q.passed, EdgeLive: q.present,
 		Inside: t.inside, InsideLost: q.in.unknown.Count, Full: t.full, LongestMillis: longest,
-		Epoch: q.epoch, LostAtMillis: max(0, q.heal.until-window.HealMillis),
+		Epoch: q.epoch, LostAtMillis: q.heal.from,
 		SettlesAtMillis: t.settles, OpensAtMillis: t.opens,
 	}
 }

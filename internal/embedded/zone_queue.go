@@ -48,6 +48,7 @@ type zoneQueue struct {
 	peak     window.Peak
 	phantoms window.Phantoms
 	heal     healing
+	aside    aside
 	in       inside
 	// doing is the transaction under way. It is part of the zone so that a poll allocates nothing.
 	doing transaction
@@ -253,6 +254,7 @@ func (q *zoneQueue) leave(t *transaction, p line.Place) {
 		q.totals.Left++
 	} else {
 		q.bury(p.ID, p.ArrivedAtMicros)
+		q.aside.drop(p.ID, p.ArrivedAtMicros)
 	}
 	q.endAdmission(t, line.Admission{ID: p.ID, AtMillis: p.AdmittedAtMillis})
 }
@@ -268,6 +270,7 @@ func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
 }
 
 func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID) line.Answer {
+	q.comeBack(t, id)
 	if arrived, ok := q.arrival(id); ok {
 		return q.poll(t, line.Place{ID: id, ArrivedAtMicros: arrived})
 	}
@@ -371,6 +374,9 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 	if r == nil {
 		r = q.line.find(q.actual(p))
 	}
+	if r == nil {
+		r = q.comeBack(t, p.ID)
+	}
 	restored := r == nil
 	if restored {
 		if a, ok := q.before(t, p); ok {
@@ -382,13 +388,19 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 		if q.gate.TookPart(p.ArrivedAtMicros) && !q.gate.Scores(p.ScoreMicros) {
 			return line.Answer{Status: line.Undrawn}
 		}
+		stands := p
+		if p.StandsAtMicros() <= q.edge && p.DueMillis+q.settings.IdleTimeout().Milliseconds() < q.heal.alive { // it had been set aside
+			stands.ScoreMicros = q.overdueStand(p.StandsAtMicros())
+		}
 		q.refill(t)
-		r = q.put(p)
+		r = q.put(stands)
 		q.heal.any = true
 		q.totals.Restored++
 	} else if p.DueMillis < t.now-window.GraceMillis {
 		// The token is old, and may name an earlier place. The answer names the present one.
-		p.ArrivedAtMicros, _ = q.arrival(p.ID)
+		if at, _ := q.arrival(p.ID); at != p.ArrivedAtMicros {
+			p.ArrivedAtMicros, p.Told = at, 0
+		}
 	}
 	var a line.Answer
 	if t.hold == 0 && q.mode == zone.ModeOpen || q.itsTurn(t, r) {

@@ -62,6 +62,8 @@ type Place struct {
 	DueMillis int64
 	// AdmittedAtMillis is when the visitor was admitted, 0 if it was not, as far as the token tells.
 	AdmittedAtMillis int64
+	// Told is the position that the visitor was last told, 0 if it was told none.
+	Told int64
 	// ScoreMicros is where a draw has placed the visitor in the line, in place of its arrival; 0 without a draw. No
 	// token and no answer carries it: the caller of a store computes it (event.Draw).
 	ScoreMicros int64
@@ -99,7 +101,7 @@ const (
 	Admitted
 	// AdmittedBefore: let in by an earlier call; the pass is still good.
 	AdmittedBefore
-	// Gone: swept, left, or the admission has expired. Join again.
+	// Gone: swept and not set aside any more, left, or the admission has expired. Join again.
 	Gone
 	// Closed: no place was taken, the zone takes no newcomers.
 	Closed
@@ -135,7 +137,7 @@ type Answer struct {
 	// Place is the visitor's; not set when Gone, or when no place was taken.
 	Place Place
 	// Position is 1 for the next, and 0 while people gather. While Waiting only. It is exact up to 51,200. Beyond that
-	// a store may answer up to 511 too high, but never higher than before.
+	// a store may answer up to 511 too high, but never higher than the place's token says (Renew).
 	Position int64
 	// WaitMillis is how long the visitor waits if as large a share of those ahead comes as came lately, at most a day. By
 	// it the store paces polls. While Waiting; and when TooLong, how long a newcomer would wait, from the opening of an event on.
@@ -176,8 +178,13 @@ type Told struct {
 }
 
 // Renew sets the place's Epoch and DueMillis from the state and the period of the same answer, so that the token made
-// from it says how lately its visitor was in the line.
+// from it says how lately its visitor was in the line. Whoever comes back to a place that was set aside stands before
+// others again. None of them is told a higher position than Place.Told: Renew lowers Position to it.
 func (a *Answer) Renew() {
+	if a.Place.Told > 0 {
+		a.Position = min(a.Position, a.Place.Told)
+	}
+	a.Place.Told = a.Position
 	switch a.Status {
 	case Waiting:
 		a.Place.Epoch, a.Place.DueMillis, a.Place.AdmittedAtMillis = a.State.Epoch, a.State.NowMillis+a.PeriodMillis, 0
@@ -235,6 +242,8 @@ type Stats struct {
 	// EstimateMillis is the expected wait of a visitor who joins now. LowMillis and HighMillis are its range, as in
 	// Answer: the stores do not set these two.
 	EstimateMillis, LowMillis, HighMillis int64
+	// Aside is how many places are set aside. Those whose time is over are counted for up to keepPlaceSeconds more.
+	Aside int64
 	// MostInSecond is the most admissions in any 1,000 ms that ended in this minute of the zone's clock or in the
 	// minute before. Phantoms are not counted.
 	MostInSecond int64

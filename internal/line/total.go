@@ -14,6 +14,9 @@ type Totals struct {
 	Restored int64 `json:"restored"`
 	// Polls counts the polls that found a place: those answered Waiting or Admitted.
 	Polls int64 `json:"polls"`
+	// SetAside counts those of Swept whose place was set aside, and Returned those who came back to such a place.
+	SetAside int64 `json:"setAside"`
+	Returned int64 `json:"returned"`
 	// Unused counts admissions whose pass was not used while it was good, in a zone with a cap.
 	Unused int64 `json:"unused"`
 }
@@ -66,6 +69,14 @@ var TotalTable = []Total{
 	{
 		Name: "polls", At: func(t *Totals) *int64 { return &t.Polls }, Words: "polls",
 		Help: "Polls that found a place: still waiting, or admitted.",
+	},
+	{
+		Name: "setAside", At: func(t *Totals) *int64 { return &t.SetAside }, Words: "set aside", Note: "swept, and the place kept", Metric: true,
+		Help: "Swept visitors whose place was set aside. The other swept visitors have lost theirs.",
+	},
+	{
+		Name: "returned", At: func(t *Totals) *int64 { return &t.Returned }, Words: "returned", Note: "to a place set aside", Metric: true,
+		Help: "Visitors who came back to a place that was set aside.",
 	},
 	{
 		Name: "unused", At: func(t *Totals) *int64 { return &t.Unused }, Words: "unused", Note: "admitted, and never came", Metric: true,

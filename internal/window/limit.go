@@ -17,7 +17,7 @@ const (
 	// StepBatch is over how many visitors one call moves the edge at most, and how many late ones it takes off the
 	// live, so that no call's work depends on the length of the line (G8).
 	StepBatch = 100
-	// HealMillis is how long after a loss places are put back: ten times the
+	// HealMillis, added to the zone's keepPlaceSeconds, is how long after a loss places are put back: ten times the
 	// default idle timeout, for phones that come out of a long tunnel.
 	HealMillis = 600_000
 	// LostMicros bounds the arrivals that a fail-over loses: those of the last 5 s at most, and usually of one second.
@@ -257,16 +257,31 @@ func (c Clock) AheadMillis(atMillis int64) int64 {
 }
 
 // Silent reports whether a visitor who was told to poll again at dueMillis had been missing for longer than the idle
-// timeout at stoodMillis, until when the line is known to have stood. Such a visitor may have been swept. Both times are
-// Unix milliseconds of the zone's clock.
+// timeout and the time for which a place is set aside at stoodMillis, until when the line is known to have stood. Such a
+// visitor may have no place any more. Both times are Unix milliseconds of the zone's clock.
 func Silent(dueMillis, stoodMillis int64, s zone.Settings) bool {
-	return dueMillis+s.IdleTimeoutSeconds*1000 < stoodMillis
+	return dueMillis+1000*(s.IdleTimeoutSeconds+s.KeepPlaceSeconds) < stoodMillis
 }
+
+// HealsFor is how long after a loss places are put back, in milliseconds.
+func HealsFor(s zone.Settings) int64 { return HealMillis + 1000*s.KeepPlaceSeconds }
 
 // DepartureMatters is for how long a departure has to be remembered, whose pass is not good: as long as a token of the
 // place may pass for fresh for a server that last heard of the line ago before.
 func DepartureMatters(s zone.Settings, ago time.Duration) time.Duration {
-	return s.IdleTimeout() + MaxPeriodMillis*time.Millisecond + ago
+	return s.IdleTimeout() + s.KeepPlace() + MaxPeriodMillis*time.Millisecond + ago
+}
+
+// MostSkipped bounds Between.
+const MostSkipped = 10
+
+// Between is how many visitors beyond the edge stand between two who came back overdue, 1 to MostSkipped: so many that one of
+// them is there, as far as those tell whom the edge reached lately. present of passed were there.
+func Between(passed, present int64) int64 {
+	if passed == 0 {
+		return 1
+	}
+	return min(MostSkipped, (passed+max(1, present)-1)/max(1, present))
 }
 
 // Epoch is the epoch of a zone's data that begin at nowMicros, in Unix microseconds: the Unix second, at least 1. 32 bits

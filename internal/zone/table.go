@@ -61,13 +61,22 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "idleTimeoutSeconds", At: func(s *Settings) any { return &s.IdleTimeoutSeconds },
 		Default: int64(DefaultIdleTimeoutSeconds), Least: MinIdleTimeoutSeconds, Most: MaxIdleTimeoutSeconds, Unit: "s",
-		Label: "Idle timeout", Hint: "Seconds without a poll after which a place is given up, 5 to 3600.",
+		Label: "Idle timeout", Hint: "Seconds without a poll after which a place is taken out of the line, 5 to 3600.",
 		Column: "IDLE",
 		Choose: "how long a visitor may miss polls and keep the place, 5-3600 s. Set 120 to 300 for apps that poll only in the " +
 			"foreground. **Set 180 for crowds of millions**: visitors with 200,000 ahead then poll once a minute, and cost a " +
-			"third. A visitor who leaves silently keeps the place until `idleTimeoutSeconds` after the missed poll, and is " +
-			"removed by the next sweep. A poll is due at most 20 s after the last one (60 s far back). A shorter time holds " +
-			"for each visitor from the next poll on",
+			"third. A visitor who is silent stays in the line until `idleTimeoutSeconds` after the missed poll. The next sweep " +
+			"sets the place aside for `keepPlaceSeconds`. A poll is due at most 20 s after the last one (60 s far back). A " +
+			"shorter time holds for each visitor from the next poll on",
+	},
+	{
+		Name: "keepPlaceSeconds", At: func(s *Settings) any { return &s.KeepPlaceSeconds },
+		Default: int64(DefaultKeepPlaceSeconds), Least: 0, Most: MaxKeepPlaceSeconds, Unit: "s", None: "not kept",
+		Label: "Place kept", Hint: "Seconds for which the place of a silent visitor is set aside after the idle timeout, 0 to 3600.",
+		Column: "KEPT",
+		Choose: "how long the place of a visitor who fell silent is set aside, 0-3600 s, from the sweep on. It then counts in no " +
+			"position and holds nobody up; whoever comes back stands at the old arrival again. At most `maxWaiting` places " +
+			"of a zone are set aside, or 4,000,000. 0 gives them up. [How the three times go together](#three-times)",
 	},
 	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },

@@ -62,6 +62,8 @@ const (
 	DefaultWindowSeconds = 6
 	// DefaultIdleTimeoutSeconds is three times the longest polling period.
 	DefaultIdleTimeoutSeconds = 60
+	// DefaultKeepPlaceSeconds is how long phones stay in pockets, and what other waiting rooms keep a place for.
+	DefaultKeepPlaceSeconds = 900
 	// DefaultPassTTLSeconds gives five minutes to begin what one waited for.
 	DefaultPassTTLSeconds = 300
 	// DefaultSessionSeconds is what analytics count as one visit.
@@ -76,6 +78,8 @@ const (
 	MinIdleTimeoutSeconds = 5
 	// MaxIdleTimeoutSeconds is an hour: longer would keep a dead line alive.
 	MaxIdleTimeoutSeconds = 3600
+	// MaxKeepPlaceSeconds is an hour: servers remember departures for as long.
+	MaxKeepPlaceSeconds = 3600
 	// MinPassTTLSeconds covers a slow redirect.
 	MinPassTTLSeconds = 10
 	// MaxPassTTLSeconds is a day. The log of admissions is kept this long.
@@ -112,6 +116,7 @@ type Settings struct {
 	WindowSeconds      int64
 	Burst              int64
 	IdleTimeoutSeconds int64
+	KeepPlaceSeconds   int64
 	PassTTLSeconds     int64
 	MaxWaiting         int64
 	MaxWaitMinutes     int64
@@ -174,6 +179,20 @@ func (s Settings) Window() time.Duration { return time.Duration(s.WindowSeconds)
 // IdleTimeout is how long a visitor may be silent.
 func (s Settings) IdleTimeout() time.Duration {
 	return time.Duration(s.IdleTimeoutSeconds) * time.Second
+}
+
+// KeepPlace is for how long the place of a visitor who was swept is set aside; 0 for not at all.
+func (s Settings) KeepPlace() time.Duration { return time.Duration(s.KeepPlaceSeconds) * time.Second }
+
+// MaxAside is how many places of a zone are set aside at most, where maxWaiting sets no bound: some 310 MB of Redis.
+const MaxAside = 4_000_000
+
+// MostAside is how many places are set aside at most.
+func (s Settings) MostAside() int64 {
+	if s.MaxWaiting > 0 {
+		return s.MaxWaiting
+	}
+	return MaxAside
 }
 
 // MaxWait is the longest expected wait with which a newcomer gets a place; 0 for no bound.

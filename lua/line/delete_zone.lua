@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- delete_zone: remove a zone, and remember that it was removed rather than lost.
 --
--- KEYS[1..11]  see include/keys.lua
--- KEYS[12]     see include/record.lua
--- KEYS[13]    string  lease  see sweep.lua
+-- KEYS[1..13]  see include/keys.lua
+-- KEYS[14]     see include/record.lua
+-- KEYS[15]    string  lease  see sweep.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     how long to remember that it was deleted, ms
 -- ARGV[3]     how long to keep the record of its changes, ms
@@ -51,7 +51,7 @@ local left = {
   lost_limit = max(r.limit + z.burst, lost_window + logged_window),
   lost_per_minute = max(z.per_minute, lost_minute + logged_minute),
 }
-redis.call('UNLINK', INSIDE, ZONE, LINE, LIVE, DUE, LOG, DEPARTED, WAITS, MARKS, KEYS[13])
+redis.call('UNLINK', INSIDE, ZONE, LINE, LIVE, DUE, LOG, DEPARTED, WAITS, MARKS, ASIDE[0], ASIDE[1], KEYS[15])
 redis.call('PEXPIRE', OVER, ARGV[2])
 redis.call('HSET', ZONE, 'deleted', 1)
 -- Who is inside stays so. Nothing more is known of them than for how long.

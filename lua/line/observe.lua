@@ -2,7 +2,7 @@
 -- observe: what a server asks each second of a zone: its state and totals, and some of those who wait,
 -- evenly spread over the line.
 --
--- KEYS[1..11]  see include/keys.lua
+-- KEYS[1..13]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     as in poll.lua
 -- ARGV[3]     how many to look at, at most, 0..1000
@@ -10,7 +10,8 @@
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
 --          {0, state, pace, totals, waits, flow, seen}; each list is packed, see include/reply.lua
 --   state, pace  see include/reply.lua
---   totals TOTALS of include/zone.lua, the estimate for one who joins, most in a second (include/peak.lua)
+--   totals TOTALS of include/zone.lua, the estimate for one who joins, most in a second (include/peak.lua), how many are
+--          set aside (include/aside.lua)
 --   waits  bucket, how many, ...
 --   flow   how many a minute enter from a line, when the next slot opens, when the visitors enter who
 --          have as many ahead as the two whole numbers about those of the live released who are
@@ -26,6 +27,7 @@
 --@include admit
 --@include wait
 --@include peak
+--@include aside
 --@include reply
 
 -- enters is when a visitor with so many ahead enters if all of them come, as window.Rates.Enters has it.
@@ -63,6 +65,7 @@ for i, total in ipairs(TOTALS) do
 end
 totals[#totals + 1] = far_wait(z, r, t, t.waiting - t.released)
 totals[#totals + 1] = latest_peak(z, t)
+totals[#totals + 1] = count_aside(z)
 
 local seen = {}
 local n = t.gathers and 0 or min(t.waiting, tonumber(ARGV[3]))

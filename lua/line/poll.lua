@@ -1,7 +1,7 @@
 #!lua
 -- poll: visitors of one zone poll, leave or join, in the order given.
 --
--- KEYS[1..11]  see include/keys.lua
+-- KEYS[1..13]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     what the zone's clock should show by the clock of the server that calls, in ms; 0 if it does not know
 -- ARGV[3..]   one string for each visitor: a letter, and what goes with it. All who join without

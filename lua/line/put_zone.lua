@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- put_zone: make a zone, change its settings, or put back one that was lost.
 --
--- KEYS[1..11]  see include/keys.lua
--- KEYS[12]     see include/record.lua
+-- KEYS[1..13]  see include/keys.lua
+-- KEYS[14]     see include/record.lua
 -- ARGV[1]    clock override in microseconds, '' for the server's clock
 -- ARGV[2]    put: create or change; restore: only where there is none
 -- ARGV[3]    put: only if the settings are still these (JSON), '' for any
@@ -70,6 +70,7 @@ local function restore(z)
     z.heal_any = 1
   end
   z.freeze = now + FREEZE
+  z.aside_at = redis.call('EXISTS', ASIDE[0], ASIDE[1]) > 0 and now or 0
 end
 
 local z, missing, left = load_zone(ZONE)
@@ -94,6 +95,8 @@ elseif created then
   z = new_zone(ARGV[1]) -- its clock begins with its first visitor
   if restores then
     tick(z, ARGV[1])
+  else
+    redis.call('UNLINK', ASIDE[0], ASIDE[1])
   end
 else
   local now = tick(z, ARGV[1])

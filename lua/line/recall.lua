@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- recall: take in departures that this store may have lost.
 --
--- KEYS[1..11]  see include/keys.lua
+-- KEYS[1..13]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2..]   five for each departure, at most 1,000 of them: the id (8 bytes), the
 --             arrival in decimal microseconds, the epoch, and when the visitor was
@@ -17,6 +17,7 @@
 --@include expiry
 --@include begin
 --@include stay
+--@include aside
 
 local z, missing = load_zone(ZONE)
 if not z then
@@ -33,6 +34,7 @@ for i = 2, #ARGV, 5 do
     else
       local rank = stands and redis.call('ZRANK', LINE, id)
       forget(z, t, id, arrived, rank and rank < t.released)
+      drop_aside(z, id, arrived)
     end
     if at > admission(redis.call('ZSCORE', LOG, id)) and at <= t.now and expires > t.now and not is_over(z, id, at) then
       keep_earlier(t, id)

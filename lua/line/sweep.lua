@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- sweep: remove some of those who have been missed for longer than the idle
--- timeout, and forget expired admissions.
+-- sweep: take some of those out of the line who have been missed for longer than the idle
+-- timeout, set their places aside, and forget expired admissions.
 --
--- KEYS[1..11]  see include/keys.lua
--- KEYS[12]    string  lease  the server that sweeps this zone
+-- KEYS[1..13]  see include/keys.lua
+-- KEYS[14]    string  lease  the server that sweeps this zone
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     the server that asks
 -- ARGV[3]     how long it may keep the lease, ms
@@ -31,6 +31,7 @@
 
 --@include zone
 --@include idle
+--@include aside
 
 local BUCKETS = 16384
 -- However empty the buckets are, a call ends after so many.
@@ -40,11 +41,11 @@ local z, missing = load_zone(ZONE)
 if not z then
   return { missing }
 end
-local owner = redis.call('GET', KEYS[12])
+local owner = redis.call('GET', KEYS[14])
 if owner and owner ~= ARGV[2] and ARGV[5] ~= '0' then
   return { 3 }
 end
-redis.call('SET', KEYS[12], ARGV[2], 'PX', ARGV[3])
+redis.call('SET', KEYS[14], ARGV[2], 'PX', ARGV[3])
 local t = { before = floor(z.now_micros / 1000), now = tick(z, ARGV[1]), waits = {} }
 local r = rates_of(z.per_minute, z.window, z.idle, z.max_per_second)
 
@@ -52,22 +53,24 @@ local from = tonumber(ARGV[4])
 local at, most, room = max(0, from - 1), tonumber(ARGV[5]), tonumber(ARGV[6])
 local last = min(BUCKETS, at + LOOKS)
 local examined, removed = 0, 0
+turn_aside(z, t)
 z.seen = at > 0 and z.seen or 0
 while at < last and examined < most and room > 0 do
   local key = SEEN .. at
   local all = redis.call('HGETALL', key)
-  local idle = {}
+  local idle, seen = {}, {}
   for i = 1, #all, 2 do
     examined = examined + 1
     local polled, period = struct.unpack('>I6I2', all[i + 1])
-    if max(polled + period, z.heal_until - HEAL) + max(z.idle, 2 * period) < t.now and #idle < room then
-      idle[#idle + 1] = all[i]
+    if max(polled + period, z.heal_from) + max(z.idle, 2 * period) < t.now and #idle < room then
+      idle[#idle + 1], seen[#seen + 1] = all[i], all[i + 1]
     end
   end
   if #idle > 0 then
     if t.now < z.heal_until then
       bury_idle(z, t, idle)
     end
+    set_aside(z, t, idle, seen)
     removed = removed + redis.call('ZREM', LINE, unpack(idle))
     redis.call('ZREM', LIVE, unpack(idle))
     redis.call('ZREM', DUE, unpack(idle))

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- tell: a server tells of the sessions of those inside, and asks which admissions are done.
 --
--- KEYS[1..11]  see include/keys.lua
+-- KEYS[1..13]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     since when to say which admissions were done, ms
 -- ARGV[3]     the loss, as state has it, for which the next argument is; 0 for none
@@ -40,7 +40,7 @@ if z.max_inside == 0 then
   return { 0, pack(state_of(z, r, t)), pack({}), '', pack({ t.now }) }
 end
 
-if ARGV[3] ~= '0' and tonumber(ARGV[3]) == max(0, z.heal_until - HEAL) then
+if ARGV[3] ~= '0' and tonumber(ARGV[3]) == z.heal_from then
   raise_unknown(z, tonumber(ARGV[4]))
 end
 local statuses = {}

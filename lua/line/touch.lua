@@ -2,7 +2,7 @@
 -- touch: note that visitors polled whom a server has answered by itself, far from the front
 -- (rank_cache.go, notes.go).
 --
--- KEYS[1..11]  see include/keys.lua
+-- KEYS[1..13]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     the epoch of the line in which they wait
 -- ARGV[3]     the foremost of where they stand, in microseconds

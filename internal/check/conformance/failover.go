@@ -20,7 +20,7 @@ func (m *model) lose(newest, alive int64) {
 		m.healAfter, m.gone, m.anyEpoch = m.last, nil, false
 	}
 	m.loseInside(alive)
-	if m.healUntil > 0 && m.now < m.healUntil-window.HealMillis+m.settings.IdleTimeoutSeconds*1000 {
+	if m.healFrom > 0 && m.now < m.healFrom+m.settings.IdleTimeoutSeconds*1000 {
 		alive = min(alive, m.alive)
 	}
 	m.alive = alive
@@ -31,7 +31,7 @@ func (m *model) lose(newest, alive int64) {
 			m.last += window.LostMicros
 		}
 	}
-	m.healUpTo, m.healUntil = m.last, m.now+window.HealMillis
+	m.healUpTo, m.healFrom, m.healUntil = m.last, m.now, m.now+window.HealMillis+m.settings.KeepPlaceSeconds*1000
 }
 
 // clone is a model that does not change with this one.
@@ -42,6 +42,7 @@ func (m *model) clone() *model {
 		c.waiting[i] = new(*v)
 	}
 	c.log, c.waits, c.gone = slices.Clone(m.log), slices.Clone(m.waits), slices.Clone(m.gone)
+	c.aside = slices.Clone(m.aside)
 	c.c.in, c.c.over, c.c.stayed, c.c.returned = slices.Clone(m.c.in), slices.Clone(m.c.over), slices.Clone(m.c.stayed), slices.Clone(m.c.returned)
 	return &c
 }

@@ -38,6 +38,7 @@ type model struct {
 	// back while now < healUntil, but for those in gone, and for those who had
 	// fallen silent while the line is known to have stood.
 	healAfter, healUpTo, healUntil int64
+	healFrom                       int64 // when the latest loss was noticed
 	gone                           []line.Place
 	alive                          int64
 	anyEpoch                       bool
@@ -45,6 +46,11 @@ type model struct {
 	// end if anybody was put back.
 	freezeUntil int64
 	healed      bool
+	// aside are those who were swept, in two halves. asideHalf is filled since asideSince, 0 while there are none. The next
+	// who comes back overdue stands at asideBack at the earliest.
+	aside                 []silent
+	asideHalf             int
+	asideSince, asideBack int64
 	// failedOver: the store has begun to run on another node, and has not noticed yet.
 	failedOver bool
 	c          crowdInside
@@ -180,6 +186,7 @@ func (m *model) frozen() bool {
 }
 
 func (m *model) join(drawn event.Drawn, id line.ID) line.Answer {
+	m.comeBack(id)
 	if v := m.find(id); v != nil {
 		return m.poll(line.Place{ID: id, ArrivedAtMicros: v.ArrivedAtMicros, ScoreMicros: v.ScoreMicros})
 	}
@@ -234,6 +241,9 @@ func (m *model) straightIn() bool {
 func (m *model) poll(token line.Place) line.Answer {
 	v, restored := m.find(token.ID), false
 	if v == nil {
+		v = m.comeBack(token.ID)
+	}
+	if v == nil {
 		if a, ok := m.admittedBefore(token); ok {
 			return a
 		}
@@ -245,10 +255,15 @@ func (m *model) poll(token line.Place) line.Answer {
 		}
 		m.counted()
 		v, restored, m.healed = &visitor{Place: token}, true, true
+		if v.StandsAtMicros() <= m.edge && token.DueMillis+m.settings.IdleTimeout().Milliseconds() < m.alive {
+			m.standOverdue(v)
+		}
 		m.put(v)
 		m.totals.Restored++
 	} else if token.DueMillis < m.now-window.GraceMillis {
-		token.ArrivedAtMicros = v.ArrivedAtMicros // it may be of an earlier place
+		if token.ArrivedAtMicros != v.ArrivedAtMicros {
+			token.ArrivedAtMicros, token.Told = v.ArrivedAtMicros, 0 // it is of an earlier place
+		}
 	}
 	a := m.enterOrWait(v, token)
 	a.Restored = restored
@@ -283,7 +298,7 @@ func (m *model) enterOrWait(v *visitor, token line.Place) line.Answer {
 
 func (m *model) wasLost(token line.Place) bool {
 	if m.epoch != 0 {
-		silent := token.DueMillis+m.settings.IdleTimeoutSeconds*1000 < m.alive
+		silent := token.DueMillis+m.settings.IdleTimeoutSeconds*1000+m.settings.KeepPlaceSeconds*1000 < m.alive
 		if silent || !m.sameData(token) {
 			return false
 		}
@@ -309,6 +324,7 @@ func (m *model) recall(d line.Departure) {
 	}
 	if v := m.find(d.Place.ID); v == nil || v.ArrivedAtMicros <= d.Place.ArrivedAtMicros {
 		m.forget(d.Place)
+		m.dropAside(d.Place)
 	} else {
 		m.gone = append(m.gone, d.Place)
 	}
@@ -379,6 +395,7 @@ func (m *model) leave(token line.Place) {
 		m.totals.Left++
 	} else {
 		m.gone = append(m.gone, token)
+		m.dropAside(token)
 	}
 	m.leaveInside(line.Admission{ID: token.ID, AtMillis: token.AdmittedAtMillis})
 }
@@ -395,10 +412,12 @@ func (m *model) forget(token line.Place) {
 // sweep is a whole one, of as many calls as it takes.
 func (m *model) sweep(rawMicros int64) (removed int64) {
 	m.tick(rawMicros)
+	m.turnAside()
 	for v := range filter(slices.Clone(m.waiting), func(v *visitor) bool {
-		missed := max(v.due, m.healUntil-window.HealMillis) // the last poll may have been lost
+		missed := max(v.due, m.healFrom) // the last poll may have been lost
 		return missed+max(m.settings.IdleTimeoutSeconds*1000, 2*(v.due-v.polled)) < m.now
 	}) {
+		m.setAside(v.Place)
 		m.forget(v.Place)
 		removed++
 	}

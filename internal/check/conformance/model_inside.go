@@ -174,7 +174,7 @@ func (m *model) tell(t line.Telling) (h line.Heard) {
 	if !m.capped() {
 		return line.Heard{Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays)), NextMillis: m.now}
 	}
-	if t.LostAtMillis > 0 && t.LostAtMillis == max(0, m.healUntil-window.HealMillis) {
+	if t.LostAtMillis > 0 && t.LostAtMillis == m.healFrom {
 		m.c.unknown = m.c.unknown.Raise(t.Lost)
 	}
 	for _, s := range t.Stays {

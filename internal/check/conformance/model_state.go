@@ -18,7 +18,7 @@ func (m *model) state() line.State {
 		InWindow: m.since(m.rates.WindowMillis), InMinute: m.since(window.MinuteMillis), WindowLimit: m.rates.Limit,
 		EdgePassed: m.passed, EdgeLive: m.present,
 		Inside: m.c.inside, InsideLost: m.c.unknown.Count, Full: m.c.full, LongestMillis: longest,
-		Epoch: m.epoch, LostAtMillis: max(0, m.healUntil-window.HealMillis),
+		Epoch: m.epoch, LostAtMillis: m.healFrom,
 		SettlesAtMillis: m.held(m.settings.Gate().SettlesAtMillis), OpensAtMillis: m.held(m.settings.Gate().OpensAtMillis),
 	}
 }
@@ -26,6 +26,7 @@ func (m *model) state() line.State {
 func (m *model) stats() line.Stats {
 	return line.Stats{
 		State: m.state(), Totals: m.totals, Waits: slices.Clone(m.waits),
+		Aside:          int64(len(m.aside)),
 		Stays:          slices.Clone(m.c.stayed),
 		MostInSecond:   m.peak.Latest(m.now),
 		EstimateMillis: m.estimate(m.len() - m.released()),

@@ -41,7 +41,7 @@ func (c *crowd) here(t *rapid.T) {
 		told.Stays = append(told.Stays, line.Stay{Admission: a, LeftMillis: left, Begins: rapid.Bool().Draw(t, "begins")})
 	}
 	if rapid.Bool().Draw(t, "lost") {
-		told.LostAtMillis, told.Lost = max(0, c.model.healUntil-600_000), rapid.Int64Range(0, 12).Draw(t, "supposed")
+		told.LostAtMillis, told.Lost = c.model.healFrom, rapid.Int64Range(0, 12).Draw(t, "supposed")
 	}
 	heard := c.tell(told)
 	for i, s := range told.Stays {

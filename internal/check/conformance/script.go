@@ -235,7 +235,7 @@ func (s *story) names(words []string) (all []string) {
 // some changed: perMinute=10.
 func (s *story) edited(changes []string) zone.Settings {
 	s.t.Helper()
-	z := zone.Defaults(s.zoneID)
+	z := s.defaults()
 	switch {
 	case s.model != nil:
 		z = s.model.settings

@@ -63,12 +63,19 @@ type reply struct {
 // zone makes the zone with the defaults, or changes it as it is.
 func (s *story) zone(edit func(z *zone.Settings)) {
 	s.t.Helper()
-	z := zone.Defaults(s.zoneID)
+	z := s.defaults()
 	if s.model != nil {
 		z = s.model.settings
 	}
 	edit(&z)
 	s.put(z)
+}
+
+// defaults are those of a zone, but that no place is set aside: a story that is about that says for how long.
+func (s *story) defaults() zone.Settings {
+	z := zone.Defaults(s.zoneID)
+	z.KeepPlaceSeconds = 0
+	return z
 }
 
 // onePerWindow is a zone that lets one in every 6 s, 10 a minute.
@@ -163,7 +170,7 @@ func (s *story) totals(named []string) {
 	s.t.Helper()
 	got := s.stats().Totals
 	s.figures(named, got)
-	for _, other := range []string{"Joined", "Admitted", "Left", "Swept", "Restored"} {
+	for _, other := range []string{"Joined", "Admitted", "Left", "Swept", "Restored", "SetAside", "Returned"} {
 		if !slices.ContainsFunc(named, func(w string) bool { return s.figure(w).name == other }) {
 			s.figures([]string{other + "=0"}, got)
 		}

@@ -1,6 +1,7 @@
 -- answer: what one visitor is told, who is admitted or waits.
 --@include begin
 --@include heal
+--@include aside
 --@include wait
 
 -- answer returns the status (+16 if the place was put back), then position, estimate and
@@ -20,14 +21,13 @@ local function answer(z, r, t, id, arrived, score, rank, due, epoch)
     if drew(z, arrived) and not scores(z, score) then
       return UNDRAWN, 0, 0, 0
     end
-    redis.call('ZADD', LINE, string.format('%.0f', score), id)
+    if score <= z.edge_micros and due + z.idle < z.alive then -- it had been set aside
+      score = overdue_stand(z, score)
+    end
+    put_back(z, t, id, score)
     refill(z, r, t)
     rank = redis.call('ZRANK', LINE, id)
-    t.waiting = t.waiting + 1
-    if score <= z.edge_micros then
-      t.released = t.released + 1
-    end
-    restored, z.healed, z.restored, t.open = 16, 1, z.restored + 1, nil
+    restored, z.healed, z.restored = 16, 1, z.restored + 1
   end
   local released, enters, live_rank = rank < t.released, z.mode == 'open' and t.hold == 0, nil
   if released and not enters and not t.gathers then

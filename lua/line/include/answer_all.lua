@@ -1,5 +1,6 @@
 -- answer_all: the answers to those of a call who poll.
 --@include answer
+--@include aside
 --@include period
 
 -- look_up returns where those stand of whom args has a string each, nil for whom the line has not, and
@@ -52,7 +53,7 @@ local function answer_all(z, r, t, args, first, last)
     local i, n = first + nth - 1, 4 * nth - 4
     local id, arrived, due, epoch = int('>c8I8I6I4', args[i], 2)
     -- Whoever is twice in the call may have been put back meanwhile, or have gone.
-    local score = stand[nth] or tonumber(call('ZSCORE', LINE, id) or '')
+    local score = stand[nth] or tonumber(call('ZSCORE', LINE, id) or '') or come_back(z, t, id)
     local rank = score and not t.gathers and call('ZRANK', LINE, id)
     if (rank or score and t.gathers) and due < late and arrived ~= score then
       arrived = joined_at(id, score)

@@ -1,10 +1,10 @@
 -- heal: which unknown places are put back.
 --@include loss
 
--- fresh reports whether a token is of these data, and its visitor had not fallen
--- silent when the line was last known to stand.
+-- fresh reports whether a token is of these data, and its visitor had a place, in the line or set aside, when the line
+-- was last known to stand.
 local function fresh(z, t, due, epoch)
-  return same_data(z, t, epoch) and due + z.idle >= z.alive
+  return same_data(z, t, epoch) and due + z.idle + z.keep_place >= z.alive
 end
 
 -- was_lost reports whether an unknown place was lost rather than given up. The token says when its

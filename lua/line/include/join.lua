@@ -1,5 +1,6 @@
 -- join: taking a place, and giving it up.
 --@include answer
+--@include aside
 --@include line_up
 
 -- straight_in reports whether a newcomer need not line up, while all who wait are released.
@@ -52,9 +53,9 @@ end
 
 -- join_again answers one who has a place or an admission, which may have expired: as newcomer does.
 local function join_again(z, r, t, id, score)
-  local rank = redis.call('ZRANK', LINE, id)
-  if rank then
-    local stands = tonumber(redis.call('ZSCORE', LINE, id))
+  local stands = tonumber(redis.call('ZSCORE', LINE, id) or '') or come_back(z, t, id)
+  if stands then
+    local rank = redis.call('ZRANK', LINE, id)
     local arrived = joined_at(id, stands)
     local status, a, b, c = answer(z, r, t, id, arrived, stands, rank)
     return status, a, b, c, arrived
@@ -75,6 +76,7 @@ local function leave(z, t, id, arrived, admitted)
     z.left = z.left + 1
   else
     bury(z, t, id, arrived)
+    drop_aside(z, id, arrived)
   end
   if admitted > 0 and z.max_inside > 0 then
     done(z, t, id, admitted)

@@ -19,12 +19,17 @@ local function read_joins(args, first)
   return ids, drawn
 end
 
--- known_of returns the set of those ids that have a place or were admitted.
-local function known_of(ids)
+-- known_of returns the set of those ids that have a place, in the line or set aside, or were admitted.
+local function known_of(z, ids)
   local known = {}
+  for turn = 0, z.aside_at > 0 and 1 or -1 do
+    for i, is in ipairs(redis.call('HMGET', ASIDE[turn], unpack(ids))) do
+      known[ids[i]] = known[ids[i]] or is and true
+    end
+  end
   local stand, admitted = redis.call('ZMSCORE', LINE, unpack(ids)), redis.call('ZMSCORE', LOG, unpack(ids))
   for i, id in ipairs(ids) do
-    known[id] = (stand[i] or admitted[i]) and true
+    known[id] = known[id] or (stand[i] or admitted[i]) and true
   end
   return known
 end
@@ -36,7 +41,7 @@ local function join_all(z, r, t, args, first, answers)
     return
   end
   local ids, drawn = read_joins(args, first)
-  local known, n = known_of(ids), #answers
+  local known, n = known_of(z, ids), #answers
   for i = 1, #ids do
     local id = ids[i]
     local score = drawn[i] and drawn_score(z, drawn[i])

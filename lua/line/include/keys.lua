@@ -17,11 +17,13 @@
 --   KEYS[9]  zset  marks  the arrival of every 512th who lined up, as member
 --                         and score; see position.lua
 --   KEYS[10], KEYS[11]  zsets  inside, over  see inside.lua
+--   KEYS[12], KEYS[13]  hashes  aside:0, aside:1  see aside.lua
 -- LINE, LIVE, DUE, INSIDE, and DEPARTED while a loss heals, have the member '' behind all others, and LOG and OVER
 -- before all others. So Redis removes none of them when it is empty, and a key that is not there was lost: see
 -- zone.lua.
 local ZONE, LINE, LIVE, DUE, LOG, DEPARTED, SEEN, WAITS, MARKS, INSIDE, OVER =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local ASIDE = { [0] = KEYS[12], [1] = KEYS[13] }
 
 -- make_keys makes those that a zone has to have.
 local function make_keys()

@@ -41,14 +41,14 @@ local function lose(z, r, now, alive, newest)
   if z.max_inside > 0 then
     lose_inside(z, r, now, alive)
   end
-  if z.heal_until > 0 and now < z.heal_until - HEAL + z.idle then
+  if z.heal_from > 0 and now < z.heal_from + z.idle then
     -- Not all who waited before the earlier loss have had the time to come back.
     alive = min(alive, z.alive)
   end
   z.alive = alive
   z.last_micros = newest_lost(z, now, newest)
   z.heal_upto = z.last_micros
-  z.heal_until = now + HEAL
+  z.heal_from, z.heal_until = now, now + HEAL + z.keep_place
 end
 
 -- same_data reports whether a place was taken in these data, by its epoch. While nobody

@@ -1,7 +1,7 @@
 -- record: who changed the zone's settings, and when. One entry a change.
---   KEYS[12]  list  audit  changes as JSON, the newest first
+--   KEYS[14]  list  audit  changes as JSON, the newest first
 
-local AUDIT = KEYS[12]
+local AUDIT = KEYS[14]
 -- How many changes are kept of a zone, as zone.MaxChanges has it.
 local CHANGES = 200
 -- The format of an entry, and recordFormat in format.go.

@@ -16,7 +16,7 @@ local function state_of(z, r, t)
   return {
     t.now, z.edge_micros, z.last_micros, t.waiting, t.released, t.live,
     t.in_window, t.in_minute, r.limit, z.passed, z.present, z.epoch,
-    max(0, z.heal_until - HEAL), t.hold > 0 and z.settles_at or 0, t.hold > 0 and z.opens_at or 0,
+    z.heal_from, t.hold > 0 and z.settles_at or 0, t.hold > 0 and z.opens_at or 0,
     z.set_micros, z.ahead_micros,
     t.inside, z.max_inside > 0 and z.lost_inside or 0, t.full and 1 or 0,
     z.max_inside > 0 and longest_of(z, t.now) or 0,

@@ -15,10 +15,11 @@ local FIELDS = {
   'raw_micros', 'now_micros', 'edge_micros', 'last_micros',
   'passed', 'present', 'kept', 'missed',
   'lost_at', 'lost_apart', 'lost_limit', 'lost_per_minute',
-  'heal_after', 'heal_upto', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
+  'heal_after', 'heal_upto', 'heal_from', 'heal_until', 'heal_any', 'alive', 'epoch', 'freeze', 'healed', 'unmarked',
   'set_micros', 'ahead_micros',
   'froze_at', 'swept_to', 'seen',
   'keep', 'keep_until',
+  'aside_at', 'aside_turn', 'back_micros',
 }
 for _, names in ipairs({ SETTINGS, TOTALS }) do
   for _, name in ipairs(names) do

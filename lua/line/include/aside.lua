@@ -1,0 +1,104 @@
+-- aside: the places of those who fell silent. A sweep takes such a place out of the line and sets it aside; whoever comes
+-- back in time stands in the line again.
+--   ASIDE  two hashes   visitor id -> when it was set aside (6 bytes, ms), where it stood (8 bytes,
+--                       microseconds), and the arrival (8 bytes) where that differs; all big-endian
+-- The sweep fills one of the two for keep_place, and then unlinks the other and fills that. So a place is there for
+-- keep_place at least, and two look-ups tell for how long it has been aside. Of the zone's fields, aside_at is when the
+-- sweep began to fill the one with the number aside_turn, 0 or 1; aside_at is 0 while neither is there.
+-- Redis may lose these keys: a place that is not there is given up. They outlive the loss of the zone's other keys.
+--@include place
+
+-- count_aside returns how many places are set aside, those included whose time is over.
+local function count_aside(z)
+  return z.aside_at == 0 and 0 or redis.call('HLEN', ASIDE[0]) + redis.call('HLEN', ASIDE[1])
+end
+
+-- unlink_aside gives up all places that are set aside.
+local function unlink_aside(z)
+  redis.call('UNLINK', ASIDE[0], ASIDE[1])
+  z.aside_at = 0
+end
+
+-- turn_aside has the sweep fill the other key when the first was filled for keep_place.
+local function turn_aside(z, t)
+  if z.aside_at == 0 or z.keep_place > 0 and t.now - z.aside_at < z.keep_place then
+    return
+  end
+  z.aside_turn, z.aside_at = 1 - z.aside_turn, t.now
+  redis.call('UNLINK', ASIDE[z.aside_turn])
+  if z.keep_place == 0 or count_aside(z) == 0 then
+    unlink_aside(z)
+  end
+end
+
+-- set_aside sets places aside that are in the line, as far as there is room. seen has what their seen buckets have of each.
+local function set_aside(z, t, ids, seen)
+  local room = z.keep_place > 0 and (z.max_waiting > 0 and z.max_waiting or MOST_ASIDE) - count_aside(z) or 0
+  local fields, stands = {}, room > 0 and redis.call('ZMSCORE', LINE, unpack(ids)) or {}
+  for i = 1, min(room, #ids) do
+    if stands[i] then
+      fields[#fields + 1] = ids[i]
+      fields[#fields + 1] = struct.pack('>I6I8', t.now, tonumber(stands[i])) .. string.sub(seen[i], 9)
+    end
+  end
+  if #fields > 0 then
+    z.aside_at = z.aside_at > 0 and z.aside_at or t.now
+    redis.call('HSET', ASIDE[z.aside_turn], unpack(fields))
+    z.set_aside = z.set_aside + #fields / 2
+  end
+end
+
+-- find_aside returns the key that has the visitor's place, where it stood, its arrival, and until when it is kept; nil if it
+-- is not set aside.
+local function find_aside(z, id)
+  for turn = 0, z.aside_at > 0 and 1 or -1 do
+    local is = redis.call('HGET', ASIDE[turn], id)
+    if is then
+      local at, stands = struct.unpack('>I6I8', is)
+      return ASIDE[turn], stands, #is > 14 and struct.unpack('>I8', is, 15) or stands, at + z.keep_place
+    end
+  end
+end
+
+-- drop_aside gives up a place that is set aside, if its arrival is not later than that.
+local function drop_aside(z, id, arrived)
+  local key, _, its = find_aside(z, id)
+  if key and its <= arrived then
+    redis.call('HDEL', key, id)
+  end
+end
+
+-- overdue_stand is where one stands who comes back when its turn is over: before all who wait, but between two who came back there
+-- stands one of the others. So those who came back take half of each window at most. back_micros is where the next stands
+-- at the earliest.
+local function overdue_stand(z, stands)
+  stands = max(stands, z.back_micros)
+  local behind, far = '(' .. string.format('%.0f', stands), max(stands, z.edge_micros)
+  local other = redis.call('ZRANGEBYSCORE', LIVE, behind, '(inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  if #other == 0 then
+    other = redis.call('ZRANGEBYSCORE', LINE, '(' .. string.format('%.0f', far), '(inf', 'WITHSCORES', 'LIMIT', 0,
+      apart(z.passed, z.present))
+  end
+  z.back_micros = tonumber(other[#other] or stands) + 1
+  return stands
+end
+
+-- come_back has a visitor stand in the line again whose place is set aside. It returns where; nil if none is.
+local function come_back(z, t, id)
+  local key, stands, arrived, upto = find_aside(z, id)
+  if not key or upto < t.now then
+    return nil
+  end
+  redis.call('HDEL', key, id)
+  if stands <= z.edge_micros then
+    stands = overdue_stand(z, stands)
+  end
+  put_back(z, t, id, stands)
+  z.returned = z.returned + 1
+  if bucket_number(stands) < z.swept_to then
+    z.seen = z.seen + 1
+  end
+  local seen = struct.pack('>I6I2', t.now, 0)
+  redis.call('HSET', bucket(stands), id, stands ~= arrived and seen .. struct.pack('>I8', arrived) or seen)
+  return stands
+end
