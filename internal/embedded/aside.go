@@ -67,10 +67,10 @@ func (q *zoneQueue) setAside(now int64, p line.Place) {
 func (q *zoneQueue) comeBack(t *transaction, id line.ID) *record {
 	for _, places := range q.aside.places {
 		its, ok := places[id]
+		delete(places, id)
 		if !ok || its.atMillis+q.settings.KeepPlace().Milliseconds() < t.now {
 			continue
 		}
-		delete(places, id)
 		if its.stands <= q.edge {
 			its.stands = q.overdueStand(its.stands)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"encoding/base64"
 	"encoding/binary"
+	"math"
 	"net/http"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -16,6 +17,8 @@ const (
 	version = 1
 	// inVersion is of the token of a visitor who was admitted.
 	inVersion = 2
+	// toldVersion is of the token of a visitor who was told a position, which stands behind the due time.
+	toldVersion = 3
 
 	versionAt = 0
 	keyIDAt   = 1
@@ -27,8 +30,10 @@ const (
 	// are no danger here.
 	macSize = 16
 
-	signed = dueAt + 4
-	size   = signed + macSize
+	toldAt = 26
+	// size is that of the shorter token, which tells no position.
+	size     = dueAt + 4 + macSize
+	toldSize = size + 4
 
 	// endOfTime is the first arrival, in microseconds, that is too late: 2^53,
 	// in the year 2255. Below it a double, hence a sorted set, is exact.
@@ -37,8 +42,8 @@ const (
 	lastDue = 1<<32 - 1
 )
 
-// Size is the length of a token, in characters.
-const Size = (size*8 + 5) / 6
+// Size is the length of the longest token, in characters.
+const Size = (toldSize*8 + 5) / 6
 
 // ErrInvalid is returned for every string that is not a token of the zone under one of the secrets. It gives no reason:
 // an honest client has no use for one, and an attacker might.
@@ -61,16 +66,13 @@ var encoding = base64.RawURLEncoding.Strict()
 func (k *Keys) Sign(zoneID string, p line.Place) string {
 	newest := k.keys[0]
 	raw := claims(newest.id, p)
-	code := sum(newest.token, zoneID, raw[:signed])
-	copy(raw[signed:], code[:macSize])
-
-	var text [Size]byte
-	encoding.Encode(text[:], raw[:])
-	return string(text[:])
+	code := sum(newest.token, zoneID, raw)
+	return encoding.EncodeToString(append(raw, code[:macSize]...))
 }
 
 // claims returns the bytes of a token that is yet to be signed.
-func claims(keyID byte, p line.Place) (raw [size]byte) {
+func claims(keyID byte, p line.Place) []byte {
+	raw := make([]byte, toldAt, toldSize)
 	raw[versionAt], raw[keyIDAt] = version, keyID
 	copy(raw[idAt:arrivalAt], p.ID[:])
 	binary.BigEndian.PutUint64(raw[arrivalAt:], uint64(p.ArrivedAtMicros))
@@ -79,6 +81,9 @@ func claims(keyID byte, p line.Place) (raw [size]byte) {
 	if after := p.AdmittedAtMillis - p.ArrivedAtMicros/1000; p.AdmittedAtMillis > 0 && int64(int32(after)) == after {
 		raw[versionAt] = inVersion
 		binary.BigEndian.PutUint32(raw[dueAt:], uint32(int32(after)))
+	} else if p.Told > 0 && p.Told <= math.MaxUint32 {
+		raw[versionAt] = toldVersion
+		raw = binary.BigEndian.AppendUint32(raw, uint32(p.Told))
 	}
 	return raw
 }
@@ -87,39 +92,47 @@ func claims(keyID byte, p line.Place) (raw [size]byte) {
 // has accepted. If the result is tok itself, as for an early poll, nothing is signed.
 func (k *Keys) Renew(zoneID, tok string, p line.Place) string {
 	want := claims(k.keys[0].id, p)
-	if raw, ok := decode(tok); !k.newestAlone || !ok || !bytes.Equal(raw[:signed], want[:signed]) {
+	if raw, ok := decode(tok); !k.newestAlone || !ok || !bytes.Equal(raw[:len(raw)-macSize], want) {
 		return k.Sign(zoneID, p)
 	}
 	return tok
 }
 
 // decode returns the bytes of a token; ok is false for a string that does not have the form of one.
-func decode(tok string) (raw [size]byte, ok bool) {
-	var text [Size]byte
-	if len(tok) != Size {
-		return raw, false
+func decode(tok string) (raw []byte, ok bool) {
+	if len(tok) > Size {
+		return nil, false
 	}
-	copy(text[:], tok)
-	n, err := encoding.Decode(raw[:], text[:])
-	return raw, err == nil && n == size
+	raw, err := encoding.DecodeString(tok)
+	if err != nil || len(tok) != encoding.EncodedLen(len(raw)) || len(raw) < size {
+		return nil, false
+	}
+	want := size
+	if raw[versionAt] == toldVersion {
+		want = toldSize
+	}
+	return raw, len(raw) == want
 }
 
 // VisitorID returns the visitor's id in a string that has the form of a token; ok is false for any other string. Nothing
 // is verified.
 func VisitorID(tok string) (id line.ID, ok bool) {
 	raw, ok := decode(tok)
-	return line.ID(raw[idAt:arrivalAt]), ok
+	if !ok {
+		return line.ID{}, false
+	}
+	return line.ID(raw[idAt:arrivalAt]), true
 }
 
 // Verify returns the place that a token of the zone carries, or ErrInvalid. A place that is returned was given out by a
 // server with one of the secrets; the line may no longer have it.
 func (k *Keys) Verify(zoneID, tok string) (line.Place, error) {
 	raw, ok := decode(tok)
-	if !ok || raw[versionAt] != version && raw[versionAt] != inVersion {
+	if !ok || raw[versionAt] < version || raw[versionAt] > toldVersion {
 		return line.Place{}, ErrInvalid
 	}
 	arrival := int64(binary.BigEndian.Uint64(raw[arrivalAt:]))
-	if arrival <= 0 || arrival >= endOfTime || !k.signed(zoneID, raw[:]) {
+	if arrival <= 0 || arrival >= endOfTime || !k.signed(zoneID, raw) {
 		return line.Place{}, ErrInvalid
 	}
 	p := line.Place{ID: line.ID(raw[idAt:arrivalAt]), ArrivedAtMicros: arrival, Epoch: binary.BigEndian.Uint32(raw[epochAt:])}
@@ -127,6 +140,9 @@ func (k *Keys) Verify(zoneID, tok string) (line.Place, error) {
 		p.AdmittedAtMillis = arrival/1000 + int64(int32(due))
 	} else {
 		p.DueMillis = int64(due) * 1000
+	}
+	if raw[versionAt] == toldVersion {
+		p.Told = int64(binary.BigEndian.Uint32(raw[toldAt:]))
 	}
 	return p, nil
 }

@@ -61,7 +61,7 @@ func TestLayout(t *testing.T) {
 	t.Parallel()
 	tok := newKeys(t, 1).Sign(testZone, place)
 	raw := decode(t, tok)
-	if len(raw) != 42 || len(tok) != token.Size || raw[0] != 1 || line.ID(raw[2:10]) != place.ID ||
+	if len(raw) != 42 || len(tok) != 56 || raw[0] != 1 || line.ID(raw[2:10]) != place.ID ||
 		int64(binary.BigEndian.Uint64(raw[10:])) != place.ArrivedAtMicros ||
 		binary.BigEndian.Uint32(raw[18:]) != place.Epoch || int64(binary.BigEndian.Uint32(raw[22:]))*1000 != place.DueMillis {
 		t.Errorf("% x is not laid out as documented", raw)

@@ -65,7 +65,7 @@ for i, total in ipairs(TOTALS) do
 end
 totals[#totals + 1] = far_wait(z, r, t, t.waiting - t.released)
 totals[#totals + 1] = latest_peak(z, t)
-totals[#totals + 1] = count_aside(z)
+totals[#totals + 1] = aside.count(z)
 
 local seen = {}
 local n = t.gathers and 0 or min(t.waiting, tonumber(ARGV[3]))

@@ -55,12 +55,7 @@ end
 local first_leave = upto(3, 'p')
 local first_join = upto(first_leave, 'l')
 local answers, moved = answer_all(z, r, t, ARGV, 3, first_leave - 1)
-local n = #answers
-for i = first_leave, first_join - 1 do
-  local id, arrived, admitted = struct.unpack('>c8I8I6', ARGV[i], 2)
-  answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(z, t, id, arrived, admitted)
-  n = n + 4
-end
+leave_all(z, t, ARGV, first_leave, first_join - 1, answers)
 join_all(z, r, t, ARGV, first_join, answers)
 
 see(z, t)

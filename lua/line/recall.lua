@@ -34,7 +34,7 @@ for i = 2, #ARGV, 5 do
     else
       local rank = stands and redis.call('ZRANK', LINE, id)
       forget(z, t, id, arrived, rank and rank < t.released)
-      drop_aside(z, id, arrived)
+      aside.drop(z, id, arrived)
     end
     if at > admission(redis.call('ZSCORE', LOG, id)) and at <= t.now and expires > t.now and not is_over(z, id, at) then
       keep_earlier(t, id)

@@ -53,7 +53,7 @@ local from = tonumber(ARGV[4])
 local at, most, room = max(0, from - 1), tonumber(ARGV[5]), tonumber(ARGV[6])
 local last = min(BUCKETS, at + LOOKS)
 local examined, removed = 0, 0
-turn_aside(z, t)
+aside.turn(z, t)
 z.seen = at > 0 and z.seen or 0
 while at < last and examined < most and room > 0 do
   local key = SEEN .. at
@@ -70,7 +70,7 @@ while at < last and examined < most and room > 0 do
     if t.now < z.heal_until then
       bury_idle(z, t, idle)
     end
-    set_aside(z, t, idle, seen)
+    aside.set(z, t, idle, seen)
     removed = removed + redis.call('ZREM', LINE, unpack(idle))
     redis.call('ZREM', LIVE, unpack(idle))
     redis.call('ZREM', DUE, unpack(idle))

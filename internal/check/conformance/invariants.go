@@ -174,6 +174,14 @@ func (w *invariants) since(span time.Duration) (n int64) {
 	return n
 }
 
+// unknownTold: the call does not say which position the person was told last. So it may be told a higher one where places
+// come back.
+func (w *invariants) unknownTold(p *person) {
+	if t := w.w.model.totals; t.Returned+t.Restored > 0 {
+		p.seen.position = 0
+	}
+}
+
 func (w *invariants) left(p *person) { p.seen = seen{} }
 
 // died: these places are no more.

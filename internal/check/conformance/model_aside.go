@@ -44,7 +44,8 @@ func (m *model) dropAside(token line.Place) {
 
 // comeBack returns the visitor, in the line again; nil if no place is set aside for it.
 func (m *model) comeBack(id line.ID) *visitor {
-	i := slices.IndexFunc(m.aside, func(s silent) bool { return s.ID == id && s.at+m.settings.KeepPlace().Milliseconds() >= m.now })
+	m.aside = slices.DeleteFunc(m.aside, func(s silent) bool { return s.ID == id && s.at+m.settings.KeepPlace().Milliseconds() < m.now })
+	i := slices.IndexFunc(m.aside, func(s silent) bool { return s.ID == id })
 	if i < 0 {
 		return nil
 	}

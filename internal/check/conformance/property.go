@@ -140,6 +140,7 @@ func (c *crowd) join(t *rapid.T) {
 func (c *crowd) joinAgain(t *rapid.T) {
 	p := c.somebody(t)
 	c.apart(p.id)
+	c.invariants.unknownTold(p)
 	c.answered(p, c.fixture.join(p.id))
 }
 
@@ -161,6 +162,9 @@ func (c *crowd) pollAny(t *rapid.T) {
 		earlier := a.Status == line.Gone && token != p.token ||
 			a.Status == line.Waiting && !a.Restored && place(a.Place) != place(p.token)
 		if p.id == token.ID && !earlier {
+			if token != p.token {
+				c.invariants.unknownTold(p)
+			}
 			c.answered(p, a)
 			return
 		}

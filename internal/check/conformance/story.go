@@ -110,6 +110,7 @@ func (s *story) leave(who string) {
 
 func (s *story) reply(who string, a line.Answer) reply {
 	if p, ok := token(a); ok {
+		p.Told = 0 // stories look at the positions that there are, the property at those that are told
 		s.tokens[who] = p
 	}
 	s.answers[who] = a

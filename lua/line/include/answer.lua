@@ -22,9 +22,9 @@ local function answer(z, r, t, id, arrived, score, rank, due, epoch)
       return UNDRAWN, 0, 0, 0
     end
     if score <= z.edge_micros and due + z.idle < z.alive then -- it had been set aside
-      score = overdue_stand(z, score)
+      score = aside.overdue(z, score)
     end
-    put_back(z, t, id, score)
+    aside.put_back(z, t, id, score)
     refill(z, r, t)
     rank = redis.call('ZRANK', LINE, id)
     restored, z.healed, z.restored = 16, 1, z.restored + 1

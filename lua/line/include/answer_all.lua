@@ -53,7 +53,7 @@ local function answer_all(z, r, t, args, first, last)
     local i, n = first + nth - 1, 4 * nth - 4
     local id, arrived, due, epoch = int('>c8I8I6I4', args[i], 2)
     -- Whoever is twice in the call may have been put back meanwhile, or have gone.
-    local score = stand[nth] or tonumber(call('ZSCORE', LINE, id) or '') or come_back(z, t, id)
+    local score = stand[nth] or tonumber(call('ZSCORE', LINE, id) or '') or aside.come_back(z, t, id)
     local rank = score and not t.gathers and call('ZRANK', LINE, id)
     if (rank or score and t.gathers) and due < late and arrived ~= score then
       arrived = joined_at(id, score)

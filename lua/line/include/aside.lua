@@ -8,32 +8,35 @@
 -- Redis may lose these keys: a place that is not there is given up. They outlive the loss of the zone's other keys.
 --@include place
 
--- count_aside returns how many places are set aside, those included whose time is over.
-local function count_aside(z)
+-- most is as zone.MaxAside. The rest are functions: Lua allows 200 locals a script.
+local aside = { most = 4000000 }
+
+-- count returns how many places are set aside, those included whose time is over.
+function aside.count(z)
   return z.aside_at == 0 and 0 or redis.call('HLEN', ASIDE[0]) + redis.call('HLEN', ASIDE[1])
 end
 
--- unlink_aside gives up all places that are set aside.
-local function unlink_aside(z)
+-- unlink gives up all places that are set aside.
+function aside.unlink(z)
   redis.call('UNLINK', ASIDE[0], ASIDE[1])
   z.aside_at = 0
 end
 
--- turn_aside has the sweep fill the other key when the first was filled for keep_place.
-local function turn_aside(z, t)
+-- turn has the sweep fill the other key when the first was filled for keep_place.
+function aside.turn(z, t)
   if z.aside_at == 0 or z.keep_place > 0 and t.now - z.aside_at < z.keep_place then
     return
   end
   z.aside_turn, z.aside_at = 1 - z.aside_turn, t.now
   redis.call('UNLINK', ASIDE[z.aside_turn])
-  if z.keep_place == 0 or count_aside(z) == 0 then
-    unlink_aside(z)
+  if z.keep_place == 0 or aside.count(z) == 0 then
+    aside.unlink(z)
   end
 end
 
--- set_aside sets places aside that are in the line, as far as there is room. seen has what their seen buckets have of each.
-local function set_aside(z, t, ids, seen)
-  local room = z.keep_place > 0 and (z.max_waiting > 0 and z.max_waiting or MOST_ASIDE) - count_aside(z) or 0
+-- set sets places aside that are in the line, as far as there is room. seen has what their seen buckets have of each.
+function aside.set(z, t, ids, seen)
+  local room = z.keep_place > 0 and (z.max_waiting > 0 and z.max_waiting or aside.most) - aside.count(z) or 0
   local fields, stands = {}, room > 0 and redis.call('ZMSCORE', LINE, unpack(ids)) or {}
   for i = 1, min(room, #ids) do
     if stands[i] then
@@ -48,9 +51,9 @@ local function set_aside(z, t, ids, seen)
   end
 end
 
--- find_aside returns the key that has the visitor's place, where it stood, its arrival, and until when it is kept; nil if it
+-- find returns the key that has the visitor's place, where it stood, its arrival, and until when it is kept; nil if it
 -- is not set aside.
-local function find_aside(z, id)
+function aside.find(z, id)
   for turn = 0, z.aside_at > 0 and 1 or -1 do
     local is = redis.call('HGET', ASIDE[turn], id)
     if is then
@@ -60,40 +63,60 @@ local function find_aside(z, id)
   end
 end
 
--- drop_aside gives up a place that is set aside, if its arrival is not later than that.
-local function drop_aside(z, id, arrived)
-  local key, _, its = find_aside(z, id)
+-- drop gives up a place that is set aside, if its arrival is not later than that.
+function aside.drop(z, id, arrived)
+  local key, _, its = aside.find(z, id)
   if key and its <= arrived then
     redis.call('HDEL', key, id)
   end
 end
 
--- overdue_stand is where one stands who comes back when its turn is over: before all who wait, but between two who came back there
+-- apart: how many visitors beyond the edge stand between two who came back overdue, as window.Between has it.
+function aside.apart(passed, present)
+  if passed == 0 then
+    return 1
+  end
+  return min(10, floor((passed + max(1, present) - 1) / max(1, present)))
+end
+
+-- overdue is where one stands who comes back when its turn is over: before all who wait, but between two who came back there
 -- stands one of the others. So those who came back take half of each window at most. back_micros is where the next stands
 -- at the earliest.
-local function overdue_stand(z, stands)
+function aside.overdue(z, stands)
   stands = max(stands, z.back_micros)
   local behind, far = '(' .. string.format('%.0f', stands), max(stands, z.edge_micros)
   local other = redis.call('ZRANGEBYSCORE', LIVE, behind, '(inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if #other == 0 then
     other = redis.call('ZRANGEBYSCORE', LINE, '(' .. string.format('%.0f', far), '(inf', 'WITHSCORES', 'LIMIT', 0,
-      apart(z.passed, z.present))
+      aside.apart(z.passed, z.present))
   end
   z.back_micros = tonumber(other[#other] or stands) + 1
   return stands
 end
 
+-- put_back puts a visitor into the line who was in it before.
+function aside.put_back(z, t, id, score)
+  redis.call('ZADD', LINE, string.format('%.0f', score), id)
+  t.waiting, t.open = t.waiting + 1, nil
+  if score <= z.edge_micros then
+    t.released = t.released + 1
+  end
+end
+
 -- come_back has a visitor stand in the line again whose place is set aside. It returns where; nil if none is.
-local function come_back(z, t, id)
-  local key, stands, arrived, upto = find_aside(z, id)
-  if not key or upto < t.now then
+function aside.come_back(z, t, id)
+  local key, stands, arrived, upto = aside.find(z, id)
+  if not key then
     return nil
   end
   redis.call('HDEL', key, id)
-  if stands <= z.edge_micros then
-    stands = overdue_stand(z, stands)
+  if upto < t.now then
+    return nil
   end
-  put_back(z, t, id, stands)
+  if stands <= z.edge_micros then
+    stands = aside.overdue(z, stands)
+  end
+  aside.put_back(z, t, id, stands)
   z.returned = z.returned + 1
   if bucket_number(stands) < z.swept_to then
     z.seen = z.seen + 1

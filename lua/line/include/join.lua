@@ -53,7 +53,7 @@ end
 
 -- join_again answers one who has a place or an admission, which may have expired: as newcomer does.
 local function join_again(z, r, t, id, score)
-  local stands = tonumber(redis.call('ZSCORE', LINE, id) or '') or come_back(z, t, id)
+  local stands = tonumber(redis.call('ZSCORE', LINE, id) or '') or aside.come_back(z, t, id)
   if stands then
     local rank = redis.call('ZRANK', LINE, id)
     local arrived = joined_at(id, stands)
@@ -76,10 +76,18 @@ local function leave(z, t, id, arrived, admitted)
     z.left = z.left + 1
   else
     bury(z, t, id, arrived)
-    drop_aside(z, id, arrived)
+    aside.drop(z, id, arrived)
   end
   if admitted > 0 and z.max_inside > 0 then
     done(z, t, id, admitted)
   end
   return GONE, 0, 0, 0
+end
+
+-- leave_all has those leave whom args has from the first to the last: see poll.lua. It adds the answers to answers.
+local function leave_all(z, t, args, first, last, answers)
+  for i = first, last do
+    local n, id, arrived, admitted = #answers, struct.unpack('>c8I8I6', args[i], 2)
+    answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = leave(z, t, id, arrived, admitted)
+  end
 end

@@ -31,15 +31,6 @@ local function enliven(t, id, arrived, due)
   t.live = t.live + 1
 end
 
--- put_back puts a visitor into the line who was in it before.
-local function put_back(z, t, id, score)
-  redis.call('ZADD', LINE, string.format('%.0f', score), id)
-  t.waiting, t.open = t.waiting + 1, nil
-  if score <= z.edge_micros then
-    t.released = t.released + 1
-  end
-end
-
 -- stays_live sets when a live visitor is due next, while people gather.
 local function stays_live(t, id, due)
   if t.live > 0 and redis.call('ZSCORE', LIVE, id) then

@@ -6,8 +6,6 @@ local MINUTE = 60000
 local GRACE = 1000
 local STEP = 100
 local HEAL = 600000
--- As zone.MaxAside.
-local MOST_ASIDE = 4000000
 local FREEZE = 24000
 local DAY = 86400000
 local LOST = 5000000
@@ -77,14 +75,6 @@ local function age(z, r)
   if z.kept + z.missed >= 2 * r.trust then
     z.kept, z.missed = floor(z.kept / 2), floor(z.missed / 2)
   end
-end
-
--- apart: how many visitors beyond the edge stand between two who came back overdue, as window.Between has it.
-local function apart(passed, present)
-  if passed == 0 then
-    return 1
-  end
-  return min(10, floor((passed + max(1, present) - 1) / max(1, present)))
 end
 
 -- back: how many of the front of a lost line have polled since the loss.
