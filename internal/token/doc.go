@@ -3,9 +3,9 @@
 //
 // # Layout
 //
-// A token is 56 characters of base64url without padding, over 42 bytes:
+// A token is 56 or 62 characters of base64url without padding, over 42 or 46 bytes:
 //
-//	byte   0       version: 1, or 2 for a visitor who was admitted
+//	byte   0       version: 1, 2 for a visitor who was admitted, or 3 for one who was told a position
 //	byte   1       key id: which secret signed it
 //	bytes  2..9    the visitor's id
 //	bytes 10..17   arrival, Unix microseconds, big-endian
@@ -13,8 +13,9 @@
 //	bytes 22..25   when the visitor was told to poll again, Unix seconds, rounded
 //	               down, big-endian; in version 2 when it was admitted, in milliseconds
 //	               after the arrival, with a sign
-//	bytes 26..41   the first 128 bits of
-//	               HMAC-SHA256(token key, length of zone | zone | bytes 0..25)
+//	bytes 26..29   in version 3 alone: the position that the visitor was last told, big-endian
+//	16 bytes       the first 128 bits of
+//	               HMAC-SHA256(token key, length of zone | zone | all bytes before)
 //
 // Every answer renews the token, so the newest token of a place says how lately its visitor was in the line. That
 // matters only if a store has lost the place: see package line.

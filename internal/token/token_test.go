@@ -71,6 +71,25 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestTold: a token carries the position that the visitor was told, and none where there is none.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	keys := newKeys(t, 1)
+	for told, length := range map[int64]int{0: 56, 1: token.Size, 1 << 27: token.Size} {
+		p := place
+		p.Told = told
+		tok := keys.Sign(testZone, p)
+		got, err := keys.Verify(testZone, tok)
+		if err != nil || got != p || len(tok) != length || keys.Renew(testZone, tok, p) != tok {
+			t.Errorf("%d characters: %+v, %v; want %d of %+v", len(tok), got, err, length, p)
+		}
+		p.Told++
+		if again := keys.Renew(testZone, tok, p); again == tok {
+			t.Errorf("told %d, the token says %d", p.Told, told)
+		}
+	}
+}
+
 // Every way a token may be wrong.
 func TestVerifyRefuses(t *testing.T) {
 	t.Parallel()

@@ -62,8 +62,6 @@ const (
 	DefaultWindowSeconds = 6
 	// DefaultIdleTimeoutSeconds is three times the longest polling period.
 	DefaultIdleTimeoutSeconds = 60
-	// DefaultKeepPlaceSeconds is how long phones stay in pockets, and what other waiting rooms keep a place for.
-	DefaultKeepPlaceSeconds = 900
 	// DefaultPassTTLSeconds gives five minutes to begin what one waited for.
 	DefaultPassTTLSeconds = 300
 	// DefaultSessionSeconds is what analytics count as one visit.

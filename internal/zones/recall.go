@@ -140,7 +140,7 @@ func (z *Zone) departed(a *line.Answer, local bool) {
 	if a.AdmittedAtMillis > 0 {
 		p.ArrivedAtMicros = max(p.ArrivedAtMicros, z.lastArrival.Load())
 	}
-	p.Epoch, p.DueMillis = z.epoch.Load(), 0
+	p.Epoch, p.DueMillis, p.Told = z.epoch.Load(), 0, 0
 	d := departure{
 		Departure: line.Departure{Place: p, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis},
 		token:     a.Place.ArrivedAtMicros, aheadMillis: a.AheadMillis, local: local, atMillis: z.zones.Millis(),

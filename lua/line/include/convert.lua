@@ -10,7 +10,7 @@ local function convert(z, deleted)
   local has = redis.call('HMGET', ZONE, unpack(DROPPED))
   local want = (tonumber(has[1]) or 0) + 2 * (tonumber(has[2]) or 0) + (tonumber(has[3]) or 0)
   redis.call('HDEL', ZONE, unpack(DROPPED))
-  z.keep_place, z.heal_from = 900000, math.max(0, z.heal_until - 600000)
+  z.heal_from = math.max(0, z.heal_until - 600000)
   if z.session then
     z.lost_most, z.lost_from = z.lost_inside, 0
   end
