@@ -16,13 +16,18 @@ import (
 // proxies have the address from which httptest's requests come.
 var proxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
 
+// refuse answers with the problem of an error.
+func (r *room) refuse(w http.ResponseWriter, q *http.Request, _ string, err error) {
+	problem.Handler(slog.New(slog.DiscardHandler), r)(err, echo.New().NewContext(q, w))
+}
+
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
 	h := site.New(site.Dependencies{
 		Room: r.wait, Zones: r.zones, Guard: r.guard, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock,
 		Proxies: proxies,
 	})
-	r.decides = h
+	r.gate = h
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)
 	e.IPExtractor = address.Finder(proxies)
