@@ -19,7 +19,7 @@ var proxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
 	h := site.New(site.Dependencies{
-		Room: r.Wait, Zones: r.Zones, Guard: r.Guard, Keys: r.Tokens, Passes: r.Passes, Spends: r.Store, Meter: r, RoomURL: roomURL, Now: r.Now,
+		Room: r.Wait, Zones: r.Zones, Guard: r.Guard, Keys: r.Tokens, Passes: r.Passes, Meter: r, RoomURL: roomURL, Now: r.Now,
 		Proxies: proxies,
 	})
 	r.decides = h

@@ -107,9 +107,9 @@ type Dependencies struct {
 	Tokens *token.Keys
 	Issuer answer.Issuer
 	// Tickets checks tickets, where a zone takes invited visitors alone.
-	Tickets *ticket.Desk
+	Tickets *ticket.Verifier
 	// Challenges checks proofs, where a zone asks for them.
-	Challenges *challenge.Desk
+	Challenges *challenge.Checker
 	// Shares counts joins by network, and holds each network to its share.
 	Shares *network.Shares
 	Meter  Meter
