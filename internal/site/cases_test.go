@@ -66,14 +66,16 @@ func TestCases(t *testing.T) {
 	var cases []gateCase
 	must(t, json.Unmarshal(text, &cases))
 	for _, c := range cases {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			c.play(t)
-		})
+		for _, gateway := range []string{"caddy", "process"} {
+			t.Run(c.Name+" ("+gateway+")", func(t *testing.T) {
+				t.Parallel()
+				c.play(t, gateway)
+			})
+		}
 	}
 }
 
-func (c *gateCase) play(t *testing.T) {
+func (c *gateCase) play(t *testing.T, gateway string) {
 	t.Helper()
 	r := newRoom(t, 600)
 	r.set(func(s *zone.Settings) {
@@ -117,7 +119,7 @@ func (c *gateCase) play(t *testing.T) {
 	for name, value := range c.Request.Headers {
 		header = append(header, name, fill.Replace(value))
 	}
-	w := r.ask("caddy", c.Request.Method, fill.Replace(c.Request.Path), header...)
+	w := r.ask(gateway, c.Request.Method, fill.Replace(c.Request.Path), header...)
 	want := c.Want
 	want.Location = fill.Replace(want.Location)
 	if got := seen(w, c.Want); got != want {

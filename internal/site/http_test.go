@@ -22,6 +22,7 @@ func (r *room) server(roomURL string) http.Handler {
 		Room: r.wait, Zones: r.zones, Guard: r.guard, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock,
 		Proxies: proxies,
 	})
+	r.decides = h
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)
 	e.IPExtractor = address.Finder(proxies)

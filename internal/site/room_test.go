@@ -5,15 +5,18 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/labstack/echo/v4"
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/answer"
@@ -26,6 +29,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/pass"
+	"github.com/openqueue/waitingroom/internal/problem"
+	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -85,6 +90,8 @@ type room struct {
 	zones  *zones.Zones
 	// http is bare, with each answer checked against the description of the site's listener; public, of the public one.
 	http, public, bare http.Handler
+	// decides is the gate in this process.
+	decides *site.Service
 }
 
 func (r *room) clock() time.Time {
@@ -260,6 +267,9 @@ func (r *room) ask(gateway, method, uri string, header ...string) *httptest.Resp
 
 func (r *room) askAt(h http.Handler, gateway, method, uri string, header ...string) *httptest.ResponseRecorder {
 	r.t.Helper()
+	if gateway == "process" {
+		return r.decide(method, uri, header)
+	}
 	path, asks := "/site/"+zoneID, http.MethodGet
 	var tells []string
 	switch gateway {
@@ -282,6 +292,37 @@ func (r *room) askAt(h http.Handler, gateway, method, uri string, header ...stri
 	h.ServeHTTP(w, req)
 	return w
 }
+
+// decide asks in this process, and answers as its gateway does. The forged headers are not read.
+func (r *room) decide(method, uri string, header []string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	req := httptest.NewRequest(method, "/", http.NoBody)
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	v := site.Visit{Method: method, URI: uri, Host: "shop.example", Secure: req.Header.Get("X-Forwarded-Proto") == "https", From: direct{}, Header: req.Header}
+	for _, name := range []string{"X-Original-URI", "X-Original-URL", "X-Forwarded-Uri"} {
+		req.Header.Set(name, "/assets/forged")
+	}
+	req.Header.Set("X-Forwarded-Method", http.MethodOptions)
+	d := r.decides.Decide(r.t.Context(), zoneID, &v)
+	w := httptest.NewRecorder()
+	maps.Copy(w.Header(), d.Header)
+	if d.Err != nil {
+		problem.Handler(slog.New(slog.DiscardHandler), r)(d.Err, echo.New().NewContext(req, w))
+		return w
+	}
+	w.WriteHeader(d.Status)
+	_, err := w.Write(d.Document)
+	must(r.t, err)
+	return w
+}
+
+// direct is a visitor without a gateway.
+type direct struct{}
+
+func (direct) RealIP() string           { return "203.0.113.9" }
+func (direct) Told() (netip.Addr, bool) { return netip.MustParseAddr("203.0.113.9"), true }
 
 // opens are the headers that a browser sends when it opens a page.
 var opens = []string{"Sec-Fetch-Mode", "navigate"}

@@ -90,7 +90,7 @@ var layers = []layer{
 		"it looks at all the others, and is handed its store",
 	},
 	{
-		"description", []string{"internal/serve/openapi"},
+		"description", []string{"internal/openapi"},
 		[]string{"refusals", "kinds", "events", "words", "arithmetic", "serve", "limits", "visitors", "operate"}, false,
 		"it describes what all the others answer: only the server and the tests' checks import it",
 	},
