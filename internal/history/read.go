@@ -54,7 +54,7 @@ func refusals(all map[int64]*Minute, minute int64) *Minute {
 
 // Read returns the minutes of a zone from <= time < upto in which anything happened or of which nothing is known, in order. Rows that
 // cannot be read are passed over.
-func Read(ctx context.Context, from store.Historian, zoneID string, since, until time.Time) ([]Minute, error) {
+func Read(ctx context.Context, from store.History, zoneID string, since, until time.Time) ([]Minute, error) {
 	first, upto := since.Unix()/60, (until.Unix()+59)/60
 	rows, err := from.Minutes(ctx, zoneID, first-2*atLeast, upto)
 	if err != nil {

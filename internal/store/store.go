@@ -157,15 +157,20 @@ type Healer interface {
 	Tell(ctx context.Context, zoneID string, t line.Telling) (line.Heard, error)
 }
 
-// Historian keeps what happened in each minute (package history).
+// History reads what happened in each minute (package history).
+type History interface {
+	// Minutes returns the rows of the minutes from <= Minute < upto, ordered by minute and writer, none of a zone that was
+	// never there. It returns neither ErrZoneUnknown nor ErrZoneDeleted.
+	Minutes(ctx context.Context, zoneID string, from, upto int64) ([]Minute, error)
+}
+
+// Historian keeps it.
 type Historian interface {
+	History
 	// KeepMinutes keeps rows of a zone for as long as keep, counted from now. Of several rows of the same minute and writer the
 	// first stays, so the call can be repeated. The rows survive their zone, and any loss of its line. It returns neither
 	// ErrZoneUnknown nor ErrZoneDeleted.
 	KeepMinutes(ctx context.Context, zoneID string, keep time.Duration, rows []Minute) error
-	// Minutes returns the rows of the minutes from <= Minute < upto, ordered by minute and writer, none of a zone that was
-	// never there. It returns neither ErrZoneUnknown nor ErrZoneDeleted.
-	Minutes(ctx context.Context, zoneID string, from, upto int64) ([]Minute, error)
 }
 
 // Minute is one row. The store does not look into it.
