@@ -151,7 +151,7 @@ func (m *Most) see(n, at int64) {
 // GaveUp is how many had a place and did not get in: they left, or were silent for longer than the zone allows.
 func (r *Report) GaveUp() int64 { return r.Totals.Left + r.Totals.Swept }
 
-// promise compares each minute's median wait with what was told in the minute in which those who waited so long had joined. Waits of
+// promise compares each minute's median wait with what was told at the moment at which those who waited so long had joined. Waits of
 // less than two minutes are left out: a minute is as exact as the rows are. It is nil where fewer than three minutes tell.
 func (r *Report) promise() *Promise {
 	told := make(map[int64]int64, len(r.Minutes))
@@ -164,8 +164,11 @@ func (r *Report) promise() *Promise {
 		if m.Admitted == 0 || m.WaitP50Millis < 2*minute.Milliseconds() {
 			continue
 		}
-		joined := m.At - m.WaitP50Millis/minute.Milliseconds()*minute.Milliseconds()
-		if estimate := told[joined]; estimate > 0 {
+		// Those admitted in the middle of the minute. What was told then lies between the ends of two minutes.
+		joined := m.At + minute.Milliseconds()/2 - m.WaitP50Millis
+		in := joined % minute.Milliseconds()
+		before, after := told[joined-in-minute.Milliseconds()], told[joined-in]
+		if estimate := before + (after-before)*in/minute.Milliseconds(); after > 0 {
 			errs = append(errs, 100*max(float64(estimate-m.WaitP50Millis), float64(m.WaitP50Millis-estimate))/float64(m.WaitP50Millis))
 		}
 	}

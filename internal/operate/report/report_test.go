@@ -58,7 +58,7 @@ func crowd(t *testing.T, room *zones.Zones, zoneID string) (all []*phone) {
 			}
 			z, err := room.Find(t.Context(), zoneID)
 			must(t, err)
-			if !p.leaves.IsZero() && now.After(p.leaves) {
+			if !p.joined.IsZero() && !p.leaves.IsZero() && now.After(p.leaves) {
 				must(t, z.Leave(t.Context(), p.place))
 				p.next = time.Time{}
 				left--
@@ -148,7 +148,7 @@ func TestReport(t *testing.T) {
 		if r.UsePercent < 94 || r.UsePercent > 101 {
 			t.Errorf("%.1f %% of the limit in use", r.UsePercent)
 		}
-		if r.Promise == nil || r.Promise.MedianErrorPercent > 50 {
+		if r.Promise == nil || r.Promise.MedianErrorPercent > 25 {
 			t.Errorf("the promise is %+v", r.Promise)
 		}
 		if len(r.Refused) != 1 || r.Refused[0] != (report.Refusal{Code: "line_full", Requests: 7}) {
