@@ -95,27 +95,27 @@ func TestMinutes(t *testing.T) {
 				must(t, err)
 			}
 		}
-		time.Sleep(90 * time.Second)
+		<-time.After(90 * time.Second)
 		join(400) // minute 1: the first six of a window straight in
 		a.refused["line_full"] = 3
 		b := serve(t, kept)
 		defer func() { b.stop() }()
 		b.refused["line_full"] = 7 // before it was looked at: not of this minute
 		for range 31 {
-			time.Sleep(2 * time.Second)
+			<-time.After(2 * time.Second)
 			poll()
 		} // 2:32
 		a.refused["line_full"], b.refused["zone_closed"] = 5, 1
-		time.Sleep(30 * time.Second) // 3:02
+		<-time.After(30 * time.Second) // 3:02
 		a.away, b.away = true, true
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		poll()
-		time.Sleep(70 * time.Second) // 5:12
+		<-time.After(70 * time.Second) // 5:12
 		a.away, b.away = false, false
-		time.Sleep(100 * time.Second) // 6:52
+		<-time.After(100 * time.Second) // 6:52
 		a.stop()
 		a = serve(t, kept)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 
 		got, err := history.Read(t.Context(), kept, "Z", began, began.Add(2*time.Hour))
 		must(t, err)

@@ -135,7 +135,7 @@ func (m *Minute) fill(r, before *row, next bool) {
 	}
 }
 
-// Waits are the waits of those admitted in some minutes, by bucket of window.WaitBucket.
+// WaitsOf are the waits of those admitted in some minutes, by bucket of window.WaitBucket.
 func WaitsOf(minutes []Minute) []int64 {
 	counts := make([]int64, window.WaitBuckets)
 	for i := range minutes {

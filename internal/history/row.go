@@ -61,7 +61,7 @@ func waitsOf(counts []int64) *Waits {
 	i := 0
 	for bucket, n := range counts {
 		for passed += n; i < len(shares) && float64(passed) >= shares[i]/100*float64(all); i++ {
-			out[i] = uint8(min(bucket, math.MaxUint8)) //nolint:gosec // there are 176 buckets
+			out[i] = uint8(min(bucket, math.MaxUint8))
 		}
 	}
 	return &out
@@ -99,7 +99,7 @@ func (r *row) appendRow(b []byte) []byte {
 			mode = i
 		}
 	}
-	b = append(b, format, flags, byte(len(line.TotalTable))) //nolint:gosec // a few totals
+	b = append(b, format, flags, byte(len(line.TotalTable)))
 	number := func(n int64) { b = binary.AppendUvarint(b, uint64(max(0, n))) }
 	for _, n := range []int64{
 		r.waiting, r.inside, r.perMinute, r.maxInside, int64(mode), r.estimateMillis,

@@ -176,12 +176,12 @@ type Historian interface {
 // Minute is one row. The store does not look into it.
 type Minute struct {
 	// Minute is Unix time in minutes, on the zone's clock.
-	Minute int64
+	Minute int64 `json:"minute"`
 	// By is "" for the row of the zone that all servers share, else the name of the server whose row it is: lower-case letters
 	// and digits.
-	By string
+	By string `json:"by,omitempty"`
 	// Row is what is kept.
-	Row []byte
+	Row []byte `json:"row"`
 }
 
 // MinutesOfDay is how many minutes are kept in one place. All servers and versions must agree on it.

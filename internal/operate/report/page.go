@@ -50,11 +50,10 @@ type shown struct {
 	*Report
 	reader Reader
 	print  *message.Printer
-	Style  template.CSS
 }
 
 var (
-	page  = template.Must(template.New("page").Parse(pageText))
+	page  = template.Must(template.New("page").Parse(strings.Replace(pageText, "STYLE", style, 1)))
 	plain = texttemplate.Must(texttemplate.New("text").Parse(plainText))
 )
 
@@ -62,7 +61,7 @@ func (r *Report) shownTo(reader Reader) *shown {
 	if reader.Place == nil {
 		reader.Place = time.UTC
 	}
-	return &shown{r, reader, message.NewPrinter(reader.Language), template.CSS(style)} //nolint:gosec // a file of this package
+	return &shown{r, reader, message.NewPrinter(reader.Language)}
 }
 
 // HTML writes the report as one page that needs nothing else.
@@ -226,12 +225,12 @@ func (s *shown) chart(title, unit string, curves ...curve) Chart {
 	from := s.From / minute.Milliseconds()
 	n := int((s.To/minute.Milliseconds()-from)/per) + 1
 	values, top := make([][]float64, len(curves)), 1.0
-	for i := range curves {
+	for i, one := range curves {
 		values[i] = make([]float64, n)
 		for j := range s.Minutes {
 			m := &s.Minutes[j]
 			if at := int((m.At/minute.Milliseconds() - from) / per); at >= 0 && at < n && m.NoData == 0 {
-				values[i][at] = max(values[i][at], curves[i].of(m))
+				values[i][at] = max(values[i][at], one.of(m))
 				top = max(top, values[i][at])
 			}
 		}

@@ -50,7 +50,7 @@ func crowd(t *testing.T, room *zones.Zones, zoneID string) (all []*phone) {
 		}
 		all = append(all, p)
 	}
-	for left := len(all); left > 0; time.Sleep(250 * time.Millisecond) {
+	for left := len(all); left > 0; <-time.After(250 * time.Millisecond) {
 		for _, p := range all {
 			now := time.Now()
 			if !p.entered.IsZero() || p.next.IsZero() || now.Before(p.next) {
@@ -106,11 +106,11 @@ func TestReport(t *testing.T) {
 		must(t, err)
 		seen.Start(t.Context())
 		minutes.Start(t.Context())
-		time.Sleep(61 * time.Second)
+		<-time.After(61 * time.Second)
 		began := time.Now()
 		refused = map[string]int64{"line_full": 7}
 		all := crowd(t, room, "SHOP")
-		time.Sleep(2 * time.Minute)
+		<-time.After(2 * time.Minute)
 
 		rows, err := history.Read(t.Context(), kept, "SHOP", began.Add(-time.Minute), time.Now())
 		must(t, err)
