@@ -18,6 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
@@ -142,6 +143,12 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	metrics.Show(seen, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()
+
+	minutes := history.New(history.Options{
+		Watch: seen, Store: zones, Refused: metrics.RefusedBy, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour, Logger: log,
+	})
+	minutes.Start(ctx)
+	defer minutes.Stop()
 
 	sweeps, err := sweeper.New(sweeper.Options{Zones: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
 	if err != nil {

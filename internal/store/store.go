@@ -157,6 +157,36 @@ type Healer interface {
 	Report(ctx context.Context, zoneID string, t line.SessionReport) (line.SessionReply, error)
 }
 
+// History reads what happened in each minute (package history).
+type History interface {
+	// Minutes returns the rows of the minutes from <= Minute < upto, ordered by minute and writer, none of a zone that was
+	// never there. It returns neither ErrZoneUnknown nor ErrZoneDeleted.
+	Minutes(ctx context.Context, zoneID string, from, upto int64) ([]Minute, error)
+}
+
+// Historian keeps it.
+type Historian interface {
+	History
+	// KeepMinutes keeps rows of a zone for as long as keep, counted from now. Of several rows of the same minute and writer the
+	// first stays, so the call can be repeated. The rows survive their zone, and any loss of its line. It returns neither
+	// ErrZoneUnknown nor ErrZoneDeleted.
+	KeepMinutes(ctx context.Context, zoneID string, keep time.Duration, rows []Minute) error
+}
+
+// Minute is one row. The store does not look into it.
+type Minute struct {
+	// Minute is Unix time in minutes, on the zone's clock.
+	Minute int64 `json:"minute"`
+	// By is "" for the row of the zone that all servers share, else the name of the server whose row it is: lower-case letters
+	// and digits.
+	By string `json:"by,omitempty"`
+	// Row is what is kept.
+	Row []byte `json:"row"`
+}
+
+// MinutesOfDay is how many minutes are kept in one place. All servers and versions must agree on it.
+const MinutesOfDay = 24 * 60
+
 // ReportBatch is how many Stays go to a store in one call; Report makes several of more.
 const ReportBatch = 256
 
@@ -168,6 +198,7 @@ type Store interface {
 	Editor
 	Sweeper
 	Healer
+	Historian
 	Spender
 
 	// Ping returns nil if the store answers, this server knows the format of its data, and the other servers have the
@@ -198,6 +229,8 @@ const (
 	Draw
 	Spend
 	Report
+	KeepMinutes
+	Minutes
 )
 
 // Calls are the names of all calls, as metrics write them.
@@ -207,4 +240,5 @@ var Calls = [...]string{
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
 	Spend: "spend", Report: "report",
+	KeepMinutes: "keep_minutes", Minutes: "minutes",
 }

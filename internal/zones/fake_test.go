@@ -20,6 +20,8 @@ import (
 // fakeStore keeps zones as a store does, answers every visitor the same, and
 // counts calls by name.
 type fakeStore struct {
+	store.Historian // minutes are the watch's: never asked here
+
 	mu       sync.Mutex
 	zones    map[string]zone.Settings
 	deleted  map[string]bool
