@@ -49,7 +49,8 @@ var (
 		Title:    "The wait is too long",
 		Detail:   "No place was taken. Try again when Retry-After has passed.",
 		RetryMin: leastLater, RetryMax: mostLater,
-		Page: refusal.Page{State: "tooLong"},
+		Ordered: true,
+		Page:    refusal.Page{State: "tooLong"},
 		Alert: "newcomers would wait for longer than `maxWaitMinutes`. Raise `perMinute` if the service bears it, or the bound: " +
 			"`queue-server zones set SHOP maxWaitMinutes=60`",
 		Readers: refusal.Visitors,
