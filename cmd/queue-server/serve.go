@@ -17,6 +17,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/network"
@@ -134,10 +135,10 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	limits := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets[0], metrics, log)
-	door := openGuard(s, limits, metrics, log)
+	guarding := openGuard(s, limits, metrics, log)
 	zones := zones.New(zones.Options{
 		Store: opened, Seeds: seedZones(s, from), SeedFresh: s.Store == storeEmbedded, DrawSeeds: keys.tokens,
-		Guard: door, AnswerEarly: s.DoorLimits != guardOff, Servers: s.Servers, Within: within(s), Meter: metrics, Logger: log,
+		Guard: guarding, AnswerEarly: s.DoorLimits != guardOff, Servers: s.Servers, Within: within(s), Meter: metrics, Logger: log,
 	})
 	zones.Start(ctx)
 	defer zones.Stop()
@@ -150,6 +151,12 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	metrics.Show(seen, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()
+
+	minutes := history.New(history.Options{
+		Watch: seen, Store: zones, Refused: metrics.RefusedBy, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour, Logger: log,
+	})
+	minutes.Start(ctx)
+	defer minutes.Stop()
 
 	sweeps, err := sweeper.New(sweeper.Options{Zones: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
 	if err != nil {
@@ -174,12 +181,13 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer stopTickets()
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
 	shares := network.New(s.asn, log, time.Now)
+	shares.Servers = serversHere(s, opened)
 	shares.Start(ctx)
 	defer shares.Stop()
 	waiting := wait.New(wait.Dependencies{
-		Guard: door, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
+		Guard: guarding, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
 	})
-	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: door, Meter: metrics})
+	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Meter: metrics})
 	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Logger: log})
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
@@ -206,8 +214,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer func() { reached(); asks.Wait() }()
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
-		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
-		Proxies: s.proxies, Guard: door, Logger: log,
+		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Meter: metrics, RoomURL: s.SiteRoomURL,
+		Proxies: s.proxies, Guard: guarding, Logger: log,
 	})
 	r := rooms{
 		page:          pages,

@@ -47,6 +47,8 @@ const (
 	// maxSweepEvery is an hour, the longest idle timeout: with a longer period
 	// a zone would be swept less often than anybody becomes idle.
 	maxSweepEvery = time.Hour
+	// maxHistoryDays is for how long the record of changes is kept, too.
+	maxHistoryDays = 400
 	// maxServers bounds a slip of the finger. With as many, a zone is held in an
 	// outage unless it lets 1,000 in every window.
 	maxServers = 1000
@@ -88,6 +90,7 @@ type settings struct {
 	Room                string        `setting:"QUEUE_ROOM" placeholder:"NAME" help:"Name of this installation, such as production: the label room of all its metrics, so that one Prometheus can watch several."`
 	DataDir             string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Folder of the embedded store's files, and of secrets that the server made at its first start."`
 	SweepEvery          time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often silent visitors are removed from the line, in whole seconds."`
+	HistoryDays         int64         `setting:"QUEUE_HISTORY_DAYS" default:"30" help:"For how many days the minutes of each zone are kept, from which reports are made: 1 to 400."`
 	TrustedProxies      []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Networks of the balancers, CDNs and gateways in front, whose X-Forwarded-For counts. Without it, all visitors behind a proxy count as one client."`
 	ClientIPFrom        []string      `setting:"QUEUE_CLIENT_IP_FROM" placeholder:"CIDR,..." help:"Networks of your backends that join for their users: clientIp in the body of their joins counts. Never name a proxy that forwards what visitors write."`
 	AllowedOrigins      []string      `setting:"QUEUE_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." help:"Other sites whose pages may join and poll from the browser, such as https://shop.example; * for any. Only this server's own pages when absent."`
@@ -252,6 +255,9 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 	between("sweep-every", s.SweepEvery, sweeper.MinEvery, maxSweepEvery)
 	if s.SweepEvery%time.Second != 0 {
 		fault("sweep-every", "%v is not in whole seconds", s.SweepEvery)
+	}
+	if s.HistoryDays < 1 || s.HistoryDays > maxHistoryDays {
+		fault("history-days", "%d must be between 1 and %d", s.HistoryDays, maxHistoryDays)
 	}
 	oneOf("door-limits", s.DoorLimits, guardOn, guardOff)
 	between("drain-delay", s.DrainDelay, 0, maxDrainDelay)

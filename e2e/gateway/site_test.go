@@ -318,7 +318,7 @@ func TestSlowGate(t *testing.T) {
 // join joins through the API, where there is room, and returns the pass.
 func (f *shopfront) join(t *testing.T, zoneID string) string {
 	t.Helper()
-	var told room.Told
+	var told room.Answer
 	r := room.Request(t, http.MethodPost, f.server.Public+"/traffic/wait", `{"zoneId":"`+zoneID+`"}`)
 	if err := json.Unmarshal([]byte(r.Body), &told); err != nil || told.Admission.Pass == "" {
 		t.Fatalf("%+v, %v", r, err)

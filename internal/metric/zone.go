@@ -28,8 +28,8 @@ type zoneMeter struct {
 	storeFailing, clock                       prometheus.Gauge
 	waits, steps, estimateErrors, rangeWidths prometheus.Observer
 	firstByte                                 prometheus.Observer
-	// refused is the sum of refusals.
-	refused atomic.Int64
+	// refused is what refusals have counted, in a map that never changes.
+	refused map[string]*atomic.Int64
 }
 
 // meter returns the zone's series, or those of nowhere for a zone that is not known,
@@ -51,16 +51,32 @@ func (m *Metrics) Poll(zoneID, outcome string) { add(m.meter(zoneID).polls, outc
 // Refuse counts one request that ended with a problem, by its code.
 func (m *Metrics) Refuse(zoneID, code string) {
 	z := m.meter(zoneID)
-	add(z.refusals, code)
-	z.refused.Add(1)
+	if _, ok := z.refused[code]; !ok {
+		code = other
+	}
+	z.refusals[code].Inc()
+	z.refused[code].Add(1)
 }
 
 // Refused returns how many requests of a zone this server has refused; 0 for a zone that is not known.
-func (m *Metrics) Refused(zoneID string) int64 {
-	if z, ok := (*m.zones.Load())[zoneID]; ok {
-		return z.refused.Load()
+func (m *Metrics) Refused(zoneID string) (all int64) {
+	for _, n := range m.RefusedBy(zoneID) {
+		all += n
 	}
-	return 0
+	return all
+}
+
+// RefusedBy returns the same by the code of the refusal, without those that never occurred.
+func (m *Metrics) RefusedBy(zoneID string) map[string]int64 {
+	by := make(map[string]int64)
+	if z, ok := (*m.zones.Load())[zoneID]; ok {
+		for code, n := range z.refused {
+			if n := n.Load(); n > 0 {
+				by[code] = n
+			}
+		}
+	}
+	return by
 }
 
 // Site counts one request that a gateway asked about, by outcome: one of site.Outcomes.
@@ -121,6 +137,10 @@ func (m *Metrics) Know(zoneIDs ...string) {
 		z := &zoneMeter{}
 		for _, v := range m.ofZones {
 			v.bind(z, id)
+		}
+		z.refused = make(map[string]*atomic.Int64, len(z.refusals))
+		for code := range z.refusals {
+			z.refused[code] = new(atomic.Int64)
 		}
 		zones[id] = z
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/gateway"
 )
 
@@ -25,7 +26,7 @@ func (r *room) front(method, uri string, header []string) *httptest.ResponseReco
 		AnswerTimeout: time.Minute, StallTimeout: time.Minute,
 		Refuse: r.refuse,
 	})
-	must(r.t, err)
+	fixture.Must(r.t, err)
 	req := httptest.NewRequest(method, uri, http.NoBody)
 	req.Host, req.RemoteAddr = "shop.example", "203.0.113.9:1234"
 	for i := 0; i+1 < len(header); i += 2 {
