@@ -246,7 +246,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer sites.Stop() // upgraded connections have no part in the drain
 	metrics.ShowUpgraded(sites.Upgraded)
 
-	boundConnections(s, reg, publicListener, operatorListener, limitsListener, siteListener, sitesListener)
+	boundConnections(s, reg, log, publicListener, operatorListener, limitsListener, siteListener, sitesListener)
 	failed := make(chan error, 5)
 	publicListener.serve(public, writeTimeout, log, failed)
 	sitesListener.serve(sites, 0, log, failed)
