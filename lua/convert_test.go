@@ -43,9 +43,9 @@ func TestDataOf010(t *testing.T) {
 		places = append(places, a.Place)
 	}
 	admitted := func(p line.Place) line.Admission { return line.Admission{ID: p.ID, AtMillis: clock.Now().UnixMilli()} }
-	tell := func(stays ...line.Stay) line.Heard {
+	tell := func(stays ...line.Stay) line.SessionReply {
 		t.Helper()
-		heard, err := s.Tell(t.Context(), "Z", line.Telling{Stays: stays})
+		heard, err := s.Report(t.Context(), "Z", line.SessionReport{Stays: stays})
 		must(t, err)
 		return heard
 	}

@@ -28,7 +28,8 @@ const (
 
 // budget says how many connections the listeners may have open.
 type budget struct {
-	public, gateways, operators int
+	// sites is for visitors of sites where there are any, and as many again for connections to the sites.
+	public, gateways, operators, sites int
 }
 
 // readBudget makes one of how many files this process may have open.
@@ -47,12 +48,13 @@ func budgetOf(most int) budget {
 	// Gateways are few, and each keeps its connections busy.
 	b := budget{gateways: max(1, reserved/2), operators: max(1, reserved/4)}
 	b.public = max(1, most-own-b.gateways-b.operators)
+	b.sites = max(1, b.public*3/8)
 	return b
 }
 
 // boundConnections bounds the connections of all listeners, so that visitors do not shut the operators out, nor one
 // address the others. A connection for which a listener has no room waits in the kernel's queue.
-func boundConnections(s checked, reg prometheus.Registerer, public, operators, limits, site *listener) {
+func boundConnections(s checked, reg prometheus.Registerer, public, operators, limits, site, sites *listener) {
 	may, perAddress := readBudget(), addressConnections
 	if s.DoorLimits == guardOff { // a load test comes from one address
 		perAddress = math.MaxInt
@@ -66,7 +68,11 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators, l
 			l.Listener = netutil.LimitListener(newCounted(reg, l.Listener, name, perAddress, s.proxies), most)
 		}
 	}
+	if sites != nil {
+		may.public = max(1, may.public-2*may.sites)
+	}
 	bound(public, "public", may.public, min(perAddress, max(1, may.public/4)))
+	bound(sites, "sites", may.sites, min(perAddress, max(1, may.sites/4)))
 	bound(operators, "operators", may.operators, math.MaxInt)
 	bound(limits, "limits", gateways, math.MaxInt)
 	bound(site, "site", gateways, math.MaxInt)

@@ -22,14 +22,20 @@ type timeLimit struct {
 	// by is the deadline that is set. lapsed: it is to be removed before the connection is used.
 	by     time.Time
 	lapsed bool
+	// waits: somebody reads, or writes, so that a deadline which is taken away is taken away at once.
+	waits bool
 }
 
 // change sets the deadline, if that makes a difference.
 func (l *timeLimit) change(to time.Time, set func(time.Time) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lapsed = to.IsZero(); l.lapsed {
+	if l.lapsed = to.IsZero() && !l.waits; l.lapsed || to.IsZero() && l.by.IsZero() {
 		return nil
+	}
+	if to.IsZero() {
+		l.by = to
+		return set(to)
 	}
 	if later := to.Sub(l.by); later >= 0 && later < time.Second {
 		return nil
@@ -38,10 +44,11 @@ func (l *timeLimit) change(to time.Time, set func(time.Time) error) error {
 	return set(to)
 }
 
-// lapses removes a deadline that has lapsed.
+// lapses removes a deadline that has lapsed, before the connection is used until used is called.
 func (l *timeLimit) lapses(set func(time.Time) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.waits = true
 	if !l.lapsed {
 		return nil
 	}
@@ -50,13 +57,18 @@ func (l *timeLimit) lapses(set func(time.Time) error) error {
 	return set(time.Time{})
 }
 
+func (l *timeLimit) used() {
+	l.mu.Lock()
+	l.waits = false
+	l.mu.Unlock()
+}
+
 // SetWriteDeadline is that of a net.Conn, for the next write on.
 func (c *frugal) SetWriteDeadline(t time.Time) error {
 	return c.writes.change(t, c.TCPConn.SetWriteDeadline)
 }
 
-// SetReadDeadline is that of a net.Conn, but that a read which is under way keeps its limit when
-// it is taken away: each request has one.
+// SetReadDeadline is that of a net.Conn.
 func (c *frugal) SetReadDeadline(t time.Time) error {
 	return c.reads.change(t, c.TCPConn.SetReadDeadline)
 }
@@ -68,6 +80,7 @@ func (c *frugal) SetDeadline(t time.Time) error {
 
 // Read reads.
 func (c *frugal) Read(p []byte) (int, error) {
+	defer c.reads.used()
 	if err := c.reads.lapses(c.TCPConn.SetReadDeadline); err != nil {
 		return 0, err
 	}
@@ -76,6 +89,7 @@ func (c *frugal) Read(p []byte) (int, error) {
 
 // Write writes.
 func (c *frugal) Write(p []byte) (int, error) {
+	defer c.writes.used()
 	if err := c.writes.lapses(c.TCPConn.SetWriteDeadline); err != nil {
 		return 0, err
 	}

@@ -48,7 +48,7 @@ type Visitors interface {
 
 	// Leave gives a place up, for good: no later poll brings it back. It is no error if there is no such place, so it
 	// can be repeated. A visitor who was admitted stays admitted; in a zone with
-	// a cap the admission is done instead (Healer.Tell).
+	// a cap the admission is done instead (Healer.Report).
 	Leave(ctx context.Context, zoneID string, p line.Place) error
 }
 
@@ -150,11 +150,11 @@ type Healer interface {
 	// latest, and all of them count. What the store knows already stays as it is, so the call can be repeated.
 	Recall(ctx context.Context, zoneID string, departed []line.Departure) error
 
-	// Tell takes in what a server knows of those inside (line.Telling), and says what else was done. An admission that
+	// Report takes in what a server knows of those inside (line.SessionReport), and says what else was done. An admission that
 	// stays for longer than the store knew stays so; one that ends is done for good, on all servers, and its pass is not
 	// given out again. It may have been lost: then it counts as one of the phantoms. A repeated call does the same, but
 	// a session may then last for longer by the time between. In a zone without a cap nothing is done.
-	Tell(ctx context.Context, zoneID string, t line.Telling) (line.Heard, error)
+	Report(ctx context.Context, zoneID string, t line.SessionReport) (line.SessionReply, error)
 }
 
 // History reads what happened in each minute (package history).
@@ -187,8 +187,8 @@ type Minute struct {
 // MinutesOfDay is how many minutes are kept in one place. All servers and versions must agree on it.
 const MinutesOfDay = 24 * 60
 
-// TellBatch is how many Stays go to a store in one call; Tell makes several of more.
-const TellBatch = 256
+// ReportBatch is how many Stays go to a store in one call; Report makes several of more.
+const ReportBatch = 256
 
 // Store is all that a store does.
 type Store interface {
@@ -228,7 +228,7 @@ const (
 	KeepDraw
 	Draw
 	Spend
-	Tell
+	Report
 	KeepMinutes
 	Minutes
 )
@@ -239,6 +239,6 @@ var Calls = [...]string{
 	PutZone: "put_zone", DeleteZone: "delete_zone", Changes: "changes", Sweep: "sweep",
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
-	Spend: "spend", Tell: "tell",
+	Spend: "spend", Report: "report",
 	KeepMinutes: "keep_minutes", Minutes: "minutes",
 }

@@ -177,7 +177,7 @@ func (r *Zones) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	for _, z := range *r.zones.Load() { // what is over, before the first visitor shows it
 		if z.seen.Load() && z.settings.Load().MaxInside > 0 {
-			r.tellInside(ctx, z)
+			r.reportInside(ctx, z)
 		}
 	}
 	r.background.Start(ctx,
@@ -185,7 +185,7 @@ func (r *Zones) Start(ctx context.Context) {
 		background.Every(interval, r.recallAll),
 		background.Every(sendEvery, r.sendAll),
 		background.Every(ProbeEvery, r.probeAll),
-		background.Every(tellInsideEvery, r.tellAllInside),
+		background.Every(reportInsideEvery, r.reportAllInside),
 		background.Every(judgeEvery, r.judgeAll))
 }
 

@@ -604,7 +604,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.Poll(ctx, "a", line.Place{})
 		_ = r.Leave(ctx, "a", line.Place{})
 		_, _ = r.Observe(ctx, "a")
-		r.tellInside(ctx, r.Known("a"))
+		r.reportInside(ctx, r.Known("a"))
 		_, _ = r.Sweep(ctx, "a", "me", 0)
 		_, _ = r.Changes(ctx, "a")
 		_, _ = r.Poll(ctx, "b", line.Place{}) // lost

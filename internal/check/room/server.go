@@ -55,8 +55,8 @@ type Server struct {
 	Issuer     answer.Issuer
 	Zones      *zones.Zones
 	Guard      *guard.Guard
-	Tickets    *ticket.Desk
-	Challenges *challenge.Desk
+	Tickets    *ticket.Verifier
+	Challenges *challenge.Checker
 	Shares     *network.Shares
 
 	// From is the address that all requests come from, or "".

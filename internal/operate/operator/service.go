@@ -64,8 +64,8 @@ type Store interface {
 	Sessions(zoneID string, most int) []line.Session
 	// Idle counts the sessions of a zone, and those that have asked for nothing for that long.
 	Idle(zoneID string, length time.Duration) (sessions, idle int64)
-	// Heard is what the server knows of those inside while the store is away: of the state, the zone's clock and Inside.
-	Heard(zoneID string) line.State
+	// KnownInside is what the server knows of those inside while the store is away: of the state, the zone's clock and Inside.
+	KnownInside(zoneID string) line.State
 }
 
 // Seen is what was sampled of the zones: the watch.
