@@ -35,8 +35,8 @@ run: build ## start a server on the embedded store, with the zone TEST_ZONE to t
 	@exec bin/queue-server serve --config deploy/dev/zones.yaml
 
 .PHONY: site
-site: build ## a small shop in the browser, with nginx and the waiting room before it, and a crowd
-	@scripts/install-debian.sh nginx node curl
+site: build ## a small shop in the browser, with the waiting room before it, and a crowd
+	@scripts/install-debian.sh node curl
 	@exec scripts/site.sh
 
 .PHONY: build

@@ -55,7 +55,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 			if err := src.fill(cmd.Flags()); err != nil {
 				return err
 			}
-			checked, err := s.check(src.where)
+			checked, err := s.check(src.where, src.file)
 			if err != nil {
 				return err
 			}
@@ -80,12 +80,12 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 
-	publicListener, err := listen(ctx, "public", s.Addr)
+	publicListener, err := listen(ctx, "public", s.Addr, s.IdleTimeout)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, publicListener.close()) }()
-	operatorListener, err := listen(ctx, "operators'", s.AdminAddr)
+	operatorListener, err := listen(ctx, "operators'", s.AdminAddr, s.IdleTimeout)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,15 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, siteListener.close()) }()
-	if siteListener != nil {
+	sitesListener, err := listenSites(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sitesListener.close()) }()
+	if sitesListener != nil {
+		sitesListener.tls = publicListener.tls
+	}
+	if siteListener != nil || sitesListener != nil {
 		publicListener.headerBytes = pageHeaderBytes
 	}
 
@@ -129,7 +137,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	limits := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets[0], metrics, log)
 	guarding := openGuard(s, limits, metrics, log)
 	zones := zones.New(zones.Options{
-		Store: opened, Seeds: from.Zones, SeedFresh: s.Store == storeEmbedded, DrawSeeds: keys.tokens,
+		Store: opened, Seeds: seedZones(s, from), SeedFresh: s.Store == storeEmbedded, DrawSeeds: keys.tokens,
 		Guard: guarding, AnswerEarly: s.DoorLimits != guardOff, Servers: s.Servers, Within: within(s), Meter: metrics, Logger: log,
 	})
 	zones.Start(ctx)
@@ -229,9 +237,19 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		log:           log,
 	}
 
-	boundConnections(s, reg, publicListener, operatorListener, limitsListener, siteListener)
-	failed := make(chan error, 4)
-	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
+	public := s.origins.Handler(r.public())
+	sites, err := openSites(s, gate, zones, r, public, metrics)
+	if err != nil {
+		return err
+	}
+	sites.Start(ctx)
+	defer sites.Stop() // upgraded connections have no part in the drain
+	metrics.ShowUpgraded(sites.Upgraded)
+
+	boundConnections(s, reg, log, publicListener, operatorListener, limitsListener, siteListener, sitesListener)
+	failed := make(chan error, 5)
+	publicListener.serve(public, writeTimeout, log, failed)
+	sitesListener.serve(sites, 0, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
 	limitsListener.serve(r.limitChecks(), writeTimeout, log, failed)
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
@@ -239,7 +257,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
-		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "store", s.Store)
+		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "sites", sitesListener.address(), "store", s.Store)
 	tellReady(log, publicListener.Addr().String())
 
 	reason := "signal"
@@ -252,7 +270,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	tellStopping(log, s.DrainDelay)
 	log.Info("draining: no longer ready, still answering; another signal ends the server at once",
 		"reason", reason, "for", s.DrainDelay)
-	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener, limitsListener, siteListener))
+	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener, limitsListener, siteListener, sitesListener))
 	if err == nil {
 		log.Info("drained")
 	}

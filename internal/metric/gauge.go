@@ -157,6 +157,13 @@ func (m *Metrics) ShowServer(ready func() bool) {
 	}, func() float64 { return oneIf(ready()) }))
 }
 
+// ShowUpgraded registers the gauge of connections to sites that were upgraded, such as WebSockets.
+func (m *Metrics) ShowUpgraded(upgraded func() int) {
+	m.reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "queue_site_upgraded", Help: "Connections through the gateway in the box that were upgraded, such as WebSockets.",
+	}, func() float64 { return float64(upgraded()) }))
+}
+
 // ShowKept registers the gauge that says whether what is in force on this server, or what was used, would
 // be lost with it. It calls notKept at each scrape, which returns nil if none would.
 func (m *Metrics) ShowKept(notKept func() error) {

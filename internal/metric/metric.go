@@ -12,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/estimate"
+	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/site"
@@ -32,6 +33,8 @@ const (
 var (
 	// callBuckets reach from a call of the embedded store to one of a store that hangs.
 	callBuckets = []float64{.00001, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
+	// answerBuckets reach from a page in memory to one that times out.
+	answerBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 	// waitBuckets reach from no wait to four hours.
 	waitBuckets = []float64{.1, 1, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
 	// stepBuckets are fine around 1 s, by which a step must be made.
@@ -125,6 +128,10 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 		"code", orOther(codes), func(z *zoneMeter) *counters { return &z.refusals })
 	m.counters("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.",
 		"outcome", orOther(site.Outcomes), func(z *zoneMeter) *counters { return &z.site })
+	m.counters("queue_site_answers_total", "Requests that went on to a site behind the gateway in the box, by what became of them.",
+		"outcome", orOther(gateway.Outcomes), func(z *zoneMeter) *counters { return &z.siteAnswers })
+	m.histogram("queue_site_first_byte_seconds", "How long the site behind the gateway in the box took to begin an answer.",
+		answerBuckets, func(z *zoneMeter) *observer { return &z.firstByte })
 	m.counters("queue_challenges_total", "Joins that had to show a proof, by what they showed: see docs/operate/challenge.md.",
 		"outcome", orOther(challenge.Outcomes), func(z *zoneMeter) *counters { return &z.challenges })
 	m.counter("queue_admissions_total", "Visitors admitted by this server.",

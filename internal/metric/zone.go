@@ -17,8 +17,8 @@ const other = "other"
 
 // zoneMeter holds the series of one zone, so that counting needs no look-up by labels.
 type zoneMeter struct {
-	// joins, polls, refusals, site and challenges are maps that never change.
-	joins, polls, refusals, site, challenges map[string]prometheus.Counter
+	// joins, polls, refusals, site, siteAnswers and challenges are maps that never change.
+	joins, polls, refusals, site, siteAnswers, challenges map[string]prometheus.Counter
 
 	// ranges are by the name of the estimate.Outcome.
 	ranges map[string]prometheus.Counter
@@ -27,6 +27,7 @@ type zoneMeter struct {
 	forgotten                                 prometheus.Counter
 	storeFailing, clock                       prometheus.Gauge
 	waits, steps, estimateErrors, rangeWidths prometheus.Observer
+	firstByte                                 prometheus.Observer
 	// refused is what refusals have counted, in a map that never changes.
 	refused map[string]*atomic.Int64
 }
@@ -80,6 +81,16 @@ func (m *Metrics) RefusedBy(zoneID string) map[string]int64 {
 
 // Site counts one request that a gateway asked about, by outcome: one of site.Outcomes.
 func (m *Metrics) Site(zoneID, outcome string) { add(m.meter(zoneID).site, outcome) }
+
+// SiteAnswer counts one request that went on to a site, by outcome, one of gateway.Outcomes, and how long the site took to begin an
+// answer; 0 if that is not to be counted.
+func (m *Metrics) SiteAnswer(zoneID, outcome string, first time.Duration) {
+	z := m.meter(zoneID)
+	add(z.siteAnswers, outcome)
+	if first > 0 {
+		z.firstByte.Observe(first.Seconds())
+	}
+}
 
 // Challenge counts one join that was asked for a proof, by its outcome, one of challenge.Outcomes.
 func (m *Metrics) Challenge(zoneID, outcome string) { add(m.meter(zoneID).challenges, outcome) }

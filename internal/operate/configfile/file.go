@@ -1,5 +1,5 @@
 // Package configfile reads the YAML file of QUEUE_CONFIG: the settings of a server, by
-// the names of their flags, and the zones and limits that it makes when they are
+// the names of their flags, the sites that it stands in front of, and the zones and limits that it makes when they are
 // absent. The command line applies the same files to a running server.
 package configfile
 
@@ -16,6 +16,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
@@ -27,6 +28,7 @@ import (
 const (
 	zonesKey  = "zones"
 	limitsKey = "limits"
+	sitesKey  = "sites"
 )
 
 // File is what a file says.
@@ -38,6 +40,8 @@ type File struct {
 	// Zones and Limits are what a server makes when it is absent.
 	Zones  []zone.Settings
 	Limits []limit.Policy
+	// Sites are those that the server stands in front of.
+	Sites []gateway.Site
 	// Named has for each zone the names of the settings that the file sets. All others of Zones have their defaults.
 	Named map[string][]string
 }
@@ -73,7 +77,7 @@ func Parse(path string, text []byte, keys []string) (*File, error) {
 	}
 	r := &reader{File: f, Reader: strictyaml.Reader{Lenient: true}}
 	if root != nil && root.Tag != "!!null" {
-		r.Members(root, "the file", append(slices.Clone(keys), zonesKey, limitsKey), r.member)
+		r.Members(root, "the file", append(slices.Clone(keys), zonesKey, limitsKey, sitesKey), r.member)
 	}
 	var faults []error
 	for _, fault := range r.Faults {
@@ -140,6 +144,15 @@ func (r *reader) member(key, value *yaml.Node) {
 		})
 		if len(r.Limits) > limit.MaxPolicies {
 			r.Fault(value, "%d policies, at most %d", len(r.Limits), limit.MaxPolicies)
+		}
+	case sitesKey:
+		r.List(value, sitesKey, func(n *yaml.Node) {
+			var s gateway.Site
+			r.Struct(n, "a site", &s)
+			r.Sites = append(r.Sites, s)
+		})
+		if err := gateway.Check(r.Sites); err != nil {
+			r.Fault(value, "%v", err)
 		}
 	default:
 		r.setting(key, value)
