@@ -147,7 +147,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Zones: zones, Refused: metrics.Refused, Logger: log})
+	seen := watch.New(watch.Options{Zones: zones, Rests: zones.Rests, Refused: metrics.Refused, Logger: log})
 	metrics.Show(seen, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()

@@ -24,14 +24,17 @@ type memory struct {
 	epoch                      atomic.Uint32
 }
 
-// seenWithin is how long a server may hear nothing of a zone while its store answers: each zone is asked once a second.
-// So a line is taken to have stood until seenWithin after the last answer.
+// seenWithin is how long a server may hear nothing of a zone in which people wait while its store answers: it is asked once a
+// second. So a line is taken to have stood until seenWithin after the last answer.
 const seenWithin = time.Second
+
+// lateWithin is for how many milliseconds after a loss was heard of an answer from before it may still come.
+const lateWithin = 2_000
 
 // learn takes in what an answer that came at millis on this server's clock says of the line.
 func (z *Zone) learn(s line.State, millis int64) {
 	lost := z.lostAt.Load()
-	if s.NowMillis == 0 || lost != s.LostAtMillis && s.NowMillis < lost && millis-z.lostHeard.Load() < heardWithin {
+	if s.NowMillis == 0 || lost != s.LostAtMillis && s.NowMillis < lost && millis-z.lostHeard.Load() < lateWithin {
 		return // an answer without the zone's state, or from before the loss and late
 	}
 	z.ahead.Store(s.NowMillis - millis)
@@ -83,9 +86,6 @@ func (m *memory) LastArrivalMicros() int64 { return m.lastArrival.Load() }
 // AheadMillis is by how much the zone's clock was ahead of Zones.Millis in the latest answer.
 func (m *memory) AheadMillis() int64 { return m.ahead.Load() }
 
-// heardWithin is for how many milliseconds after an answer NowMillis reckons: each zone is asked once a second.
-const heardWithin = 2_000
-
 // NowMillis returns what the clock of a zone shows, reckoned from the latest answer. It is behind by as long as that
 // answer was on its way. It is 0 if the zone gave no answer lately, or if this server's clock has jumped since then.
 func (r *Zones) NowMillis(zoneID string) int64 {
@@ -94,7 +94,7 @@ func (r *Zones) NowMillis(zoneID string) int64 {
 		return 0
 	}
 	now := r.Millis()
-	if since := now - z.stoodAt.Load(); since < 0 || since > heardWithin {
+	if since := now - z.stoodAt.Load(); since < 0 || since > reckonedFor {
 		return 0
 	}
 	return now + z.ahead.Load()
