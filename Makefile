@@ -136,7 +136,7 @@ bench: build ## measure beside a bare echo handler, and ten million on one Redis
 	@exec bin/queue-bench $(if $(QUICK),--quick) $(addprefix --only=,$(ONLY))
 
 .PHONY: microbench
-microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Poll for some)
+microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Allow for some)
 	@scripts/bench.sh '$(BENCH)'
 
 .PHONY: pgo

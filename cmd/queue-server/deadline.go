@@ -10,7 +10,7 @@ import (
 // frugal is a connection whose deadlines are set only where they make a difference: an http.Server sets and takes away
 // eight of them a request, which costs more than routing it.
 type frugal struct {
-	*net.TCPConn
+	net.Conn
 	reads, writes timeLimit
 }
 
@@ -65,12 +65,12 @@ func (l *timeLimit) used() {
 
 // SetWriteDeadline is that of a net.Conn, for the next write on.
 func (c *frugal) SetWriteDeadline(t time.Time) error {
-	return c.writes.change(t, c.TCPConn.SetWriteDeadline)
+	return c.writes.change(t, c.Conn.SetWriteDeadline)
 }
 
 // SetReadDeadline is that of a net.Conn.
 func (c *frugal) SetReadDeadline(t time.Time) error {
-	return c.reads.change(t, c.TCPConn.SetReadDeadline)
+	return c.reads.change(t, c.Conn.SetReadDeadline)
 }
 
 // SetDeadline is both.
@@ -81,17 +81,20 @@ func (c *frugal) SetDeadline(t time.Time) error {
 // Read reads.
 func (c *frugal) Read(p []byte) (int, error) {
 	defer c.reads.used()
-	if err := c.reads.lapses(c.TCPConn.SetReadDeadline); err != nil {
+	if err := c.reads.lapses(c.Conn.SetReadDeadline); err != nil {
 		return 0, err
 	}
-	return c.TCPConn.Read(p)
+	return c.Conn.Read(p)
 }
+
+// CloseWrite is that of a TCP connection: net/http calls it so that a client reads the answer to a bad request.
+func (c *frugal) CloseWrite() error { return closeWrite(c.Conn) }
 
 // Write writes.
 func (c *frugal) Write(p []byte) (int, error) {
 	defer c.writes.used()
-	if err := c.writes.lapses(c.TCPConn.SetWriteDeadline); err != nil {
+	if err := c.writes.lapses(c.Conn.SetWriteDeadline); err != nil {
 		return 0, err
 	}
-	return c.TCPConn.Write(p)
+	return c.Conn.Write(p)
 }

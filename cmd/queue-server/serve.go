@@ -17,6 +17,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/metric"
@@ -128,7 +129,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		reg = prometheus.WrapRegistererWith(prometheus.Labels{"room": s.Room}, reg)
 	}
 	build := readBuild()
-	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes()})
+	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes(), SiteAnswers: gateway.Outcomes})
 	opened, err := openStore(ctx, s, keys, log, reg)
 	if err != nil {
 		return err
@@ -148,7 +149,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer events.Stop()
 
 	seen := watch.New(watch.Options{Zones: zones, Rests: zones.Rests, Refused: metrics.Refused, Logger: log})
-	metrics.Show(seen, zones.Idle)
+	metrics.Show(seen.Last, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()
 
@@ -246,7 +247,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer sites.Stop() // upgraded connections have no part in the drain
 	metrics.ShowUpgraded(sites.Upgraded)
 
-	boundConnections(s, reg, publicListener, operatorListener, limitsListener, siteListener, sitesListener)
+	boundConnections(s, reg, log, publicListener, operatorListener, limitsListener, siteListener, sitesListener)
 	failed := make(chan error, 5)
 	publicListener.serve(public, writeTimeout, log, failed)
 	sitesListener.serve(sites, 0, log, failed)

@@ -92,6 +92,7 @@ type settings struct {
 	SweepEvery          time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often silent visitors are removed from the line, in whole seconds."`
 	HistoryDays         int64         `setting:"QUEUE_HISTORY_DAYS" default:"30" help:"For how many days the minutes of each zone are kept, from which reports are made: 1 to 400."`
 	TrustedProxies      []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Networks of the balancers, CDNs and gateways in front, whose X-Forwarded-For counts. Without it, all visitors behind a proxy count as one client."`
+	ProxyProtocolFrom   []string      `setting:"QUEUE_PROXY_PROTOCOL_FROM" placeholder:"CIDR,..." help:"Networks of balancers that speak the PROXY protocol, version 1 or 2, to the public and the sites' listener: each of their connections must begin with its header, within 2 s. Others must not."`
 	ClientIPFrom        []string      `setting:"QUEUE_CLIENT_IP_FROM" placeholder:"CIDR,..." help:"Networks of your backends that join for their users: clientIp in the body of their joins counts. Never name a proxy that forwards what visitors write."`
 	AllowedOrigins      []string      `setting:"QUEUE_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." help:"Other sites whose pages may join and poll from the browser, such as https://shop.example; * for any. Only this server's own pages when absent."`
 	LimitsAddr          string        `setting:"QUEUE_LIMITS_ADDR" placeholder:"ADDR" help:"Address of the limits' listener, such as 127.0.0.1:8082, where services and gateways ask whether a client may go on. Never public. None when absent."`
@@ -139,6 +140,8 @@ type checked struct {
 	ownZone *zone.Settings
 	// proxies are the trusted ones.
 	proxies []netip.Prefix
+	// balancers are those that speak the PROXY protocol.
+	balancers []netip.Prefix
 	// backends are those whose clientIp is believed.
 	backends []netip.Prefix
 	// origins are the sites whose pages may ask.
@@ -270,6 +273,7 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 		return out
 	}
 	c.proxies = networks("trusted-proxies", s.TrustedProxies)
+	c.balancers = networks("proxy-protocol-from", s.ProxyProtocolFrom)
 	c.backends = networks("client-ip-from", s.ClientIPFrom)
 	var err error
 	c.origins, err = cors.New(s.AllowedOrigins)

@@ -32,7 +32,7 @@ var codes = []string{"invalid_request", "zone_closed", "token_invalid", "token_e
 func newTest(t *testing.T) (*Metrics, *prometheus.Registry) {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
-	return New(reg, Options{Version: "v1.2.3", Revision: "abc", Codes: codes}), reg
+	return New(reg, Options{Version: "v1.2.3", Revision: "abc", Codes: codes, SiteAnswers: []string{"answered"}}), reg
 }
 
 // find returns the series of a metric that have all of these labels: name, value, name, value.
@@ -261,7 +261,7 @@ func TestGauges(t *testing.T) {
 	l := &lines{zones: []string{"a"}, state: line.State{
 		Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 150, WindowLimit: 60, Inside: 40, InsideLost: 4,
 	}}
-	m.Show(l, l.Idle)
+	m.Show(l.Last, l.Idle)
 	for name, want := range map[string]float64{
 		"queue_waiting": 900, "queue_released": 70, "queue_overdue": 20, "queue_window_admissions": 15, "queue_window_limit": 60,
 		"queue_minute_admissions": 150, "queue_second_admissions_max": 12,

@@ -401,9 +401,6 @@ func (r *Zones) add(news ...zone.Settings) {
 	zones := maps.Clone(*r.zones.Load())
 	ids := make([]string, 0, len(news))
 	for _, s := range news {
-		if narrow := s.NarrowPatterns(); len(narrow) > 0 {
-			r.log.Warn("patterns match only requests without other parameters: end them in &* if callbacks carry more", "zone", s.ZoneID, "patterns", narrow)
-		}
 		zones[s.ZoneID] = r.newZone(s, true)
 		ids = append(ids, s.ZoneID)
 	}
