@@ -92,8 +92,8 @@ func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
 		"queue_joins_total": len(answer.Outcomes()) + 1, "queue_polls_total": len(answer.Outcomes()) + 1,
 		"queue_refusals_total": len(codes) + 1, "queue_admissions_total": 1,
 		"queue_local_admissions_total": 1, "queue_store_failing": 1, "queue_clock_ahead_seconds": 1,
-		"queue_departures_forgotten_total": 1,
-		"queue_restored_places_total":      1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
+		"queue_departures_forgotten_total": 1, "queue_losses_total": 1,
+		"queue_restored_places_total": 1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
 		"queue_estimate_ranges_total": 3, "queue_estimate_range_width_ratio": 1,
 	}
 	count := func(zoneID string) map[string]int {
@@ -147,6 +147,7 @@ func TestCounts(t *testing.T) {
 		"refusal":                      {func() { m.Refuse("a", "zone_closed") }, "queue_refusals_total", []string{"zone", "a", "code", "zone_closed"}},
 		"refusal with a code of HTTP":  {func() { m.Refuse("", "uri_too_long") }, "queue_refusals_total", []string{"zone", nowhere, "code", other}},
 		"place put back":               {func() { m.Restored("a") }, "queue_restored_places_total", []string{"zone", "a"}},
+		"data lost":                    {func() { m.Lost("a") }, "queue_losses_total", []string{"zone", "a"}},
 		"departure forgotten":          {func() { m.Forgotten("a") }, "queue_departures_forgotten_total", []string{"zone", "a"}},
 		"admission by the server":      {func() { m.AdmitLocally("a") }, "queue_local_admissions_total", []string{"zone", "a"}},
 		"admission":                    {func() { m.Admit("a", 90*time.Second) }, "queue_admissions_total", []string{"zone", "a"}},

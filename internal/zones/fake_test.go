@@ -299,9 +299,12 @@ type watched struct {
 	called map[store.Call]tally
 	// restored are counted, judged are all.
 	restored int
+	losses   int
 	judged   []estimate.Judgement
 	ahead    time.Duration
 }
+
+func (m *watched) Lost(string) { m.losses++ }
 
 type tally struct {
 	calls, failures int

@@ -21,7 +21,9 @@ type memory struct {
 	// waiting is how many visitors wait. lostAt is the LostAtMillis of line.State that was last heard, and lostHeard
 	// when that was, on this server's clock, in milliseconds.
 	waiting, lostAt, lostHeard atomic.Int64
-	epoch                      atomic.Uint32
+	// losses is how many losses were heard of, each within losingWithin of the one before.
+	losses atomic.Int64
+	epoch  atomic.Uint32
 }
 
 // seenWithin is how long a server may hear nothing of a zone in which people wait while its store answers: it is asked once a
@@ -49,7 +51,9 @@ func (z *Zone) learn(s line.State, millis int64) {
 	}
 	if lost != s.LostAtMillis {
 		z.now.Store(s.NowMillis)
-		z.lostAt.Store(s.LostAtMillis)
+		if z.lostAt.Swap(s.LostAtMillis) != s.LostAtMillis && !first {
+			z.loses(millis - z.lostHeard.Load())
+		}
 		z.lostHeard.Store(millis)
 	}
 	if idle := z.settings.Load().IdleTimeout().Milliseconds(); first || s.NowMillis >= s.LostAtMillis+idle {
@@ -61,6 +65,23 @@ func (z *Zone) learn(s line.State, millis int64) {
 	}
 	if z.epoch.Load() != s.Epoch {
 		z.epoch.Store(s.Epoch)
+	}
+}
+
+// losingWithin and losingAfter: a zone that is lost so often, each time within so many milliseconds of the time before, is lost again and
+// again.
+const losingWithin, losingAfter = 60_000, 3
+
+// loses takes in that the store has lost data of the zone, so many milliseconds after the time before.
+func (z *Zone) loses(after int64) {
+	r := z.zones
+	r.meter.Lost(z.id)
+	if after >= losingWithin {
+		z.losses.Store(0)
+	}
+	if n := z.losses.Add(1); n == losingAfter || n%100 == 0 {
+		r.log.Error("the store loses data of the zone again and again, and after each loss nobody is admitted for a window: see what removes "+
+			"keys, such as a maxmemory-policy other than noeviction", "zone", z.id, "losses", n)
 	}
 }
 

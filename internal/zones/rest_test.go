@@ -1,6 +1,8 @@
 package zones
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,5 +53,27 @@ func TestRests(t *testing.T) {
 				t.Errorf("rests %t, want %t; the clock %d, want %d", r.Rests("a"), tt.want, r.NowMillis("a"), clock.now().UnixMilli())
 			}
 		})
+	}
+}
+
+// TestLossesAreSaid: each loss counts, and a zone that is lost again and again is said once, and not one with a loss an hour.
+func TestLossesAreSaid(t *testing.T) {
+	t.Parallel()
+	for apart, want := range map[time.Duration]int{time.Second: 1, time.Hour: 0} {
+		f, m, said := newFakeStore(settings("a", 60)), &watched{}, new(strings.Builder)
+		r, clock := newTest(t, f, Options{Meter: m, Logger: slog.New(slog.NewTextHandler(said, nil))})
+		for i := range 6 {
+			f.do(func() {
+				now := clock.now().UnixMilli()
+				f.answer.State.NowMillis, f.answer.State.LostAtMillis = now, now*int64(min(i, 1))
+			})
+			if _, err := r.Observe(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+			clock.advance(apart)
+		}
+		if n := strings.Count(said.String(), "again and again"); n != want || m.losses != 5 {
+			t.Errorf("a loss each %v: said %d times, want %d; %d losses counted, want 5", apart, n, want, m.losses)
+		}
 	}
 }

@@ -48,6 +48,8 @@ type Meter interface {
 	Called(call store.Call, took time.Duration, err error)
 	// Restored counts one place that the store had lost and put back.
 	Restored(zoneID string)
+	// Lost counts one loss of a zone's data that its store has noticed.
+	Lost(zoneID string)
 	// Forgotten counts one departure that is remembered no longer, because so many departed lately.
 	Forgotten(zoneID string)
 	// Judged takes in how good an estimate was that was told to a visitor who has been admitted since.
@@ -427,6 +429,7 @@ func (noMeter) Know(...string)                          {}
 func (noMeter) Forget(string)                           {}
 func (noMeter) Called(store.Call, time.Duration, error) {}
 func (noMeter) Restored(string)                         {}
+func (noMeter) Lost(string)                             {}
 func (noMeter) Forgotten(string)                        {}
 func (noMeter) Judged(string, estimate.Judgement)       {}
 func (noMeter) ClockAhead(string, time.Duration)        {}
