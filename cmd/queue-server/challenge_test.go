@@ -43,7 +43,9 @@ func TestProvidersOfChallenges(t *testing.T) {
 	if e := join("").required(t, challenge.ReasonRequired); e.SiteKey != "0x4" || e.Action != "join" || e.Work != nil {
 		t.Errorf("%+v", e)
 	}
-	join("bad").required(t, challenge.ReasonWrong)
+	if e := join("bad").required(t, challenge.ReasonWrong); e.Kind == "" {
+		t.Errorf("it does not say what to show: %+v", e)
+	}
 	if got := join("good"); got.status != http.StatusOK {
 		t.Errorf("%+v", got)
 	}

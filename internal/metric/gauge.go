@@ -34,8 +34,8 @@ type gauges struct {
 // idleAfter is for how long a session has asked for nothing to be counted as idle.
 const idleAfter = 5 * time.Minute
 
-// Show registers the gauges of all zones, which ask last at each scrape what the watch saw last, at most a second ago,, and about zones with a cap idle, which counts the
-// sessions that asked this server, and those that have asked for nothing for that long.
+// Show registers the gauges of all zones. At each scrape they ask last what the watch saw last, at most a second ago, and idle, about
+// zones with a cap, how many sessions asked this server, and how many of them have asked for nothing for that long.
 func (m *Metrics) Show(last func() iter.Seq2[zone.Settings, line.Stats], idle func(zoneID string, length time.Duration) (sessions, idle int64)) {
 	m.reg.MustRegister(&gauges{last: last, gauges: zoneGauges(), idle: idle})
 }
