@@ -106,6 +106,11 @@ func (o *operatorAt) doublesTheLimit() {
 // pausesAndUndoes pauses, and takes the pause back with one click.
 func (o *operatorAt) pausesAndUndoes(visitors *party) {
 	o.t.Helper()
+	o.look(o.t, 390, "light")
+	if bottom := value[float64](o.t, o.browser, `document.querySelector("button[name=perMinute][value='0']").getBoundingClientRect().bottom + scrollY`); bottom > 500 {
+		o.t.Errorf("on a phone the pause ends %.0f px down", bottom)
+	}
+	o.look(o.t, 1280, "light")
 	o.ask("pause", chromedp.Click(css(`button[name=perMinute][value="0"]`)))
 	if got := o.text(o.t, "dialog .effects"); !strings.Contains(got, "Nobody is admitted. Visitors who wait (") {
 		o.t.Errorf("before pausing the page says %q", got)
