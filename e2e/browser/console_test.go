@@ -107,7 +107,7 @@ func (o *operatorAt) doublesTheLimit() {
 func (o *operatorAt) pausesAndUndoes(visitors *party) {
 	o.t.Helper()
 	o.look(o.t, 390, "light")
-	if bottom := value[float64](o.t, o.browser, `document.querySelector("button[name=perMinute][value='0']").getBoundingClientRect().bottom + scrollY`); bottom > 500 {
+	if bottom := value[float64](o.t, o.browser, `document.querySelector("button[name=perMinute][value='0']").getBoundingClientRect().bottom + scrollY`); bottom > 844 {
 		o.t.Errorf("on a phone the pause ends %.0f px down", bottom)
 	}
 	o.look(o.t, 1280, "light")
@@ -202,8 +202,8 @@ func (o *operatorAt) deletes(visitors *party) {
 	o.t.Helper()
 	o.do(o.t, "the zone", chromedp.Navigate(o.server.Operators+"/console/zones/EVENT"),
 		chromedp.WaitVisible(css("#zone")), chromedp.Click(css(`.tabs a[href$="tab=settings"]`)),
-		chromedp.Click(css("[data-part=settings] details summary")))
-	o.ask("delete", chromedp.Click(css("[data-part=settings] details a")))
+		chromedp.Click(css("[data-part=settings] > details summary")))
+	o.ask("delete", chromedp.Click(css("[data-part=settings] > details a")))
 	o.do(o.t, "a wrong name", chromedp.SendKeys(css("dialog #confirm"), "OTHER"),
 		chromedp.Click(css("dialog button.danger")), chromedp.WaitVisible(css("#confirm-fault")))
 	if complaints := o.errors(); len(complaints) > 1 || len(complaints) == 1 && !strings.Contains(complaints[0], "422") {
