@@ -36,8 +36,8 @@ run: build ## start a server on the embedded store, with the zone TEST_ZONE to t
 	@exec bin/queue-server serve --config deploy/dev/zones.yaml
 
 .PHONY: site
-site: build ## a small shop in the browser, with nginx and the waiting room before it, and a crowd
-	@scripts/install-debian.sh nginx node curl
+site: build ## a small shop in the browser, with the waiting room before it, and a crowd
+	@scripts/install-debian.sh node curl
 	@exec scripts/site.sh
 
 .PHONY: build
@@ -137,7 +137,7 @@ bench: build ## measure beside a bare echo handler, and ten million on one Redis
 	@exec bin/queue-bench $(if $(QUICK),--quick) $(addprefix --only=,$(ONLY))
 
 .PHONY: microbench
-microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Poll for some)
+microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Allow for some)
 	@scripts/bench.sh '$(BENCH)'
 
 .PHONY: pgo
@@ -179,7 +179,7 @@ image: ## build the container image for amd64 and arm64, bin/queue-server.oci.ta
 
 .PHONY: generate
 generate: ## write what is made from tables: parts of API descriptions and pages (tests see what is stale)
-	$(GO) test -count=1 -vet=off -run Generated ./internal/serve/openapi -args -write
+	$(GO) test -count=1 -vet=off -run Generated ./internal/openapi -args -write
 	$(GO) test -count=1 -vet=off -run Generated ./cmd/queue-server -args -write
 
 .PHONY: fmt

@@ -2,6 +2,7 @@ package site
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -25,9 +26,17 @@ type request struct {
 	method, uri, host string
 	// secure says that the visitor came by TLS.
 	secure bool
-	// asked is the gateway's request, header its header.
-	asked  *http.Request
 	header http.Header
+	// visitor has the visitor's address.
+	visitor Origin
+}
+
+// Origin is where a visitor comes from. A request that goes on by its session is spared to find that.
+type Origin interface {
+	// RealIP returns the address.
+	RealIP() string
+	// Told returns the address if it is surely the visitor's, and no gateway's.
+	Told() (netip.Addr, bool)
 }
 
 // field is Header.Get for a name that is in its canonical form already, which saves the conversion.
@@ -41,7 +50,7 @@ func field(h http.Header, name string) string {
 // readRequest reads what the visitor asks for. It returns a *serve.FieldError if the gateway does not say that.
 func readRequest(r *http.Request) (request, error) {
 	h := r.Header
-	q := request{method: r.Method, host: r.Host, asked: r, header: h}
+	q := request{method: r.Method, host: r.Host, header: h}
 	original, whole, forwarded := field(h, "X-Original-Uri"), field(h, "X-Original-Url"), field(h, "X-Forwarded-Uri")
 	scheme := field(h, "X-Forwarded-Proto")
 	rest := strings.TrimPrefix(r.RequestURI, prefix)

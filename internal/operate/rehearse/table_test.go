@@ -26,7 +26,7 @@ func TestLines(t *testing.T) {
 // TestTheActsPlayTheWholeTable: the rows are those of /openapi.yaml, and each status of
 // each row is an answer in some act.
 func TestTheActsPlayTheWholeTable(t *testing.T) {
-	text, err := os.ReadFile("../../serve/openapi/public/openapi.yaml")
+	text, err := os.ReadFile("../../openapi/public/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
