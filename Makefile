@@ -31,7 +31,8 @@ SHELL := /bin/bash
 
 .PHONY: run
 run: build ## start a server on the embedded store, with the zone TEST_ZONE to try
-	@cat deploy/dev/welcome.txt
+	@room=$${QUEUE_ADDR:-:8080} console=$${QUEUE_ADMIN_ADDR:-127.0.0.1:8081} data=$${QUEUE_DATA_DIR:-./data}; \
+	sed -e "s|@ROOM@|http://$$([[ $$room != :* ]] || echo 127.0.0.1)$$room|" -e "s|@CONSOLE@|http://$$([[ $$console != :* ]] || echo 127.0.0.1)$$console|" -e "s|@DATA@|$$data|" deploy/dev/welcome.txt
 	@exec bin/queue-server serve --config deploy/dev/zones.yaml
 
 .PHONY: site
