@@ -31,7 +31,8 @@ SHELL := /bin/bash
 
 .PHONY: run
 run: build ## start a server on the embedded store, with the zone TEST_ZONE to try
-	@cat deploy/dev/welcome.txt
+	@room=$${QUEUE_ADDR:-:8080} console=$${QUEUE_ADMIN_ADDR:-127.0.0.1:8081} data=$${QUEUE_DATA_DIR:-./data}; \
+	sed -e "s|@ROOM@|http://$$([[ $$room != :* ]] || echo 127.0.0.1)$$room|" -e "s|@CONSOLE@|http://$$([[ $$console != :* ]] || echo 127.0.0.1)$$console|" -e "s|@DATA@|$$data|" deploy/dev/welcome.txt
 	@exec bin/queue-server serve --config deploy/dev/zones.yaml
 
 .PHONY: site
@@ -140,7 +141,7 @@ bench-gateways: ## pages a second through nginx, Caddy and the server itself, wi
 	@cd e2e && $(GO) test ./gateway -run '^$$' -bench Gateways -benchtime 20s -timeout 30m
 
 .PHONY: microbench
-microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Poll for some)
+microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Allow for some)
 	@scripts/bench.sh '$(BENCH)'
 
 .PHONY: pgo

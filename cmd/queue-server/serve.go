@@ -17,6 +17,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/metric"
@@ -128,7 +129,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		reg = prometheus.WrapRegistererWith(prometheus.Labels{"room": s.Room}, reg)
 	}
 	build := readBuild()
-	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes()})
+	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes(), SiteAnswers: gateway.Outcomes})
 	opened, err := openStore(ctx, s, keys, log, reg)
 	if err != nil {
 		return err
@@ -147,8 +148,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Zones: zones, Refused: metrics.Refused, Logger: log})
-	metrics.Show(seen, zones.Idle)
+	seen := watch.New(watch.Options{Zones: zones, Rests: zones.Rests, Refused: metrics.Refused, Logger: log})
+	metrics.Show(seen.Last, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()
 

@@ -22,7 +22,13 @@ const defaultSitesAddr = ":8088"
 
 // readSites sets sites and ownZone. look tells what is wrong with a setting.
 func (c *checked) readSites(file *configfile.File, look func(flag string, err error)) {
-	c.sites = slices.Clone(file.Sites)
+	for _, s := range file.Sites {
+		c.sites = append(c.sites, gateway.Site(s))
+	}
+	if err := gateway.Check(c.sites); err != nil {
+		look("config", err)
+		return
+	}
 	name, limit, limited := strings.Cut(c.Zone, "=")
 	if limited {
 		own := zone.Defaults(name)

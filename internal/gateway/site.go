@@ -19,13 +19,13 @@ import (
 // Site is a site that this server stands in front of, or a part of one.
 type Site struct {
 	// Host is the name by which visitors reach it, without a port; "" for any name that no other site has.
-	Host string `yaml:"host"`
+	Host string
 	// Path begins its paths, such as /shop for /shop and all below it; "" or / for all that no other site of that host has.
-	Path string `yaml:"path"`
+	Path string
 	// Zone is the zone of its visitors.
-	Zone string `yaml:"zone"`
+	Zone string
 	// Upstream is where the site itself is, such as http://127.0.0.1:8000.
-	Upstream string `yaml:"upstream"`
+	Upstream string
 }
 
 // upstream reads Site.Upstream.

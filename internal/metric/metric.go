@@ -12,7 +12,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/estimate"
-	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/site"
@@ -49,6 +48,8 @@ type Options struct {
 	Version, Revision string
 	// Codes are the codes of all refusals, from package problem. Any other is counted as "other".
 	Codes []string
+	// SiteAnswers are the outcomes of what the gateway in the box passes on, from package gateway.
+	SiteAnswers []string
 }
 
 // Metrics are all series of the server except those of the sweeper. Its methods may
@@ -103,7 +104,7 @@ func New(reg prometheus.Registerer, o Options) *Metrics {
 	build.Set(1)
 	reg.MustRegister(calls, failures, m.unlimited, m.forwarded, took, changes, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.addZoneMetrics(o.Codes)
+	m.addZoneMetrics(o)
 	for _, v := range m.ofZones {
 		reg.MustRegister(v)
 	}
@@ -113,7 +114,7 @@ func New(reg prometheus.Registerer, o Options) *Metrics {
 }
 
 // addZoneMetrics adds the metrics that each zone has; see zone.go.
-func (m *Metrics) addZoneMetrics(codes []string) {
+func (m *Metrics) addZoneMetrics(o Options) {
 	type (
 		counters = map[string]prometheus.Counter
 		counter  = prometheus.Counter
@@ -125,11 +126,11 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 	m.counters("queue_polls_total", "Polls of a place, by what became of them.",
 		"outcome", orOther(answer.Outcomes()), func(z *zoneMeter) *counters { return &z.polls })
 	m.counters("queue_refusals_total", "Requests that ended with a problem document, by its code.",
-		"code", orOther(codes), func(z *zoneMeter) *counters { return &z.refusals })
+		"code", orOther(o.Codes), func(z *zoneMeter) *counters { return &z.refusals })
 	m.counters("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.",
 		"outcome", orOther(site.Outcomes), func(z *zoneMeter) *counters { return &z.site })
 	m.counters("queue_site_answers_total", "Requests that went on to a site behind the gateway in the box, by what became of them.",
-		"outcome", orOther(gateway.Outcomes), func(z *zoneMeter) *counters { return &z.siteAnswers })
+		"outcome", orOther(o.SiteAnswers), func(z *zoneMeter) *counters { return &z.siteAnswers })
 	m.histogram("queue_site_first_byte_seconds", "How long the site behind the gateway in the box took to begin an answer.",
 		answerBuckets, func(z *zoneMeter) *observer { return &z.firstByte })
 	m.counters("queue_challenges_total", "Joins that had to show a proof, by what they showed: see docs/operate/challenge.md.",
@@ -140,6 +141,8 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 		func(z *zoneMeter) *counter { return &z.localAdmissions })
 	m.counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.",
 		func(z *zoneMeter) *counter { return &z.restored })
+	m.counter("queue_losses_total", "Losses of the zone's data that its store has noticed. After each, nobody is admitted for about a window.",
+		func(z *zoneMeter) *counter { return &z.losses })
 	m.counter("queue_departures_forgotten_total", "Departures that still mattered and are not remembered at all: after a loss such a place may come back.",
 		func(z *zoneMeter) *counter { return &z.forgotten })
 	m.gauge("queue_store_failing", "1 while the latest call to the zone's store failed, else 0.",

@@ -24,7 +24,7 @@ type zoneMeter struct {
 	ranges map[string]prometheus.Counter
 
 	admissions, localAdmissions, restored     prometheus.Counter
-	forgotten                                 prometheus.Counter
+	losses, forgotten                         prometheus.Counter
 	storeFailing, clock                       prometheus.Gauge
 	waits, steps, estimateErrors, rangeWidths prometheus.Observer
 	firstByte                                 prometheus.Observer

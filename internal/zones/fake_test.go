@@ -20,8 +20,6 @@ import (
 // fakeStore keeps zones as a store does, answers every visitor the same, and
 // counts calls by name.
 type fakeStore struct {
-	store.Historian // minutes are the watch's: never asked here
-
 	mu       sync.Mutex
 	zones    map[string]zone.Settings
 	deleted  map[string]bool
@@ -111,6 +109,18 @@ func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ []byte) (boo
 
 func (f *fakeStore) Draw(_ context.Context, zoneID, _ string) ([]byte, error) {
 	leave, err := f.enter("Draw", zoneID)
+	defer leave()
+	return nil, err
+}
+
+func (f *fakeStore) KeepMinutes(_ context.Context, zoneID string, _ time.Duration, _ []store.Minute) error {
+	leave, err := f.enter("KeepMinutes", zoneID)
+	defer leave()
+	return err
+}
+
+func (f *fakeStore) Minutes(_ context.Context, zoneID string, _, _ int64) ([]store.Minute, error) {
+	leave, err := f.enter("Minutes", zoneID)
 	defer leave()
 	return nil, err
 }
@@ -289,9 +299,12 @@ type watched struct {
 	called map[store.Call]tally
 	// restored are counted, judged are all.
 	restored int
+	losses   int
 	judged   []estimate.Judgement
 	ahead    time.Duration
 }
+
+func (w *watched) Lost(string) { w.losses++ }
 
 type tally struct {
 	calls, failures int

@@ -94,6 +94,7 @@ func (c *insiders) part(j jti) *insidersPart { return &c.parts[j[len(j)-1]%insid
 // Here takes in that a session asks that lasts until then. It reports whether the session is to be refused, and which paths of
 // the zone end a visit. In a zone without a cap only what was revoked is refused.
 func (z *Zone) Here(admission [16]byte, until time.Time) (over bool, donePaths []string) {
+	z.asked()
 	s := z.settings.Load()
 	if z.revokes(s, admission) {
 		return true, nil

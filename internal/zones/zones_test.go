@@ -615,6 +615,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.KeepDraw(ctx, "a", "e", nil)
 		_, _ = r.Draw(ctx, "a", "e")
 		_, _ = r.Spend(ctx, "k", "", 0)
+		_ = r.KeepMinutes(ctx, "a", 0, nil)
+		_, _ = r.Minutes(ctx, "a", 0, 1)
 		r.depart("b", line.Departure{Place: line.Place{ID: line.ID{2}}})
 		r.tellOnce(ctx)
 		r.readAndLog(ctx)

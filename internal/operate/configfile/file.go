@@ -16,7 +16,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
@@ -41,9 +40,17 @@ type File struct {
 	Zones  []zone.Settings
 	Limits []limit.Policy
 	// Sites are those that the server stands in front of.
-	Sites []gateway.Site
+	Sites []Site
 	// Named has for each zone the names of the settings that the file sets. All others of Zones have their defaults.
 	Named map[string][]string
+}
+
+// Site is a gateway.Site, which package gateway checks.
+type Site struct {
+	Host     string `yaml:"host"`
+	Path     string `yaml:"path"`
+	Zone     string `yaml:"zone"`
+	Upstream string `yaml:"upstream"`
 }
 
 // Setting is one setting and the line that it is in. A list is joined by commas,
@@ -147,13 +154,10 @@ func (r *reader) member(key, value *yaml.Node) {
 		}
 	case sitesKey:
 		r.List(value, sitesKey, func(n *yaml.Node) {
-			var s gateway.Site
+			var s Site
 			r.Struct(n, "a site", &s)
 			r.Sites = append(r.Sites, s)
 		})
-		if err := gateway.Check(r.Sites); err != nil {
-			r.Fault(value, "%v", err)
-		}
 	default:
 		r.setting(key, value)
 	}
