@@ -307,19 +307,29 @@ func TestProtocolsInFront(t *testing.T) {
 			if unwanted != "" {
 				req.Header.Set("X-Unwanted", unwanted)
 			}
-			res, err := client.Do(req)
-			must(t, err)
-			text, err := io.ReadAll(res.Body)
-			must(t, err)
-			closing(t, res.Body)
+			status, text, sum := upload(t, client, req)
 			switch {
-			case unwanted != "" && (res.StatusCode != http.StatusForbidden || sent.Load() > 0 && !http2): // which Go's client does not wait with
-				t.Errorf("%s: a body that is not wanted: %d, %d bytes are sent", res.Proto, res.StatusCode, sent.Load())
-			case unwanted == "" && (string(text) != "hello" || res.Trailer.Get("X-Sum") != "5 <nil> yes HTTP/1.1" || (res.ProtoMajor == 2) != http2):
-				t.Errorf("%s: %q, %v", res.Proto, text, res.Trailer)
+			case unwanted != "" && (status != http.StatusForbidden || sent.Load() > 0 && !http2): // which Go's client does not wait with
+				t.Errorf("HTTP/2 %t: a body that is not wanted: %d, %d bytes are sent", http2, status, sent.Load())
+			case unwanted == "" && (text != "hello" || sum != "5 <nil> yes HTTP/1.1"):
+				t.Errorf("HTTP/2 %t: %q, %q", http2, text, sum)
 			}
 		}
 	}
+}
+
+// upload sends a request, and returns the answer with the trailer of its site.
+func upload(t *testing.T, client *http.Client, req *http.Request) (status int, text, sum string) {
+	t.Helper()
+	res, err := client.Do(req)
+	must(t, err)
+	defer closing(t, res.Body)
+	all, err := io.ReadAll(res.Body)
+	must(t, err)
+	if transport, is := client.Transport.(*http.Transport); is && (res.ProtoMajor == 2) != transport.ForceAttemptHTTP2 {
+		t.Errorf("the answer is %s", res.Proto)
+	}
+	return res.StatusCode, string(all), res.Trailer.Get("X-Sum")
 }
 
 // writes is told how much is written.

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -107,9 +108,7 @@ func gateOf(b *testing.B, env map[string]string) *room.Server {
 	config := filepath.Join(b.TempDir(), "zones.yaml")
 	room.Write(b, config, "zones:\n  - {zoneId: SHOP, perMinute: 600}\n")
 	all := map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off", "QUEUE_CONFIG": config}
-	for name, value := range env {
-		all[name] = value
-	}
+	maps.Copy(all, env)
 	s := room.New(b, all)
 	if env["QUEUE_TLS_CERT_FILE"] != "" {
 		must(b, s.StartUntil(b.Context(), func() bool {
@@ -203,6 +202,7 @@ func line(b *testing.B, addr string, secure bool, visitors int) {
 
 // measure asks for the page, and reports how many a second, and the median and 99th percentile of how long one took.
 func measure(b *testing.B, addr, held string, secure bool) {
+	b.Helper()
 	request := []byte("GET /page?id=7 HTTP/1.1\r\nHost: " + addr + "\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n" +
 		"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\nAccept-Language: en-US,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br\r\n" +
 		"Sec-Fetch-Mode: navigate\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Dest: document\r\nCookie: theme=dark; " + held + "\r\n\r\n")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -95,6 +96,13 @@ func haproxy(t *testing.T, name string, others ...string) *process.Process {
 	return &process.Process{Name: program(t, "haproxy"), Args: []string{"-db", "-f", file}}
 }
 
+// answer is what a visitor of a chain gets.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+}
+
 // TestChains: behind a gateway that cannot ask, the server in front of the shop does the rest, and knows the visitor's address.
 func TestChains(t *testing.T) {
 	t.Parallel()
@@ -118,47 +126,46 @@ func TestChains(t *testing.T) {
 			t.Cleanup(shop.Close)
 			sites, addr := room.FreeAddr(t), room.FreeAddr(t)
 			env := map[string]string{"QUEUE_UPSTREAM": shop.URL, "QUEUE_ZONE": "SHOP=6000", "QUEUE_SITES_ADDR": sites, "QUEUE_TRUSTED_PROXIES": ""}
-			for variable, value := range chain.env {
-				env[variable] = value
-			}
+			maps.Copy(env, chain.env)
 			s := room.Start(t, env)
 			room.StartListener(t, addr, chain.starts(t, addr, sites, at(s.Public)))
 
-			ask := func(head string) (*http.Response, net.Conn, *bufio.Reader) {
+			ask := func(head string) (got answer, c net.Conn, in *bufio.Reader) {
 				from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(visitorAddr)}}
-				c, err := from.DialContext(t.Context(), "tcp", addr)
+				var err error
+				c, err = from.DialContext(t.Context(), "tcp", addr)
 				must(t, err)
 				t.Cleanup(func() { _ = c.Close() })
 				_, err = io.WriteString(c, head+"Host: shop.example\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n")
 				must(t, err)
-				in := bufio.NewReader(c)
+				in = bufio.NewReader(c)
 				res, err := http.ReadResponse(in, nil)
 				must(t, err)
-				t.Cleanup(func() { _ = res.Body.Close() })
-				return res, c, in
+				defer func() { _ = res.Body.Close() }()
+				text, err := io.ReadAll(res.Body)
+				must(t, err)
+				return answer{res.StatusCode, res.Header, string(text)}, c, in
 			}
-			var got *http.Response
+			var got answer
 			room.Await(t, "the gateway has found queue-server", func() bool {
 				got, _, _ = ask("GET /cart%2f7?a=b%20c HTTP/1.1\r\nAccept: text/html\r\nSec-Fetch-Mode: navigate\r\n")
-				return got.StatusCode != http.StatusServiceUnavailable
+				return got.status != http.StatusServiceUnavailable
 			})
-			text, err := io.ReadAll(got.Body)
-			must(t, err)
 			told := "/cart%2f7?a=b%20c at shop.example from " + chain.tells
-			held, _, _ := strings.Cut(got.Header.Get("Set-Cookie"), ";")
-			if string(text) != told || !strings.HasPrefix(held, "waitingroom_session-SHOP=") {
-				t.Fatalf("a newcomer: %d %q, want %q; %v", got.StatusCode, text, told, got.Header)
+			held, _, _ := strings.Cut(got.header.Get("Set-Cookie"), ";")
+			if got.text != told || !strings.HasPrefix(held, "waitingroom_session-SHOP=") {
+				t.Fatalf("a newcomer: %d %q, want %q; %v", got.status, got.text, told, got.header)
 			}
 			s.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":0}`)
-			if got, _, _ := ask("GET / HTTP/1.1\r\nSec-Fetch-Mode: navigate\r\nUser-Agent: another\r\n"); got.StatusCode != http.StatusFound ||
-				!strings.HasPrefix(got.Header.Get("Location"), "/wait/SHOP?to=") {
-				t.Errorf("in a line: %d %v", got.StatusCode, got.Header)
+			if got, _, _ := ask("GET / HTTP/1.1\r\nSec-Fetch-Mode: navigate\r\nUser-Agent: another\r\n"); got.status != http.StatusFound ||
+				!strings.HasPrefix(got.header.Get("Location"), "/wait/SHOP?to=") {
+				t.Errorf("in a line: %d %v", got.status, got.header)
 			}
 			got, c, in := ask("GET /live HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nCookie: " + held + "\r\n")
-			if got.StatusCode != http.StatusSwitchingProtocols {
-				t.Fatalf("a WebSocket: %d", got.StatusCode)
+			if got.status != http.StatusSwitchingProtocols {
+				t.Fatalf("a WebSocket: %d", got.status)
 			}
-			_, err = io.WriteString(c, "hello")
+			_, err := io.WriteString(c, "hello")
 			must(t, err)
 			said := make([]byte, 5)
 			if _, err := io.ReadFull(in, said); err != nil || string(said) != "hello" {
