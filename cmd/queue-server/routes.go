@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/schedule"
@@ -37,6 +38,7 @@ type rooms struct {
 	entry    *entry.HTTP
 	operator *operator.HTTP
 	limits   *policyset.HTTP
+	people   *people.HTTP
 	checks   *checkapi.HTTP // nil without the limits' listener
 	site     *site.Service
 	console  http.Handler
@@ -126,8 +128,8 @@ func (r rooms) requireSharedSecretPage(next echo.HandlerFunc) echo.HandlerFunc {
 // operators are the routes of the operators' listener.
 func (r rooms) operators() http.Handler {
 	e := r.newEcho()
-	e.Use(r.entrance.hosts.Guard, below("/admin", r.entrance.access.Guard), below("/debug", r.entrance.access.Guard), below("/admin", r.operator.Warn))
-	route.Mount(e, slices.Concat(r.operator.Routes(), r.limits.Routes()))
+	e.Use(r.entrance.hosts.Guard, below("/admin", r.entrance.access.Guard), below("/debug", r.entrance.access.Guard), below("/debug", mayProfile), below("/admin", r.operator.Warn))
+	route.Mount(e, slices.Concat(r.operator.Routes(), r.limits.Routes(), r.people.Routes()), people.Permit)
 	e.Match(reading, "/openapi.yaml", openapi.Serve(openapi.Operators))
 	e.GET("/", echo.WrapHandler(r.console))
 	e.GET("/favicon.ico", echo.WrapHandler(r.console))
