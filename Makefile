@@ -178,7 +178,7 @@ image: ## build the container image for amd64 and arm64, bin/queue-server.oci.ta
 
 .PHONY: generate
 generate: ## write what is made from tables: parts of API descriptions and pages (tests see what is stale)
-	$(GO) test -count=1 -vet=off -run Generated ./internal/serve/openapi -args -write
+	$(GO) test -count=1 -vet=off -run Generated ./internal/openapi -args -write
 	$(GO) test -count=1 -vet=off -run Generated ./cmd/queue-server -args -write
 
 .PHONY: fmt

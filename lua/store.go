@@ -113,8 +113,9 @@ type Store struct {
 	// work is held by every call in flight, so that Close can wait for them.
 	work sync.WaitGroup
 
-	// announced is nil if secrets are not compared with those of other servers.
+	// announced is nil if secrets are not compared with those of other servers. here is how many are here.
 	announced *announcement
+	here      atomic.Int64
 	unready   unready
 	visitors  VisitorKey
 

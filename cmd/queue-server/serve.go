@@ -167,6 +167,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer stopTickets()
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
 	shares := network.New(s.asn, log, time.Now)
+	shares.Servers = serversHere(s, opened)
 	shares.Start(ctx)
 	defer shares.Stop()
 	waiting := wait.New(wait.Dependencies{

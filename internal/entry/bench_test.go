@@ -11,11 +11,11 @@ import (
 
 // BenchmarkPoll measures a poll from the request to the embedded store and back.
 func BenchmarkPoll(b *testing.B) {
-	r := newRoom(b)
-	r.join(b)
-	_, tok := r.join(b)
+	r := newServer(b)
+	r.place(b)
+	_, tok := r.place(b)
 	body := fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)
-	h := r.bare
+	h := r.Echo
 	in := strings.NewReader(body)
 	req := httptest.NewRequest(http.MethodPost, "/traffic/entry", in)
 	req.Header.Set("Content-Type", "application/json")
@@ -30,7 +30,7 @@ func BenchmarkPoll(b *testing.B) {
 		if w.status != http.StatusOK || w.bytes < 200 {
 			b.Fatalf("answered %d with %d bytes", w.status, w.bytes)
 		}
-		r.meter.seen = r.meter.seen[:0]
+		r.Meter.Seen()
 	}
 }
 

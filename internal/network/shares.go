@@ -20,7 +20,8 @@ import (
 const (
 	// Minutes is for how many minutes joins count.
 	Minutes = 10
-	// Floor is how many joins of a network in these minutes each server admits, whatever the share: an office, a family.
+	// Floor is how many joins of a network in these minutes all servers together admit, whatever the share: an office, a family. Each
+	// server has an equal part of them, and at least one.
 	Floor = 20
 	// maxNetworks is how many networks of a zone are kept: with their counts, some 2 MB.
 	maxNetworks = 4_096
@@ -45,6 +46,9 @@ var ErrShare = refusal.New("network: it has its share", refusal.Refusal{
 
 // Shares counts joins by network. It is safe for concurrent use.
 type Shares struct {
+	// Servers says how many servers the visitors come to; nil for one. It is to be set before the first use.
+	Servers func() int64
+
 	file       *File
 	log        *slog.Logger
 	now        func() time.Time
@@ -71,6 +75,14 @@ func (s *Shares) Start(ctx context.Context) {
 
 // Stop ends what Start began.
 func (s *Shares) Stop() { s.background.Stop() }
+
+// floor is this server's part of Floor.
+func (s *Shares) floor() int64 {
+	if s.Servers == nil {
+		return Floor
+	}
+	return max(1, Floor/max(1, s.Servers()))
+}
 
 func (s *Shares) minute() int64 { return int64(s.now().Sub(s.began) / time.Minute) }
 
@@ -174,7 +186,7 @@ func (s *Shares) tallies(zoneID string, networks []of, minute int64) []*tally {
 			}
 		}
 		if kept[one.network] == nil {
-			kept[one.network] = &tally{name: one.name}
+			kept[one.network] = &tally{shares: s, name: one.name}
 		}
 		all = append(all, kept[one.network])
 	}

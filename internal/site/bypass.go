@@ -144,11 +144,11 @@ func matchesValue(pattern, value string) bool {
 
 // fromNetwork reports whether the visitor's address, as a gateway tells it, is in a network that is never queued. Without
 // that word the address would be the gateway's, for everybody.
-func (s *Service) fromNetwork(settings zone.Settings, q *request) bool {
+func fromNetwork(settings *zone.Settings, q *request) bool {
 	if len(settings.BypassNetworks) == 0 {
 		return false
 	}
-	at, told := address.Told(q.asked, s.Proxies)
+	at, told := q.visitor.Told()
 	return told && slices.ContainsFunc(settings.BypassNetworks, func(text string) bool {
 		network, err := zone.Network(text)
 		return err == nil && address.Within([]netip.Prefix{network}, at)

@@ -55,15 +55,33 @@ func (s *Service) Ask(c echo.Context) error {
 		s.Meter.Site(zoneID, outUnreadable)
 		return err
 	}
-	v := s.ask(r.Context(), zoneID, &q, c)
+	q.visitor = forwarded{c, s.Proxies}
+	v := s.ask(r.Context(), zoneID, &q)
 	res := c.Response()
-	header := res.Header()
+	status, document := s.answer(res.Header(), zoneID, &q, &v)
+	switch {
+	case v.err != nil:
+		return v.err
+	case v.location != "" && q.nginx:
+		status = http.StatusUnauthorized
+	}
+	res.WriteHeader(status)
+	if r.Method == http.MethodHead || document == nil {
+		return nil
+	}
+	_, err = res.Write(document)
+	return err
+}
+
+// answer puts the fields of an answer to q into its header, and returns its status and the document of a refusal. A request goes on
+// with the status 200. An error, which has no status here, is answered by its refusal.
+func (s *Service) answer(header http.Header, zoneID string, q *request, v *verdict) (status int, document []byte) {
 	if v.err != nil {
 		v.allow(header)
 		if q.reads() && q.navigates() {
 			header[refresh] = comeAgain
 		}
-		return v.err
+		return 0, nil
 	}
 	// A gateway may cache answers for a time of its own, as nginx does with proxy_cache_valid, and would then let in
 	// everybody who asks for the same page. Envoy caches nothing, but adds the header to the shop's answer. No cache before
@@ -72,7 +90,7 @@ func (s *Service) Ask(c echo.Context) error {
 	switch {
 	case v.keep != keep{}:
 		header[echo.HeaderCacheControl], header["Cdn-Cache-Control"], header["Surrogate-Control"] = private, noStore, noStore
-		v.keep.set(header, zoneID, &q)
+		v.keep.set(header, zoneID, q)
 	case !q.below || v.location != "" || v.refused != 0:
 		header[echo.HeaderCacheControl] = noStore
 	}
@@ -80,27 +98,54 @@ func (s *Service) Ask(c echo.Context) error {
 		header[echo.HeaderAccessControlExposeHeaders] = exposed
 	}
 	switch {
-	case v.location != "" && q.nginx:
-		header.Set(echo.HeaderLocation, v.location)
-		return c.NoContent(http.StatusUnauthorized)
 	case v.location != "":
-		return c.Redirect(http.StatusFound, v.location)
+		header.Set(echo.HeaderLocation, v.location)
+		return http.StatusFound, nil
 	case v.refused != 0:
 		v.allow(header)
 		if v.refused == http.StatusServiceUnavailable {
 			header[echo.HeaderRetryAfter] = crawlersComeAgain
 		}
 		header[echo.HeaderContentType] = problemType
-		res.WriteHeader(v.refused)
-		if r.Method == http.MethodHead {
-			return nil
-		}
-		_, err := res.Write(s.appendRefusal(nil, zoneID, v.refused))
-		return err
-	default:
-		res.WriteHeader(http.StatusOK)
-		return nil
+		return v.refused, s.appendRefusal(nil, zoneID, v.refused)
 	}
+	return http.StatusOK, nil
+}
+
+// Visit is a visitor's request, as a gateway in this process tells it.
+type Visit struct {
+	// Method, URI and Host are the visitor's. URI is path and query as they are sent on to the site.
+	Method, URI, Host string
+	// Secure says that the visitor came by TLS.
+	Secure bool
+	// Header is the visitor's. None of the other values is read from it.
+	Header http.Header
+	// From has the visitor's address.
+	From Origin
+}
+
+// Decision says what becomes of a visitor's request.
+type Decision struct {
+	// Status is 200 if the request goes on. If it does not, it is that of the answer, or 0 if Err is the answer, by its refusal.
+	Status int
+	Err    error
+	// Header are fields of the answer. If the request goes on, they replace those of the site's answer; Set-Cookie is added.
+	Header http.Header
+	// Document is the problem document of a refusal, nil for none.
+	Document []byte
+	// Admission is that of the visitor's session, zero without one.
+	Admission [16]byte
+}
+
+// Decide decides about a visitor's request, and counts its outcome. The zone's name must be well-formed.
+func (s *Service) Decide(ctx context.Context, zoneID string, visit *Visit) Decision {
+	q := request{
+		below: true, method: visit.Method, uri: visit.URI, host: visit.Host, secure: visit.Secure, header: visit.Header, visitor: visit.From,
+	}
+	v := s.ask(ctx, zoneID, &q)
+	d := Decision{Err: v.err, Header: http.Header{}, Admission: v.admission}
+	d.Status, d.Document = s.answer(d.Header, zoneID, &q, &v)
+	return d
 }
 
 // toNginx writes an answer as nginx's auth_request can read it, which knows 2xx, 401 and 403 alone, and drops the body: in

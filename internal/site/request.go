@@ -2,10 +2,14 @@ package site
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/labstack/echo/v4"
+
+	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
@@ -25,9 +29,17 @@ type request struct {
 	method, uri, host string
 	// secure says that the visitor came by TLS.
 	secure bool
-	// asked is the gateway's request, header its header.
-	asked  *http.Request
 	header http.Header
+	// visitor has the visitor's address.
+	visitor Origin
+}
+
+// Origin is where a visitor comes from. A request that goes on by its session is spared to find that.
+type Origin interface {
+	// RealIP returns the address.
+	RealIP() string
+	// Told returns the address if it is surely the visitor's, and no gateway's.
+	Told() (netip.Addr, bool)
 }
 
 // field is Header.Get for a name that is in its canonical form already, which saves the conversion.
@@ -38,10 +50,19 @@ func field(h http.Header, name string) string {
 	return ""
 }
 
+// forwarded is the origin of a gateway's question.
+type forwarded struct {
+	echo.Context
+	proxies []netip.Prefix
+}
+
+// Told returns the address if a trusted proxy tells it.
+func (f forwarded) Told() (netip.Addr, bool) { return address.Told(f.Request(), f.proxies) }
+
 // readRequest reads what the visitor asks for. It returns a *serve.FieldError if the gateway does not say that.
 func readRequest(r *http.Request) (request, error) {
 	h := r.Header
-	q := request{method: r.Method, host: r.Host, asked: r, header: h}
+	q := request{method: r.Method, host: r.Host, header: h}
 	original, whole, forwarded := field(h, "X-Original-Uri"), field(h, "X-Original-Url"), field(h, "X-Forwarded-Uri")
 	scheme := field(h, "X-Forwarded-Proto")
 	rest := strings.TrimPrefix(r.RequestURI, prefix)

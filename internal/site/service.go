@@ -123,10 +123,9 @@ type verdict struct {
 	// origin is the one whose page sent the request, if the zone names it; "" otherwise.
 	origin string
 	keep   keep
+	// admission is that of the visitor's session, zero without one.
+	admission [16]byte
 }
-
-// origin finds the address that a visitor comes from. A request that goes on by its session is spared that.
-type origin interface{ RealIP() string }
 
 // within bounds how long an answer waits for the store, in all. It is far less than the gateways
 // of deploy/site wait for an answer: one of these lets nobody go on without it, not even visitors inside.
@@ -143,7 +142,7 @@ type place struct {
 func (p place) over(admission [16]byte) bool { return p.zone != nil && p.zone.Over(admission) }
 
 // ask decides about a request, and counts its outcome. The zone's name must be well-formed.
-func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origin) verdict {
+func (s *Service) ask(ctx context.Context, zoneID string, q *request) verdict {
 	now, z := s.Now(), s.Zones.Known(zoneID)
 	h := find(s.Keys, zoneID, q.header, now, func(is token.Session) bool { return stays(z, q, is) })
 	shown := ""
@@ -158,15 +157,18 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request, from origi
 		if h.inside && shown == "" {
 			v = s.renew(ctx, z, q, h, now)
 		} else {
-			v = s.decide(ctx, zoneID, z, q, from, shown, h, now)
+			v = s.decide(ctx, zoneID, z, q, shown, h, now)
 		}
+	}
+	if h.inside {
+		v.admission = h.session.Admission
 	}
 	s.Meter.Site(zoneID, v.outcome)
 	return v
 }
 
 // decide decides about a request that shows a pass or has no session. z is nil for a zone that this server does not know yet.
-func (s *Service) decide(ctx context.Context, zoneID string, z *zones.Zone, q *request, from origin, shown string, h held, now time.Time) verdict {
+func (s *Service) decide(ctx context.Context, zoneID string, z *zones.Zone, q *request, shown string, h held, now time.Time) verdict {
 	at := place{zone: z}
 	if at.zone == nil {
 		var err error
@@ -181,7 +183,7 @@ func (s *Service) decide(ctx context.Context, zoneID string, z *zones.Zone, q *r
 	if at.zone != nil {
 		at.Settings = at.zone.Settings().InForce()
 	}
-	v := s.judge(ctx, at, q, from, shown, h, now)
+	v := s.judge(ctx, at, q, shown, h, now)
 	v.origin = named(at.Settings, q)
 	if q.ingress && (v.outcome == outExchanged || v.outcome == outSession) {
 		v.location = "" // it would lead to the waiting page. The site sees the pass, which is of no use any more.
@@ -198,11 +200,11 @@ func named(settings zone.Settings, q *request) string {
 }
 
 // judge decides by the settings in force.
-func (s *Service) judge(ctx context.Context, at place, q *request, from origin, shown string, h held, now time.Time) verdict {
+func (s *Service) judge(ctx context.Context, at place, q *request, shown string, h held, now time.Time) verdict {
 	switch {
 	case shown != "":
 		return s.exchange(ctx, at, q, shown, h, now)
-	case bypasses(&at.Settings, q), q.preflight(), s.fromNetwork(at.Settings, q):
+	case bypasses(&at.Settings, q), q.preflight(), fromNetwork(&at.Settings, q):
 		return verdict{outcome: outBypassed}
 	}
 	if v, ok := s.app(ctx, at, q, now); ok {
@@ -211,12 +213,12 @@ func (s *Service) judge(ctx context.Context, at place, q *request, from origin, 
 	switch {
 	case page.InAdvance(q.header): // the visitor has not opened the page yet, and must not take a place
 	case q.navigates() && !q.crawls():
-		return s.admit(ctx, at, q, from.RealIP(), h, now)
+		return s.admit(ctx, at, q, q.visitor.RealIP(), h, now)
 	case at.OpenAt(now):
 		return verdict{outcome: outOpen}
 	case q.navigates(), q.calls(at.CORSOrigins), q.reads() && q.crawls():
-		browser := s.browser(at.ZoneID, from.RealIP(), q.header)
-		if v, ok := s.recent.once(browser, now, func() (verdict, bool) { return s.admitNow(ctx, at, q, browser, from.RealIP(), now) }); ok {
+		browser := s.browser(at.ZoneID, q.visitor.RealIP(), q.header)
+		if v, ok := s.recent.once(browser, now, func() (verdict, bool) { return s.admitNow(ctx, at, q, browser, q.visitor.RealIP(), now) }); ok {
 			return v
 		}
 	}
@@ -285,7 +287,7 @@ func (s *Service) begin(ctx context.Context, outcome string, at place, g pass.Gr
 	if err != nil {
 		return verdict{outcome: outUnknown, err: err}, false
 	}
-	return verdict{outcome: outcome, keep: s.session(at.Settings, begun, app)}, !over
+	return verdict{outcome: outcome, keep: s.session(at.Settings, begun, app), admission: begun.Admission}, !over
 }
 
 // grant returns what a pass grants, and whether it is a good pass of the zone that may begin a session.

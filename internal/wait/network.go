@@ -39,16 +39,17 @@ func (j *join) again(ctx context.Context, refused *network.Join) (line.Told, err
 		refused.End(network.Counts{Refused: 1})
 		return line.Told{}, network.ErrShare
 	}
-	refused.End(counts(&a, nil))
+	refused.End(network.Counts{Admissions: counts(&a, nil, 0).Admissions})
 	return a, nil
 }
 
-// counts are what the answer to a join counts for. A join took a new place if the visitor arrived in the call, and not before.
-func counts(a *line.Told, err error) (c network.Counts) {
+// counts are what the answer to a join counts for. A join took a new place if the visitor arrived in the call, and not before. Newest
+// is the newest arrival that this server had heard of before it asked: after a draw that was cancelled, arrivals lie in the future.
+func counts(a *line.Told, err error, newest int64) (c network.Counts) {
 	if err == nil && a.Status == line.Admitted {
 		c.Admissions = 1
 	}
-	if err == nil && (c.Admissions == 1 || a.Status == line.Waiting) && (a.Local || a.Place.ArrivedAtMicros >= 1000*a.State.NowMillis) {
+	if err == nil && (c.Admissions == 1 || a.Status == line.Waiting) && (a.Local || a.Place.ArrivedAtMicros >= max(newest+1, 1000*a.State.NowMillis)) {
 		c.Joins = 1
 	}
 	return c

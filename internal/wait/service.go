@@ -217,7 +217,8 @@ func (j *join) do(ctx context.Context) (a line.Told, err error) {
 	if err != nil {
 		return j.again(ctx, joining)
 	}
-	defer func() { joining.End(counts(&a, err)) }()
+	newest := j.zone.LastArrivalMicros()
+	defer func() { joining.End(counts(&a, err, newest)) }()
 	return j.take(ctx)
 }
 

@@ -26,7 +26,7 @@ func BenchmarkPoll(b *testing.B) {
 				early := 0
 				for i := 0; b.Loop(); i++ {
 					if i%visitors == 0 {
-						r.clock.forward(each)
+						r.clock.Forward(each)
 					}
 					if a, err := r.Poll(b.Context(), all[i%visitors]); err != nil || a.Early {
 						early++

@@ -33,6 +33,9 @@ const (
 	// toldAgain is about how many sessions a telling has at most because the store lost data. They may be told later: those who
 	// are not known count all the same.
 	toldAgain = 10_000
+	// settled, in milliseconds, is by how much a session's end has to be later than was told for the store to be told again. Where
+	// it is less, the session was not renewed: the wall clock is being corrected.
+	settled = 1_000
 	// overMost is how many admissions that are over a store says in one answer.
 	overMost = 5_000
 	// graceMillis is for how long a session is still let through after it was told to be done, for what belongs to the
@@ -97,7 +100,7 @@ func (z *Zone) Here(admission [16]byte, until time.Time) (over bool, donePaths [
 	} else if s.MaxInside == 0 {
 		return false, nil
 	}
-	now, ends := z.zones.Millis(), until.UnixMilli()
+	now, ends := z.zones.Millis(), z.zones.millisOf(until)
 	p := z.crowd.part(admission)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,23 +108,28 @@ func (z *Zone) Here(admission [16]byte, until time.Time) (over bool, donePaths [
 	if isOver && gone.from <= now {
 		return true, nil
 	}
-	if was, known := p.sessions[admission]; !isOver && (!known || ends > was.until) {
-		add(&p.untold, admission, max(ends, was.until))
+	if p.asks(admission, now, ends) && !isOver {
+		add(&p.untold, admission, ends)
 	}
-	p.asks(admission, now, ends)
 	return false, s.DonePaths
 }
 
-// asks remembers that a session asks that lasts until then. The caller holds mu.
-func (p *insidersPart) asks(j jti, now, ends int64) {
+// asks remembers that a session asks that lasts until then. It reports whether the session is new or was prolonged. The caller
+// holds mu.
+func (p *insidersPart) asks(j jti, now, ends int64) bool {
 	was, known := p.sessions[j]
-	if known || len(p.sessions) < maxSessions/insideParts {
-		is := session{max(ends, was.until), now, now, was.renewed || known && ends > was.until}
-		if known {
-			is.since = was.since
-		}
-		add(&p.sessions, j, is)
+	longer := !known || ends > was.until+settled
+	switch {
+	case !known && len(p.sessions) >= maxSessions/insideParts: // it is told again each time
+	case !known:
+		add(&p.sessions, j, session{until: ends, since: now, asked: now})
+	case longer:
+		p.sessions[j] = session{ends, was.since, now, true}
+	default:
+		was.asked = now
+		p.sessions[j] = was
 	}
+	return longer
 }
 
 // Begin tells the store that a session lasts until then, before it begins or is renewed: so the store knows of it, whatever becomes
@@ -135,7 +143,7 @@ func (z *Zone) Begin(ctx context.Context, admission [16]byte, until time.Time) (
 	if !ok || z.Over(admission) {
 		return true, nil
 	}
-	now, ends := z.zones.Millis(), until.UnixMilli()
+	now, ends := z.zones.Millis(), z.zones.millisOf(until)
 	heard, err := z.tell(z.zones.deadlines.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now), Begins: true}}, SinceMillis: z.now.Load()})
 	if err != nil {
 		return false, err
@@ -204,7 +212,7 @@ func (z *Zone) Over(admission [16]byte) bool {
 // MayRenew reports whether a session that ends then may be renewed, with Begin. Where those inside are counted it has to be one that
 // is not over, sessions have to count, and the store has to hear of it before the session would end.
 func (z *Zone) MayRenew(admission [16]byte, ends time.Time) bool {
-	s, left := z.settings.Load(), ends.UnixMilli()-z.zones.Millis()
+	s, left := z.settings.Load(), ends.Sub(z.zones.wall()).Milliseconds()
 	return !z.Over(admission) && (s.MaxInside == 0 || s.InsideBy == zone.InsideBySession && left > ToldWithin.Milliseconds())
 }
 

@@ -2,6 +2,7 @@ package zones
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -386,4 +387,40 @@ func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 	if !here(0) || !here(1) {
 		t.Errorf("afterwards the servers refuse: %t, %t", here(0), here(1))
 	}
+}
+
+// TestSessionsWhenTheClockIsSet: the store is told for how long sessions last by the clock by which they are signed, also when that is
+// set while the server runs; and not again and again while it is corrected.
+func TestSessionsWhenTheClockIsSet(t *testing.T) {
+	s := settings("a", 60)
+	s.MaxInside = 5
+	f := newFakeStore(s)
+	r, clock := newTest(t, f, Options{})
+	set := time.Duration(0)
+	r.wall = func() time.Time { return clock.now().Add(set) }
+	r.TellInsideOnce(t.Context())
+	here := func(id byte, until time.Time, want ...int64) {
+		t.Helper()
+		a := line.Admission{ID: line.ID{id}, AtMillis: r.Millis()}.JTI("a")
+		if over, _ := r.Here("a", a, until); over || !r.Known("a").MayRenew(a, until) {
+			t.Error("over, or not to be renewed")
+		}
+		r.TellInsideOnce(t.Context())
+		var told []int64
+		for _, stay := range f.stays {
+			told = append(told, stay.LeftMillis)
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("told that they stay for %d, want %d", told, want)
+		}
+	}
+	until := r.wall().Add(time.Minute)
+	here(1, until, 60_000)
+	set = -10 * time.Minute
+	here(2, r.wall().Add(time.Minute), 60_000)
+	here(1, until, 660_000)
+	set -= 5 * time.Millisecond
+	here(1, until)
+	set = 10 * time.Minute
+	here(3, r.wall().Add(time.Minute), 60_000)
 }

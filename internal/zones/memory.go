@@ -77,6 +77,9 @@ func (m *memory) lost() line.Memory {
 // EdgeMicros is the furthest edge that was heard: whoever stands at or before it is released.
 func (m *memory) EdgeMicros() int64 { return m.edge.Load() }
 
+// LastArrivalMicros is the newest arrival that was heard of, 0 before any.
+func (m *memory) LastArrivalMicros() int64 { return m.lastArrival.Load() }
+
 // AheadMillis is by how much the zone's clock was ahead of Zones.Millis in the latest answer.
 func (m *memory) AheadMillis() int64 { return m.ahead.Load() }
 

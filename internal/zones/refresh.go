@@ -72,16 +72,13 @@ func (r *Zones) readOnce(ctx context.Context) error {
 		missing = r.notIn(list)
 	}
 	r.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	for _, z := range missing {
 		r.lookInto(ctx, z)
 	}
 	for _, z := range *r.zones.Load() {
 		r.sendLost(ctx, z)
 	}
-	return nil
+	return err
 }
 
 // adopt takes in a list of zones, except those that this server put or deleted while the list was being read. The

@@ -106,6 +106,8 @@ type Zones struct {
 	servers   int64
 	deadlines deadlines
 	now       func() time.Time
+	// wall is the clock by which sessions are signed. It may be set while the server runs.
+	wall func() time.Time
 	// polls answers polls before their time, and guard refuses who sends too many of them.
 	polls *pollCache
 	guard *guard.Guard
@@ -157,6 +159,7 @@ func New(o Options) *Zones {
 	if r.now == nil {
 		r.now = time.Now
 	}
+	r.wall = r.now
 	r.began = r.now()
 	zones := make(map[string]*Zone, len(o.Seeds))
 	for _, s := range o.Seeds {
@@ -202,6 +205,9 @@ func (r *Zones) Stop() { r.background.Stop() }
 func (r *Zones) Millis() int64 {
 	return r.began.UnixMilli() + r.now().Sub(r.began).Milliseconds()
 }
+
+// millisOf is a time of the wall clock, such as that at which a session ends, on the clock of Millis.
+func (r *Zones) millisOf(t time.Time) int64 { return r.Millis() + t.Sub(r.wall()).Milliseconds() }
 
 // Known returns the zone if this server remembers it, else nil. It never asks the store.
 func (r *Zones) Known(zoneID string) *Zone {

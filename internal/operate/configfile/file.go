@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -168,7 +169,11 @@ func (r *reader) zone(n *yaml.Node) (zone.Settings, bool) {
 	if len(r.Faults) > before {
 		return s, false
 	}
-	if err := s.Validate(); err != nil {
+	err := s.Validate()
+	if fault := s.StepFault(time.Now()); err == nil && fault != "" {
+		err = fmt.Errorf("%w: %s", zone.ErrInvalid, fault)
+	}
+	if err != nil {
 		r.Fault(n, "%v", err)
 		return s, false
 	}

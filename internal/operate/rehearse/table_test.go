@@ -11,7 +11,7 @@ import (
 // TestTheActsPlayTheWholeTable: the rows are those of /openapi.yaml, and each status of
 // each row is an answer in some act.
 func TestTheActsPlayTheWholeTable(t *testing.T) {
-	text, err := os.ReadFile("../../serve/openapi/public/openapi.yaml")
+	text, err := os.ReadFile("../../openapi/public/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
