@@ -60,7 +60,7 @@ func TestConsoleInABrowser(t *testing.T) {
 		chromedp.SendKeys(css("#token"), "not-the-operators-token"), chromedp.Click(css("button.main")),
 		chromedp.WaitVisible(css("#token-fault")))
 	if got := o.text(t, "#token-fault"); !strings.Contains(got, "That is not the operators’ token.") &&
-		!strings.Contains(got, "That is not the operators' token.") {
+		!strings.Contains(got, "That is no token of an operator.") {
 		t.Errorf("a wrong token: %q", got)
 	}
 	o.check(t, "log in refused")

@@ -69,7 +69,10 @@ func operators() *route.Listener {
 			continue
 		}
 		// What stands before them all.
-		c.Security, c.Refusals = []string{"operator"}, append(c.Refusals, "unauthorized", "too_many_wrong_tokens", "forbidden")
+		c.Security, c.Refusals = []string{"operator"}, append(c.Refusals, "unauthorized", "too_many_wrong_tokens")
+		if c.Zoned() || c.Change || c.Role == route.Admin || !below { // a list has what its reader may see
+			c.Refusals = append(c.Refusals, "forbidden")
+		}
 		if !below {
 			c.Role = route.Admin
 		}

@@ -2,12 +2,11 @@ package store
 
 import (
 	"context"
-
-	"github.com/openqueue/waitingroom/internal/refusal"
+	"errors"
 )
 
 // ErrDocumentChanged says that somebody else has replaced the document since it was read. Nothing was changed.
-var ErrDocumentChanged = refusal.New("store: the document was changed meanwhile", refusal.Conflict)
+var ErrDocumentChanged = errors.New("store: the document was changed meanwhile")
 
 // Document is a text that a store keeps and replaces as a whole. Version grows with each change; 0 is one that was never
 // written.

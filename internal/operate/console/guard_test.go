@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openqueue/waitingroom/internal/operate/console"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -126,7 +123,7 @@ func TestLogIn(t *testing.T) {
 	r := newRoom(t)
 	p := &person{room: r, cookies: map[string]string{}, host: "queue.example"}
 	w := p.post("login", url.Values{"who": {`<script>alert("x")</script>`}, "token": {"wrong-" + token}})
-	shows(t, w, "That is not the operators' token.")
+	shows(t, w, "That is no token of an operator.")
 	if w.Code != http.StatusUnauthorized || len(w.Result().Cookies()) > 0 {
 		t.Errorf("a wrong token: %d %v", w.Code, w.Result().Cookies())
 	}
@@ -198,20 +195,6 @@ func TestLogInIsSlowedDown(t *testing.T) {
 	}
 }
 
-func TestAConsoleWantsATokenAndASecret(t *testing.T) {
-	t.Parallel()
-	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: slog.New(slog.DiscardHandler)})
-	must(t, err)
-	if _, err := console.New(console.Parts{Access: access, Secrets: [][]byte{[]byte("x")}}); err == nil {
-		t.Error("an empty token admits everybody")
-	}
-	if _, err := console.New(console.Parts{Token: token, Secrets: [][]byte{[]byte("x")}}); err == nil {
-		t.Error("there is nothing that the token opens")
-	}
-	if _, err := console.New(console.Parts{Token: token, Access: access}); err == nil {
-		t.Error("no secret signs for everybody")
-	}
-}
 
 func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()

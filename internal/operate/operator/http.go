@@ -260,7 +260,7 @@ func (h *HTTP) Routes() []route.Route {
 			Doc: "The last 200 changes of each zone are kept, also of those that were deleted; and the last 200 of the policies of " +
 				"limits. With `zoneId` or `policy`, those of the others are left out.",
 			Params: []any{recorded{}}, Answers: answer("The newest change first.", Changes{}),
-			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
+			Refusals: []string{"zone_unknown", "forbidden"}, Invalid: []string{badLimit},
 		},
 	}
 	for i := range all {

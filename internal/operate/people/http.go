@@ -39,7 +39,7 @@ func (h *HTTP) Routes() []route.Route {
 		},
 		{
 			Method: http.MethodPost, Path: all, Role: route.Admin, Handle: h.create, ID: "createToken", Tag: "operators", Summary: "Make a token for a person or a machine",
-			Doc:  "In force on every server within a second. One who has a token needs no `X-Operator`: changes are recorded under the token's name.",
+			Doc:    "In force on every server within a second. One who has a token needs no `X-Operator`: changes are recorded under the token's name.",
 			Change: true, Body: Wanted{},
 			Samples: []route.Sample{
 				{Name: "person", Summary: "Anna runs two sales", Body: `{name: anna, role: operator, zones: [SHOP, SALE-*]}`},
@@ -57,7 +57,7 @@ func (h *HTTP) Routes() []route.Route {
 		},
 		{
 			Method: http.MethodDelete, Path: "/admin/sessions/{subject}", Role: route.Admin, Handle: h.endAll, ID: "revokeSessions", Tag: "operators", Summary: "End all of somebody's sessions of the console",
-			Doc:  "On every server within a second. Whoever has a good token can log in again: revoke that, too.",
+			Doc:    "On every server within a second. Whoever has a good token can log in again: revoke that, too.",
 			Change: true, Answers: []route.Answer{{Status: http.StatusNoContent, Doc: "They have ended, if there were any."}},
 			Invalid: []string{"X-Operator is missing"},
 		},

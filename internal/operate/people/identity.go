@@ -45,7 +45,9 @@ type Identity struct {
 }
 
 // May reports whether the identity has the role in that zone.
-func (i Identity) May(role route.Role, zoneID string) bool { return i.Role.Covers(role) && i.Sees(zoneID) }
+func (i Identity) May(role route.Role, zoneID string) bool {
+	return i.Role.Covers(role) && i.Sees(zoneID)
+}
 
 // MayAll reports whether the identity has the role in all zones.
 func (i Identity) MayAll(role route.Role) bool { return i.Role.Covers(role) && len(i.Zones) == 0 }

@@ -50,6 +50,9 @@ var ErrUnknown = refusal.New("people: token unknown", refusal.Refusal{
 	Doc: "No token that is good has this id or name.",
 })
 
+// ErrConflict says that others changed the tokens each time that this change was about to be made. Nothing was changed.
+var ErrConflict = refusal.New("people: the tokens are being changed by others", refusal.Conflict)
+
 // names are the names that a token can have: they go into paths and the record.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$`)
 
@@ -106,9 +109,15 @@ func New(o Options) *Registry {
 	return r
 }
 
-// Start reads the document once, and then in the background until Stop.
+// Start reads the document once, and then in the background until Stop. It signs one that an older secret has signed anew: when
+// all servers have started with the newest secret first, the older one can go.
 func (r *Registry) Start(ctx context.Context) {
 	r.runOnce(ctx)
+	if d, err := r.Store.Credentials(ctx); err == nil && r.failed == nil {
+		if _, err := openBook(d, r.bookKeys[:1]); err != nil {
+			_ = r.sync(ctx, func(*book) error { return nil }) // any later change does it
+		}
+	}
 	r.reading.Start(ctx, background.Every(readEvery, r.runOnce))
 }
 
@@ -175,7 +184,7 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) error) error {
 			return fmt.Errorf("people: %w", err)
 		}
 	}
-	return fmt.Errorf("people: %w", store.ErrDocumentChanged)
+	return ErrConflict
 }
 
 // adopt puts a document into force, unless a newer one is.
@@ -260,16 +269,18 @@ func (r *Registry) Tokens() []Issued {
 			all = append(all, t)
 		}
 	}
-	slices.SortFunc(all, func(a, b Issued) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.MadeAt, b.MadeAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b Issued) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.MadeAt, b.MadeAt), cmp.Compare(a.ID, b.ID))
+	})
 	return all
 }
 
 // Wanted is a token that is to be made.
 type Wanted struct {
-	Name          string     `json:"name" required:"body" pattern:"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$" doc:"Who gets the token." example:"anna"`
-	Role          route.Role `json:"role" required:"body" doc:"What the token is to allow." example:"operator"`
-	Zones         []string   `json:"zones" maxItems:"32" maxLength:"64" doc:"Patterns of zones, with * for any text. All zones when absent." example:"[SHOP, SALE-*]"`
-	ExpireSeconds int64      `json:"expireSeconds" minimum:"60" maximum:"31536000" default:"7776000" doc:"How long the token is good, in seconds: 365 days at most." example:"7776000"`
+	Name          string     `json:"name" yaml:"name" required:"body" pattern:"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$" doc:"Who gets the token." example:"anna"`
+	Role          route.Role `json:"role" yaml:"role" required:"body" doc:"What the token is to allow." example:"operator"`
+	Zones         []string   `json:"zones,omitempty" yaml:"zones" maxItems:"32" maxLength:"64" doc:"Patterns of zones, with * for any text. All zones when absent." example:"[SHOP, SALE-*]"`
+	ExpireSeconds int64      `json:"expireSeconds" yaml:"expireSeconds" minimum:"60" maximum:"31536000" default:"7776000" doc:"How long the token is good, in seconds: 365 days at most." example:"7776000"`
 }
 
 // DefaultAge is how long a token is good where nobody says: a quarter of a year.
