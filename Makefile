@@ -35,8 +35,8 @@ run: build ## start a server on the embedded store, with the zone TEST_ZONE to t
 	@exec bin/queue-server serve --config deploy/dev/zones.yaml
 
 .PHONY: site
-site: build ## a small shop in the browser, with nginx and the waiting room before it, and a crowd
-	@scripts/install-debian.sh nginx node curl
+site: build ## a small shop in the browser, with the waiting room before it, and a crowd
+	@scripts/install-debian.sh node curl
 	@exec scripts/site.sh
 
 .PHONY: build
@@ -136,7 +136,7 @@ bench: build ## measure beside a bare echo handler, and ten million on one Redis
 	@exec bin/queue-bench $(if $(QUICK),--quick) $(addprefix --only=,$(ONLY))
 
 .PHONY: microbench
-microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Poll for some)
+microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Allow for some)
 	@scripts/bench.sh '$(BENCH)'
 
 .PHONY: pgo

@@ -33,6 +33,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/pires/go-proxyproto v0.15.0
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

@@ -285,6 +285,11 @@ func (s *Store) drawKey(zoneID, nonce string) string {
 	return fmt.Sprintf("%s{%s}:draw:%s", s.prefix, zoneID, nonce)
 }
 
+// minutesKey has the rows of a zone's minutes of one day, counted from 1970.
+func (s *Store) minutesKey(zoneID string, day int64) string {
+	return fmt.Sprintf("%s{%s}:minutes:%d", s.prefix, zoneID, day)
+}
+
 // zonesKey is the list of the zones' names, recordsKey that of the zones which
 // have a record of changes, deleted ones included. Each lies in a slot of its own.
 func (s *Store) zonesKey() string   { return s.prefix + "zones" }

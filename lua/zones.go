@@ -245,6 +245,9 @@ func settingsOf(zoneID string, v []any) (z zone.Settings, text string, err error
 	if err := json.Unmarshal([]byte(text), &z); err != nil {
 		return zone.Settings{}, "", fmt.Errorf("lua: a zone's settings are damaged: %w", err)
 	}
+	if v[2] == "1" { // the first script that touches the zone converts the text
+		z.FromFormat1()
+	}
 	return z, text, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"reflect"
 	"regexp"
@@ -67,10 +68,13 @@ func TestCases(t *testing.T) {
 	var cases []gateCase
 	fixture.Must(t, json.Unmarshal(text, &cases))
 	for _, c := range cases {
-		for _, gateway := range []string{"caddy", "process"} {
+		_, err := url.ParseRequestURI(c.Request.Path) // net/http answers 400 where it is none
+		for _, gateway := range []string{"caddy", "queue-server"} {
 			t.Run(c.Name+" ("+gateway+")", func(t *testing.T) {
 				t.Parallel()
-				c.play(t, gateway)
+				if gateway == "caddy" || err == nil {
+					c.play(t, gateway)
+				}
 			})
 		}
 	}

@@ -24,7 +24,7 @@ func TestInside(t *testing.T) {
 	r.Zones.RunOnce(t.Context())
 	inside := func(want int64) {
 		t.Helper()
-		r.Zones.TellInsideOnce(t.Context())
+		r.Zones.ReportInsideOnce(t.Context())
 		stats, err := r.Store.Observe(t.Context(), zoneID, 0)
 		fixture.Must(t, err)
 		if stats.State.Inside != want {

@@ -100,7 +100,7 @@ func TestSessionsOfTheEdgeCount(t *testing.T) {
 	r.Zones.RunOnce(t.Context())
 	inside := func(want int64) {
 		t.Helper()
-		r.Zones.TellInsideOnce(t.Context())
+		r.Zones.ReportInsideOnce(t.Context())
 		if stats, err := r.Store.Observe(t.Context(), zoneID, 0); err != nil || stats.State.Inside != want {
 			t.Fatalf("%d are inside, want %d: %v", stats.State.Inside, want, err)
 		}

@@ -16,13 +16,18 @@ import (
 // proxies have the address from which httptest's requests come.
 var proxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
 
+// refuse answers with the problem of an error.
+func (r *room) refuse(w http.ResponseWriter, q *http.Request, _ string, err error) {
+	problem.Handler(slog.New(slog.DiscardHandler), r.Meter)(err, echo.New().NewContext(q, w))
+}
+
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
 	h := site.New(site.Dependencies{
-		Room: r.Wait, Zones: r.Zones, Guard: r.Guard, Keys: r.Tokens, Passes: r.Passes, Spends: r.Store, Meter: r, RoomURL: roomURL, Now: r.Now,
+		Room: r.Wait, Zones: r.Zones, Guard: r.Guard, Keys: r.Tokens, Passes: r.Passes, Meter: r, RoomURL: roomURL, Now: r.Now,
 		Proxies: proxies,
 	})
-	r.decides = h
+	r.gate = h
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r.Meter)
 	e.IPExtractor = address.Finder(proxies)

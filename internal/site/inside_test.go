@@ -36,13 +36,13 @@ func newShop(t *testing.T, change func(*zone.Settings)) shop {
 func (s shop) wait(seconds int) {
 	for range seconds {
 		s.Forward(time.Second)
-		s.Zones.TellInsideOnce(s.t.Context())
+		s.Zones.ReportInsideOnce(s.t.Context())
 	}
 }
 
 func (s shop) inside(want int64) {
 	s.t.Helper()
-	s.Zones.TellInsideOnce(s.t.Context())
+	s.Zones.ReportInsideOnce(s.t.Context())
 	stats, err := s.Store.Observe(s.t.Context(), zoneID, 0)
 	fixture.Must(s.t, err)
 	if stats.State.Inside != want {
@@ -91,7 +91,7 @@ func TestRenewedInTime(t *testing.T) {
 	kept := s.asks("/", "", http.StatusOK)
 	s.wait(44)
 	s.Forward(15 * time.Second)
-	s.Zones.TellInsideOnce(t.Context())
+	s.Zones.ReportInsideOnce(t.Context())
 	s.Forward(700 * time.Millisecond) // a session begins with a whole second
 	if s.asks("/", kept, http.StatusOK) != kept {
 		t.Error("renewed in the last 200 ms")

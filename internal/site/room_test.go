@@ -4,24 +4,20 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -63,13 +59,14 @@ func TestMain(m *testing.M) {
 // room is the gate before a server's rooms.
 type room struct {
 	*fixture.Server
-	t       testing.TB
-	mu      sync.Mutex
-	away    error // what the store answers instead
-	hangs   bool  // the store answers joins only when their caller has gone
-	joins   int
-	counts  map[string]int
-	decides *site.Service
+	t      testing.TB
+	mu     sync.Mutex
+	away   error // what the store answers instead
+	hangs  bool  // the store answers joins only when their caller has gone
+	joins  int
+	counts map[string]int
+	// gate is the one that http asks.
+	gate *site.Service
 	// http is bare, with each answer checked against the description of the site's listener; public, of the public one.
 	http, public, bare http.Handler
 }
@@ -159,8 +156,8 @@ func (r *room) ask(gateway, method, uri string, header ...string) *httptest.Resp
 
 func (r *room) askAt(h http.Handler, gateway, method, uri string, header ...string) *httptest.ResponseRecorder {
 	r.t.Helper()
-	if gateway == "process" {
-		return r.decide(method, uri, header)
+	if gateway == "queue-server" {
+		return r.front(method, uri, header)
 	}
 	path, asks := "/site/"+zoneID, http.MethodGet
 	var tells []string
@@ -184,37 +181,6 @@ func (r *room) askAt(h http.Handler, gateway, method, uri string, header ...stri
 	h.ServeHTTP(w, req)
 	return w
 }
-
-// decide asks in this process, and answers as its gateway does. The forged headers are not read.
-func (r *room) decide(method, uri string, header []string) *httptest.ResponseRecorder {
-	r.t.Helper()
-	req := httptest.NewRequest(method, "/", http.NoBody)
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	v := site.Visit{Method: method, URI: uri, Host: "shop.example", Secure: req.Header.Get("X-Forwarded-Proto") == "https", From: direct{}, Header: req.Header}
-	for _, name := range []string{"X-Original-URI", "X-Original-URL", "X-Forwarded-Uri"} {
-		req.Header.Set(name, "/assets/forged")
-	}
-	req.Header.Set("X-Forwarded-Method", http.MethodOptions)
-	d := r.decides.Decide(r.t.Context(), zoneID, &v)
-	w := httptest.NewRecorder()
-	maps.Copy(w.Header(), d.Header)
-	if d.Err != nil {
-		problem.Handler(slog.New(slog.DiscardHandler), r.Meter)(d.Err, echo.New().NewContext(req, w))
-		return w
-	}
-	w.WriteHeader(d.Status)
-	_, err := w.Write(d.Document)
-	fixture.Must(r.t, err)
-	return w
-}
-
-// direct is a visitor without a gateway.
-type direct struct{}
-
-func (direct) RealIP() string           { return "203.0.113.9" }
-func (direct) Told() (netip.Addr, bool) { return netip.MustParseAddr("203.0.113.9"), true }
 
 // opens are the headers that a browser sends when it opens a page.
 var opens = []string{"Sec-Fetch-Mode", "navigate"}

@@ -95,7 +95,7 @@ func TestJoinByInvitation(t *testing.T) {
 	}
 }
 
-// TestNobodyIsInvited: a server without a desk lets nobody into a zone by invitation.
+// TestNobodyIsInvited: a server without keys of tickets lets nobody into a zone by invitation.
 func TestNobodyIsInvited(t *testing.T) {
 	t.Parallel()
 	r := newServer(t)

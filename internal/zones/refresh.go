@@ -28,6 +28,16 @@ func (r *Zones) freshen(ctx context.Context) error {
 	return r.read(ctx)
 }
 
+// reread reads the zones, unless that went well the time before.
+func (r *Zones) reread(ctx context.Context) {
+	r.mu.Lock()
+	well := r.listErr == nil && r.now().Sub(r.listedAt) < interval*3/2
+	r.mu.Unlock()
+	if !well {
+		r.readAndLog(ctx)
+	}
+}
+
 // readAndLog is read for callers that have no use for the error, which read logs.
 func (r *Zones) readAndLog(ctx context.Context) { _ = r.read(ctx) }
 

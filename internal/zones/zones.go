@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// interval is how often the settings are read anew: twice in the second within which a change must be in
-	// force everywhere.
-	interval = 500 * time.Millisecond
+	// interval is how often the settings are read anew while the store, or a node of it, does not answer: a call that hangs takes up
+	// to 400 ms of the second within which a change must be in force everywhere. Else they are read every other time.
+	interval = 450 * time.Millisecond
 	// freshFor is how old the list of zones may be.
 	freshFor = time.Second
 	// seeksPerSecond is how often the store is asked for a zone that is not in a fresh list: another server may have
@@ -48,6 +48,8 @@ type Meter interface {
 	Called(call store.Call, took time.Duration, err error)
 	// Restored counts one place that the store had lost and put back.
 	Restored(zoneID string)
+	// Lost counts one loss of a zone's data that its store has noticed.
+	Lost(zoneID string)
 	// Forgotten counts one departure that is remembered no longer, because so many departed lately.
 	Forgotten(zoneID string)
 	// Judged takes in how good an estimate was that was told to a visitor who has been admitted since.
@@ -177,19 +179,19 @@ func (r *Zones) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	for _, z := range *r.zones.Load() { // what is over, before the first visitor shows it
 		if z.seen.Load() && z.settings.Load().MaxInside > 0 {
-			r.tellInside(ctx, z)
+			r.reportInside(ctx, z)
 		}
 	}
 	r.background.Start(ctx,
-		background.Every(interval, r.readAndLog),
+		background.Every(interval, r.reread),
 		background.Every(interval, r.recallAll),
 		background.Every(sendEvery, r.sendAll),
 		background.Every(ProbeEvery, r.probeAll),
-		background.Every(tellInsideEvery, r.tellAllInside),
+		background.Every(reportInsideEvery, r.reportAllInside),
 		background.Every(judgeEvery, r.judgeAll))
 }
 
-// RunOnce reads the settings of all zones, and tells the store who departed. After Start this is done twice a second.
+// RunOnce reads the settings of all zones, and tells the store who departed. After Start both are done again and again.
 func (r *Zones) RunOnce(ctx context.Context) {
 	r.readAndLog(ctx)
 	for _, z := range *r.zones.Load() {
@@ -217,6 +219,7 @@ func (r *Zones) Known(zoneID string) *Zone {
 // Find returns a zone for a visitor's call. Its error says when to come back, if the store did not answer.
 func (r *Zones) Find(ctx context.Context, zoneID string) (*Zone, error) {
 	if z := r.Known(zoneID); z != nil {
+		z.asked()
 		return z, nil
 	}
 	z, err := r.find(r.deadlines.bound(ctx), zoneID)
@@ -398,9 +401,6 @@ func (r *Zones) add(news ...zone.Settings) {
 	zones := maps.Clone(*r.zones.Load())
 	ids := make([]string, 0, len(news))
 	for _, s := range news {
-		if narrow := s.NarrowPatterns(); len(narrow) > 0 {
-			r.log.Warn("patterns match only requests without other parameters: end them in &* if callbacks carry more", "zone", s.ZoneID, "patterns", narrow)
-		}
 		zones[s.ZoneID] = r.newZone(s, true)
 		ids = append(ids, s.ZoneID)
 	}
@@ -429,6 +429,7 @@ func (noMeter) Know(...string)                          {}
 func (noMeter) Forget(string)                           {}
 func (noMeter) Called(store.Call, time.Duration, error) {}
 func (noMeter) Restored(string)                         {}
+func (noMeter) Lost(string)                             {}
 func (noMeter) Forgotten(string)                        {}
 func (noMeter) Judged(string, estimate.Judgement)       {}
 func (noMeter) ClockAhead(string, time.Duration)        {}

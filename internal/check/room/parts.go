@@ -204,6 +204,22 @@ func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 	return s.Store.Zones(ctx)
 }
 
+// Policies reads the policies of limits.
+func (s *Store) Policies(ctx context.Context) (limit.PolicySet, error) {
+	if err := s.called(ctx, "policies"); err != nil {
+		return limit.PolicySet{}, err
+	}
+	return s.Store.Policies(ctx)
+}
+
+// PutPolicies replaces the policies of limits.
+func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
+	if err := s.called(ctx, "put_policies"); err != nil {
+		return err
+	}
+	return s.Store.PutPolicies(ctx, b, was, changes...)
+}
+
 // Limiter allows everything while it does not refuse. It writes down about whom it is asked: the policy and the key.
 type Limiter struct {
 	Asked   []string

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -194,7 +193,6 @@ func TestLogInIsSlowedDown(t *testing.T) {
 		t.Errorf("counted: %v", got)
 	}
 }
-
 
 func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()

@@ -103,7 +103,7 @@ type zoneTab struct{ Key, Label string }
 
 // zoneTabs are the parts of a zone's page, in the order of their links. The first is what an operator needs in the first
 // minute.
-var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"settings", "Settings"}, {"record", "Record"}}
+var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"settings", "Settings"}, {"record", "Record"}, {"report", "Report"}}
 
 // Tabs returns zoneTabs.
 func (v zoneView) Tabs() []zoneTab { return zoneTabs }

@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -210,6 +211,14 @@ func (h *HTTP) Routes() []route.Route {
 			Packed: true, Params: []any{lasted{}}, // an hour is 600 KB as it is
 			Answers:  answer("The columns.", History{}),
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
+		},
+		{
+			Method: http.MethodGet, Path: one + "/report", Role: route.Viewer, Handle: h.report, ID: "zoneReport", Summary: "How an event or a span of a zone was",
+			Doc: "From the minutes that the store keeps for `QUEUE_HISTORY_DAYS`, so of all servers. Without parameters it is of the last " +
+				"day. `queue-server report` makes a page, a text or CSV of it.",
+			Packed: true, Params: []any{ReportQuery{}},
+			Answers:  answer("The report.", report.Report{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{`event "noon" is no event that TEST_ZONE lists or has listed lately`},
 		},
 		{
 			Method: http.MethodPost, Path: one + "/events/{event}/{do}", Role: route.Operator, Handle: h.act, ID: "changeEvent",
@@ -423,4 +432,11 @@ func (h *HTTP) stats(c echo.Context) error {
 func (h *HTTP) history(c echo.Context) error {
 	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), readNumber(c, "seconds", MaxHistorySeconds))
 	return send(c, history, err)
+}
+
+func (h *HTTP) report(c echo.Context) error {
+	made, err := h.service.Report(c.Request().Context(), c.Param("zoneId"), ReportQuery{
+		Event: c.QueryParam("event"), From: c.QueryParam("from"), To: c.QueryParam("to"), WhatIf: c.QueryParam("whatIf"),
+	})
+	return send(c, made, err)
 }

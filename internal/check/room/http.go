@@ -55,8 +55,8 @@ type Server struct {
 	Issuer     answer.Issuer
 	Zones      *zones.Zones
 	Guard      *guard.Guard
-	Tickets    *ticket.Desk
-	Challenges *challenge.Desk
+	Tickets    *ticket.Verifier
+	Challenges *challenge.Checker
 	Shares     *network.Shares
 
 	// From is the address that all requests come from, or "".
@@ -138,7 +138,7 @@ func (s *Server) Set(tb testing.TB, change func(*zone.Settings)) {
 		settings = zone.Defaults(s.ZoneID)
 	}
 	change(&settings)
-	_, err = s.Store.Store.PutZone(tb.Context(), settings, nil, "")
+	_, err = s.Store.PutZone(tb.Context(), settings, nil, "")
 	Must(tb, err)
 	if s.Zones != nil {
 		s.Zones.RunOnce(tb.Context())
@@ -155,7 +155,7 @@ func (s *Server) Lined(tb testing.TB, is bool) {
 
 // Send sends a request. header is name, value, name, value; From is the address that it comes from.
 func (s *Server) Send(method, path, body string, header ...string) *httptest.ResponseRecorder {
-	w, q := httptest.NewRecorder(), httptest.NewRequest(method, path, strings.NewReader(body))
+	w, q := httptest.NewRecorder(), httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body))
 	for i := 0; i+1 < len(header); i += 2 {
 		q.Header.Set(header[i], header[i+1])
 	}
