@@ -167,7 +167,7 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) error) error {
 			}
 			next.tidy(r.Now())
 		}
-		if err == nil && next.equal(found) {
+		if edit == nil && next.equal(found) {
 			r.adopt(next)
 			return nil
 		}
