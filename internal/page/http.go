@@ -358,7 +358,7 @@ func (h *HTTP) show(c echo.Context, v *view) error {
 func (v *view) prepare(header http.Header, scripts, may string) {
 	v.Nonce = randomHex()
 	v.Look.paint(v.settings, v.accept)
-	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
+	v.CSS, v.JS = v.Look.style(), template.JS(script)
 	v.Data.Zone, v.Data.Lang, v.Data.Texts = v.settings.ZoneID, v.tag.String(), v.texts.Said
 	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
 	header.Set("Content-Language", v.code)

@@ -67,6 +67,15 @@ func (look *Look) paint(s zone.Settings, accept string) {
 	look.Accent += template.CSS(markup.CSS(s.PageStyle, sources))
 }
 
+// style is the page's own, and the shop's. Rules for what a shop sets are left out where it sets nothing.
+func (look *Look) style() template.CSS {
+	own, shop, _ := strings.Cut(pageCSS, "/* What a shop sets")
+	if len(look.Links) > 0 || look.Header+look.Aside+look.Footer != "" {
+		own += "/* What a shop sets" + shop
+	}
+	return template.CSS(own) + look.Accent
+}
+
 // addresses are those of a message that become links.
 var addresses = regexp.MustCompile(`https://[A-Za-z0-9.-]+(/[A-Za-z0-9._~%!$&()*+,;=:@/?#-]*)?`)
 
