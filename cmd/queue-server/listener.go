@@ -70,7 +70,7 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		ConnState:         readsNextHeader,
 	}
-	l.server.TLSConfig = l.tls
+	l.server.TLSConfig = l.tls.Clone() // net/http completes it, and listeners share it
 	l.running.Go(func() {
 		serve := func() error { return l.server.Serve(readable{l.Listener}) }
 		if l.tls != nil {

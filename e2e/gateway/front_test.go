@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -61,9 +62,7 @@ func startFront(t *testing.T, env map[string]string) *front {
 	}))
 	t.Cleanup(f.shop.Close)
 	all := map[string]string{"QUEUE_UPSTREAM": f.shop.URL, "QUEUE_ZONE": "SHOP=6000000", "QUEUE_SITES_ADDR": f.addr, "QUEUE_DOOR_LIMITS": "off"}
-	for name, value := range env {
-		all[name] = value
-	}
+	maps.Copy(all, env)
 	f.Server = room.Start(t, all)
 	f.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"mode":"open"}`)
 	return f

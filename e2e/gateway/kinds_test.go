@@ -60,7 +60,7 @@ func startPHP(t *testing.T) phpShop {
 	return s
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

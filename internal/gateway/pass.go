@@ -85,6 +85,7 @@ func (p *passage) rewrite(r *httputil.ProxyRequest) {
 	out.URL.Scheme, out.URL.Host = p.t.url.Scheme, p.t.url.Host
 	out.URL.RawQuery = r.In.URL.RawQuery // the gate was asked about that
 	out.Host = r.In.Host
+	out.Trailer = r.In.Trailer // the visitor's own, not a copy: it is filled in after the body
 	for name := range h {
 		if ours(name) {
 			delete(h, name)

@@ -304,7 +304,7 @@ type watched struct {
 	ahead    time.Duration
 }
 
-func (m *watched) Lost(string) { m.losses++ }
+func (w *watched) Lost(string) { w.losses++ }
 
 type tally struct {
 	calls, failures int

@@ -44,14 +44,9 @@ const sharedTimeout = 3 * time.Second
 // Meter shows what happens here. Its methods are called from any goroutine.
 type Meter interface {
 	ZoneMeter
+	LossMeter
 	// Called measures a call to the store: how long it took, and how it ended.
 	Called(call store.Call, took time.Duration, err error)
-	// Restored counts one place that the store had lost and put back.
-	Restored(zoneID string)
-	// Lost counts one loss of a zone's data that its store has noticed.
-	Lost(zoneID string)
-	// Forgotten counts one departure that is remembered no longer, because so many departed lately.
-	Forgotten(zoneID string)
 	// Judged takes in how good an estimate was that was told to a visitor who has been admitted since.
 	Judged(zoneID string, j estimate.Judgement)
 	// ClockAhead takes in by how much the zone's clock is ahead of this server's; negative if it is behind.
@@ -60,6 +55,16 @@ type Meter interface {
 	StoreFailing(zoneID string, failing bool)
 	// AdmitLocally counts one visitor whom this server let in by itself.
 	AdmitLocally(zoneID string)
+}
+
+// LossMeter counts what comes of the store's losses of data.
+type LossMeter interface {
+	// Restored counts one place that the store had lost and put back.
+	Restored(zoneID string)
+	// Lost counts one loss of a zone's data that its store has noticed.
+	Lost(zoneID string)
+	// Forgotten counts one departure that is remembered no longer, because so many departed lately.
+	Forgotten(zoneID string)
 }
 
 // ZoneMeter hears which zones there are. Its two methods are never called at the same time.
