@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/serve/route"
@@ -62,9 +60,4 @@ func openPeople(ctx context.Context, keys keys, store store.Keeper, log *slog.Lo
 		log.Warn("QUEUE_ADMIN_TOKEN is off, and no good token of an admin is known: nobody can make tokens. Set QUEUE_ADMIN_TOKEN again to make one")
 	}
 	return known
-}
-
-// mayProfile lets admins of the whole room through, alone.
-func mayProfile(next echo.HandlerFunc) echo.HandlerFunc {
-	return people.Permit(route.Route{Role: route.Admin})(next)
 }

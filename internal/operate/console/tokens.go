@@ -35,7 +35,8 @@ func permitted(pattern string, h handler) handler {
 	default:
 		role = route.Viewer
 	}
-	whole := strings.HasPrefix(pattern[strings.Index(pattern, "/"):], root+"tokens")
+	_, path, _ := strings.Cut(pattern, " ")
+	whole := strings.HasPrefix(path, root+"tokens")
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
 		zoneID := r.PathValue("zoneId")
 		if zoneID == "" {
