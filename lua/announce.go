@@ -135,6 +135,7 @@ const (
 	secretsReason reason = iota
 	zonesReason
 	policiesReason
+	credentialsReason
 	clusterReason
 	reasons // how many there are
 )

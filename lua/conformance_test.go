@@ -40,6 +40,11 @@ func TestSpends(t *testing.T) {
 	conformance.SpendsOnce(t, openStore(t, nil))
 }
 
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	conformance.Credentials(t, openStore(t, nil))
+}
+
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
 	s := openStore(t, now)

@@ -12,8 +12,8 @@ import (
 // writes it.
 const (
 	zoneFormat     = 2 // of a zone's keys: FORMAT in line/include/zone.lua
-	policiesFormat = 1 // of the policies: FORMAT in limits/put_policies.lua
-	recordFormat   = 1 // of an entry of a record of changes: ENTRY in record.lua and put_policies.lua
+	documentFormat = 1 // of a document: FORMAT in limits/put_document.lua
+	recordFormat   = 1 // of an entry of a record of changes: ENTRY in record.lua and put_document.lua
 )
 
 // formatField is where a hash has the number of its format.

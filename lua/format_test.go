@@ -68,7 +68,7 @@ func TestNewerPolicies(t *testing.T) {
 	s, ctx := sc.store, t.Context()
 	book := limit.PolicySet{Version: 3}
 	sc.fails(s.PutPolicies(ctx, book, 0), nil)
-	s.client.HSet(ctx, s.policiesKeys()[0], formatField, policiesFormat+1)
+	s.client.HSet(ctx, s.policiesKeys()[0], formatField, documentFormat+1)
 	sc.writesNothing(func() {
 		_, err := s.Policies(ctx)
 		sc.fails(err, line.ErrFormat)

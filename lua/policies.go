@@ -3,15 +3,11 @@ package lua
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
-)
-
-// Outcomes of put_policies.lua.
-const (
-	policiesDiffer = 1
-	policiesNewer  = 2
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // policiesKeys are the policies and the record of its changes. A colon is in
@@ -23,23 +19,12 @@ func (s *Store) policiesKeys() []string {
 
 // Policies returns the policies; one of version 0 where there are none.
 func (s *Store) Policies(ctx context.Context) (limit.PolicySet, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
-	defer cancel()
-	v, err := s.client.HMGet(ctx, s.policiesKeys()[0], "json", formatField).Result()
-	if err != nil {
-		return limit.PolicySet{}, s.failed(ctx, "policies", err)
-	}
-	err = checkFormat("the book of policies", v[1], policiesFormat)
-	s.finds(policiesReason, err)
-	if err != nil {
+	d, err := s.document(ctx, "policies", s.policiesKeys(), policiesReason)
+	if err != nil || d.Text == "" {
 		return limit.PolicySet{}, err
 	}
-	text, ok := v[0].(string)
-	if !ok {
-		return limit.PolicySet{}, nil
-	}
 	var b limit.PolicySet
-	if err := json.Unmarshal([]byte(text), &b); err != nil {
+	if err := json.Unmarshal([]byte(d.Text), &b); err != nil {
 		return limit.PolicySet{}, fmt.Errorf("lua: the policies are damaged: %w", err)
 	}
 	return b, nil
@@ -56,21 +41,11 @@ func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, c
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
-	defer cancel()
-	reply, err := s.run(ctx, putPoliciesScript, s.policiesKeys(),
-		s.clock(), was, b.Version, text, record, limit.MaxChanges)
-	switch {
-	case err != nil:
-		return err
-	case reply == int64(policiesDiffer):
+	err = s.putDocument(ctx, "policies", s.policiesKeys(), store.Document{Version: b.Version, Text: text}, was, record)
+	if errors.Is(err, store.ErrDocumentChanged) {
 		return limit.ErrPoliciesChanged
-	case reply == int64(policiesNewer):
-		return newer("the policies have another", policiesFormat)
-	case reply != int64(0):
-		return fmt.Errorf("lua: put_policies: reply is %v", reply)
 	}
-	return nil
+	return err
 }
 
 // PolicyChanges returns the record of changes of policies, the newest first.

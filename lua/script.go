@@ -38,11 +38,11 @@ var (
 	announceScript    = newScript("line/announce.lua")
 	spendScript       = newScript("line/spend.lua")
 	allowScript       = newScript("limits/allow.lua")
-	putPoliciesScript = newScript("limits/put_policies.lua")
+	putDocumentScript = newScript("limits/put_document.lua")
 
 	scripts = []*script{
 		pollScript, pollFullScript, touchScript, sweepScript, observeScript, putZoneScript, deleteZoneScript, recallScript, reportScript, announceScript, spendScript,
-		allowScript, putPoliciesScript,
+		allowScript, putDocumentScript,
 	}
 )
 

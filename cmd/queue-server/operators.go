@@ -1,10 +1,15 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/serve/route"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // Who may read /metrics.
@@ -25,23 +30,34 @@ type entrance struct {
 
 // openEntrance returns the entrance of the operators' listener at addr. from finds
 // the address that a request came from.
-func openEntrance(s checked, keys keys, addr string, from func(*http.Request) string, log *slog.Logger) (*entrance, error) {
+func openEntrance(s checked, known *people.Registry, addr string, from func(*http.Request) string, log *slog.Logger) *entrance {
 	loopback := isLoopback(addr)
 	e := &entrance{hosts: operator.Hosts{Loopback: loopback, Names: s.AdminHosts}}
-	tokens := []string{keys.adminToken}
-	var err error
-	if e.access, err = operator.NewAccess(operator.AccessOptions{Tokens: tokens, From: from, Logger: log}); err != nil {
-		return nil, err
-	}
+	e.access = operator.NewAccess(operator.AccessOptions{People: known, From: from, Logger: log})
 	if s.MetricsAccess == metricsOpen || s.MetricsAccess == metricsAuto && loopback && s.metricsToken == "" {
-		return e, nil
+		return e
 	}
+	var scrapers []string
 	if s.metricsToken != "" {
-		tokens = append(tokens, s.metricsToken)
+		scrapers = append(scrapers, s.metricsToken)
 	} else {
-		log.Info("/metrics wants the operators' token: give Prometheus one of its own with QUEUE_METRICS_TOKEN, " +
+		log.Info("/metrics wants an operator's token: give Prometheus one of its own with QUEUE_METRICS_TOKEN, " +
 			"or let anybody read with QUEUE_METRICS_ACCESS=open")
 	}
-	e.scrapers, err = operator.NewAccess(operator.AccessOptions{Tokens: tokens, From: from, Logger: log})
-	return e, err
+	e.scrapers = operator.NewAccess(operator.AccessOptions{People: known, Besides: scrapers, From: from, Logger: log})
+	return e
+}
+
+// openPeople starts what knows the operators.
+func openPeople(ctx context.Context, keys keys, store store.Keeper, log *slog.Logger) *people.Registry {
+	o := people.Options{Store: store, Secrets: keys.secrets, Logger: log}
+	if keys.adminToken != "" {
+		o.Root = []string{keys.adminToken}
+	}
+	known := people.New(o)
+	known.Start(ctx)
+	if keys.adminToken == "" && !slices.ContainsFunc(known.Tokens(), func(t people.Issued) bool { return t.Role == route.Admin && len(t.Zones) == 0 }) {
+		log.Warn("QUEUE_ADMIN_TOKEN is off, and no good token of an admin is known: nobody can make tokens. Set QUEUE_ADMIN_TOKEN again to make one")
+	}
+	return known
 }

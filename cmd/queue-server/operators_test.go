@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 )
 
 // scraperToken opens /metrics alone.
@@ -64,11 +65,9 @@ func TestWhoMayReadMetrics(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r, _ := testRooms(t, nil)
 			s := checked{settings: settings{MetricsAccess: tt.access}, given: given{metricsToken: tt.scraper}}
-			var err error
-			r.entrance, err = openEntrance(s, keys{adminToken: operatorToken}, tt.addr, nil, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := slog.New(slog.DiscardHandler)
+			known := people.New(people.Options{Secrets: [][]byte{[]byte(goodSecret)}, Root: []string{operatorToken}, Logger: log})
+			r.entrance = openEntrance(s, known, tt.addr, nil, log)
 			h := openapitest.Operators.Handler(t, r.operators())
 			for token, want := range map[string]int{"": tt.none, scraperToken: tt.scrape, operatorToken: tt.admin} {
 				if status := get(h, "/metrics", token); status != want {

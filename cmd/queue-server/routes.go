@@ -20,6 +20,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/openapi"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/schedule"
@@ -37,6 +38,7 @@ type rooms struct {
 	entry    *entry.HTTP
 	operator *operator.HTTP
 	limits   *policyset.HTTP
+	people   *people.HTTP
 	checks   *checkapi.HTTP // nil without the limits' listener
 	site     *site.Service
 	console  http.Handler
@@ -77,6 +79,7 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/session", r.site.Session, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/session/end", r.site.EndSession, r.ownSites, r.requireSharedSecret)
 	e.GET("/wait/:zoneId", r.page.Get, route.Pack, r.requireSharedSecretPage)
+	e.HEAD("/wait/:zoneId", page.Head)
 	e.POST("/wait/:zoneId", r.page.Post, r.ownSites, r.requireSharedSecretPage)
 	e.GET("/traffic/site.js", page.SiteScript)
 	e.GET("/traffic/work.js", page.WorkScript)
@@ -126,8 +129,8 @@ func (r rooms) requireSharedSecretPage(next echo.HandlerFunc) echo.HandlerFunc {
 // operators are the routes of the operators' listener.
 func (r rooms) operators() http.Handler {
 	e := r.newEcho()
-	e.Use(r.entrance.hosts.Guard, below("/admin", r.entrance.access.Guard), below("/debug", r.entrance.access.Guard), below("/admin", r.operator.Warn))
-	route.Mount(e, slices.Concat(r.operator.Routes(), r.limits.Routes()))
+	e.Use(r.entrance.hosts.Guard, below("/admin", r.entrance.access.Guard), below("/debug", r.entrance.access.Guard), below("/debug", people.Permit(route.Route{Role: route.Admin})), below("/admin", r.operator.Warn))
+	route.Mount(e, slices.Concat(r.operator.Routes(), r.limits.Routes(), r.people.Routes()), people.Permit)
 	e.Match(reading, "/openapi.yaml", openapi.Serve(openapi.Operators))
 	e.GET("/", echo.WrapHandler(r.console))
 	e.GET("/favicon.ico", echo.WrapHandler(r.console))

@@ -3,8 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -34,7 +35,9 @@ func (s settings) readGiven(where func(flag string) string, fault func(flag, for
 			return err
 		}},
 		{"admin-token", s.AdminToken, s.AdminTokenFile, func(text string) error {
-			g.adminToken = text
+			if g.adminToken = text; text == adminTokenOff {
+				return nil
+			}
 			return secret.CheckToken(text)
 		}},
 		{"metrics-token", s.MetricsToken, s.MetricsFile, func(text string) error {
@@ -75,16 +78,37 @@ func (s settings) readGiven(where func(flag string) string, fault func(flag, for
 
 // keys are all that is derived from secrets.
 type keys struct {
-	tokens     *token.Keys
-	passes     *pass.Signer
+	tokens *token.Keys
+	passes *pass.Signer
+	// adminToken is the root token; "" for none.
 	adminToken string
 	// secrets sign what is for this server's own eyes, the newest first.
 	secrets [][]byte
 }
 
+// adminTokenOff as the root token says that there is none.
+const adminTokenOff = "off"
+
+// makeToken returns the root token that the data folder has, or makes one: path is the file that has it, which only its owner may
+// read. Where the data folder takes none, that is a file in the folder of temporary files: the brake must work all the same.
+func makeToken(dir string, log *slog.Logger) (token, path string, made bool, err error) {
+	token, made, err = secret.LoadToken(dir)
+	path = filepath.Join(dir, "admin-token")
+	if !errors.Is(err, secret.ErrNotKept) {
+		return token, path, made, err
+	}
+	log.Warn("the root token that was made now is not kept: the next start makes another", "error", err)
+	f, err := os.CreateTemp("", "queue-server-admin-token-*") // of mode 0600
+	if err != nil {
+		return "", "", false, err
+	}
+	_, err = f.WriteString(token + "\n")
+	return token, f.Name(), true, errors.Join(err, f.Close())
+}
+
 // loadKeys derives the keys from the settings, and from the data folder what is
-// not set. An operators' token that is made now is printed to out, this once.
-func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
+// not set.
+func loadKeys(s checked, log *slog.Logger) (keys, error) {
 	k := keys{adminToken: s.adminToken}
 	for _, path := range s.shared {
 		log.Warn("others on this machine may read a file with a secret: put it right with chmod o= FILE", "file", path)
@@ -106,21 +130,17 @@ func loadKeys(s checked, log *slog.Logger, out io.Writer) (keys, error) {
 				"Set the same QUEUE_SECRET on all of them, made with: openssl rand -base64 32")
 		}
 	}
-	if k.adminToken == "" {
-		loaded, made, err := secret.LoadToken(s.DataDir)
-		where := "it is kept in " + s.DataDir + "/admin-token"
-		if errors.Is(err, secret.ErrNotKept) {
-			// The brake must work all the same.
-			log.Warn("the operators' token that was made now is not kept: the next start makes another", "error", err)
-			where, err = "it is not kept: the next start makes another", nil
-		}
+	switch k.adminToken {
+	case adminTokenOff:
+		k.adminToken = ""
+	case "":
+		loaded, path, made, err := makeToken(s.DataDir, log)
 		if err != nil {
 			return keys{}, cli.UsageError{Err: fmt.Errorf("no QUEUE_ADMIN_TOKEN is set, and none can be kept in the data folder: %w", err)}
 		}
 		k.adminToken = loaded
 		if made {
-			_, _ = fmt.Fprintf(out, "\nOperators' token, made now and shown this once (%s):\n\n  %s\n\n",
-				where, loaded)
+			log.Info("made the root token of operators, which may do everything: it is in the file", "file", path)
 		}
 	}
 	k.secrets = secrets

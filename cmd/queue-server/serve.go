@@ -26,6 +26,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
@@ -76,7 +77,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	for variable, meant := range misspelt(os.Environ()) {
 		log.Warn("a variable is ignored: no setting has that name", "variable", variable, "maybe", meant)
 	}
-	keys, err := loadKeys(s, log, stderr)
+	keys, err := loadKeys(s, log)
 	if err != nil {
 		return err
 	}
@@ -190,24 +191,20 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	})
 	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Meter: metrics})
 	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Logger: log})
-	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
-	if err != nil {
-		return err
-	}
-	notKept := notKept(opened, zones, limits.policies)
+	known := openPeople(ctx, keys, opened, log)
+	defer known.Stop()
+	entrance := openEntrance(s, known, operatorListener.Addr().String(), clientIP(s), log)
+	notKept := notKept(opened, zones, limits.policies, known)
 	metrics.ShowKept(notKept)
 	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, zones, time.Now))
 	if err != nil {
 		return err
 	}
-	consoles, err := console.New(console.Parts{
+	consoles := console.New(console.Parts{
 		Zones: service, Watch: seen, Policies: limits.policies, Decisions: limits, Preview: pages.Preview,
-		NotKept: notKept, Token: keys.adminToken, Access: entrance.access, Secrets: keys.secrets,
-		ProviderKeys: s.ChallengeSiteKey != "", Spends: zones, Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
+		NotKept: notKept, Access: entrance.access, People: known,
+		ProviderKeys: s.ChallengeSiteKey != "", Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
-	if err != nil {
-		return err
-	}
 	health := newHealth(zones.Ping)
 	awaiting, reached := context.WithCancel(ctx)
 	var asks sync.WaitGroup
@@ -225,6 +222,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		entry:         entry.NewHTTP(polling, zones, keys.passes),
 		operator:      operator.NewHTTP(service, limits.policies, notKept),
 		limits:        policyset.NewHTTP(limits.policies, limits),
+		people:        people.NewHTTP(known),
 		checks:        checks,
 		site:          gate,
 		console:       consoles.Handler(),

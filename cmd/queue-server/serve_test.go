@@ -87,7 +87,7 @@ func closing(t *testing.T, c io.Closer) {
 // admin asks the operators' listener, with the token.
 func (s *server) admin(t *testing.T, method, path, body string) reply {
 	t.Helper()
-	return request(t, method, s.operators+path, body, "Authorization", "Bearer "+operatorToken)
+	return request(t, method, s.operators+path, body, "Authorization", "Bearer "+operatorToken, "X-Operator", "Olga")
 }
 
 // config writes a file with these zones and returns its name.

@@ -178,7 +178,7 @@ func TestTheFiveMinutes(t *testing.T) {
 	_, steps, _ := strings.Cut(string(text), "## nginx, in five minutes")
 	steps, _, _ = strings.Cut(steps, "\n## ")
 	s := start(t, map[string]string{"QUEUE_SITE_ADDR": "127.0.0.1:0", "QUEUE_TRUSTED_PROXIES": "127.0.0.1"})
-	env := map[string]string{"QUEUE_ADMIN_URL": s.operators, "QUEUE_ADMIN_TOKEN": operatorToken}
+	env := map[string]string{"QUEUE_ADMIN_URL": s.operators, "QUEUE_ADMIN_TOKEN": operatorToken, "USER": "olga"}
 	led := map[string]int{"create": http.StatusOK, "pause": http.StatusUnauthorized, "resume": http.StatusOK}
 	for _, command := range regexp.MustCompile("`queue-server (zones [^`]+)`").FindAllStringSubmatch(steps, -1) {
 		args := strings.Fields(strings.ReplaceAll(command[1], "'", ""))

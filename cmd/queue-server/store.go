@@ -22,6 +22,7 @@ import (
 type eitherStore interface {
 	store.Store
 	policyset.PolicyStore
+	store.Keeper
 	Close() error
 }
 

@@ -60,7 +60,7 @@ func TestConsoleInABrowser(t *testing.T) {
 		chromedp.SendKeys(css("#token"), "not-the-operators-token"), chromedp.Click(css("button.main")),
 		chromedp.WaitVisible(css("#token-fault")))
 	if got := o.text(t, "#token-fault"); !strings.Contains(got, "That is not the operators’ token.") &&
-		!strings.Contains(got, "That is not the operators' token.") {
+		!strings.Contains(got, "That is no token of an operator.") {
 		t.Errorf("a wrong token: %q", got)
 	}
 	o.check(t, "log in refused")
@@ -177,7 +177,7 @@ func (o *operatorAt) refusesANetwork() {
 func (o *operatorAt) looksAtThePages() {
 	o.t.Helper()
 	for page, path := range map[string]string{
-		"all zones": "", "limits": "limits", "record": "changes", "zone": "zones/EVENT",
+		"all zones": "", "limits": "limits", "tokens": "tokens", "record": "changes", "zone": "zones/EVENT",
 		"zone, events": "zones/EVENT?tab=events", "zone, page": "zones/EVENT?tab=page", "zone, networks": "zones/EVENT?tab=networks",
 		"zone, settings": "zones/EVENT?tab=settings", "zone, record": "zones/EVENT?tab=record", "confirm": "zones/EVENT/change?perMinute=3000",
 		"delete": "zones/EVENT/delete",

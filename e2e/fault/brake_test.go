@@ -65,7 +65,7 @@ func TestTheBrakeWithABrokenRedis(t *testing.T) {
 			answered := make(chan room.Reply)
 			go func() { // a hung Redis is waited for longer than a visitor would
 				r, _ := room.Ask(t.Context(), nil, http.MethodPatch, one.Operators+"/admin/zones/SHOP", `{"mode":"queue","perMinute":0}`,
-					"Authorization", "Bearer "+room.OperatorToken)
+					"Authorization", "Bearer "+room.OperatorToken, "X-Operator", "olga")
 				answered <- r
 			}()
 			room.Await(t, "a second passes", after(brakeWithin+slack()))

@@ -98,7 +98,7 @@ func Request(t testing.TB, method, url, body string, header ...string) Reply {
 // Admin asks the operators' listener, with the token.
 func (s *Server) Admin(t testing.TB, method, path, body string) Reply {
 	t.Helper()
-	return Request(t, method, s.Operators+path, body, "Authorization", "Bearer "+OperatorToken)
+	return Request(t, method, s.Operators+path, body, "Authorization", "Bearer "+OperatorToken, "X-Operator", "olga")
 }
 
 // Until repeats a request until the answer has the text, and returns the answer: for what is

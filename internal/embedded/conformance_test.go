@@ -26,6 +26,19 @@ func TestOutside(t *testing.T) {
 	conformance.Outside(t, openHarness)
 }
 
+// TestCredentials: a restart brings them back.
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := reopen(t, dir, time.Now)
+	conformance.Credentials(t, s)
+	want, err := s.Credentials(t.Context())
+	kill(t, s)
+	if got, errNow := reopen(t, dir, time.Now).Credentials(t.Context()); got != want || want.Version == 0 || err != nil || errNow != nil {
+		t.Errorf("after a restart: %+v, want %+v (%v, %v)", got, want, err, errNow)
+	}
+}
+
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
 	var opened *Store

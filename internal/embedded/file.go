@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -32,6 +33,8 @@ type contents struct {
 	Deleted []deleted `json:"deleted,omitempty"`
 	// Policies are those of limits. What clients have taken is not part of it: those counts end with the process.
 	Policies limit.PolicySet `json:"policies,omitzero"`
+	// Credentials are the operators'.
+	Credentials store.Document `json:"credentials,omitzero"`
 }
 
 // kept is what survives of a zone.
@@ -199,7 +202,7 @@ func (s *Store) NotKept() error {
 func (s *Store) keep() contents {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues)), Policies: s.policies}
+	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues)), Policies: s.policies, Credentials: s.credentials}
 	for _, q := range s.queues {
 		all.Zones = append(all.Zones, q.kept())
 	}

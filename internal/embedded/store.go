@@ -64,7 +64,7 @@ type Store struct {
 	// in force before it is on the disk, even if it cannot be written.
 	changing sync.Mutex
 
-	// mu guards queues, deleted, record and policies; it is taken within changing.
+	// mu guards queues, deleted, record, policies and credentials; it is taken within changing.
 	mu      sync.RWMutex
 	queues  map[string]*zoneQueue
 	deleted map[string]deleted
@@ -74,6 +74,8 @@ type Store struct {
 	// replaced.
 	policies      limit.PolicySet
 	policyChanges []limit.Change
+	// credentials are the operators'.
+	credentials store.Document
 	// entries is how many entries this process has made in the record. It is guarded by changing.
 	entries int
 	// clockSet is by how many microseconds the clock was set forward since the store was opened.
@@ -142,7 +144,7 @@ func (s *Store) load() error {
 		err = s.recordFile.load(s.readRecord)
 	}
 	if err == nil {
-		s.policies = had.Policies
+		s.policies, s.credentials = had.Policies, had.Credentials
 		err = (&file{disk: s.disk, name: oldPoliciesName, format: 1, of: "policies"}).load(s.readOldPolicies)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,18 +25,23 @@ func operations(listener string) []string {
 	if err := yaml.Unmarshal(document(), &described); err != nil {
 		return []string{err.Error()}
 	}
-	lines := []string{"| call | what it is for |", "| --- | --- |"}
+	lines, row := []string{"| call | what it is for |", "| --- | --- |"}, "| `%s %s` | %s |"
+	if listener == "operators" { // with the role that the call needs
+		lines, row = []string{"| call | what it is for | role |", "| --- | --- | --- |"}, "| `%s %s` | %s | %s |"
+	}
 	for _, path := range slices.Sorted(maps.Keys(described.Paths)) {
 		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
 			var o struct {
 				Summary string `yaml:"summary"`
+				Role    string `yaml:"x-role"`
 			}
 			if node, there := described.Paths[path][method]; !there || strings.HasPrefix(path, "/debug/") {
 				continue
 			} else if err := node.Decode(&o); err != nil {
 				return []string{err.Error()}
 			}
-			lines = append(lines, fmt.Sprintf("| `%s %s` | %s |", strings.ToUpper(method), path, o.Summary))
+			cells := []any{strings.ToUpper(method), path, o.Summary, cmp.Or(o.Role, "-")}
+			lines = append(lines, fmt.Sprintf(row, cells[:strings.Count(row, "%s")]...))
 		}
 	}
 	return lines

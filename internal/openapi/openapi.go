@@ -51,6 +51,8 @@ type paths struct {
 	Name    string `json:"name" minLength:"1" maxLength:"64" pattern:"^([A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*|\\.{3,})$" doc:"The policy: 1 to 64 of A-Z a-z 0-9 . _ -, but neither . nor ..; case-sensitive." example:"api"`
 	Policy  string `json:"policy" minLength:"1" maxLength:"64" pattern:"^([A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*|\\.{3,})$" doc:"The policy: 1 to 64 of A-Z a-z 0-9 . _ -, but neither . nor ..; case-sensitive." example:"api"`
 	Event   string `json:"event" pattern:"^[A-Za-z0-9._-]{1,40}$" doc:"The name of the event that is next or under way, and is fixed." example:"noon"`
+	Token   string `json:"token" minLength:"1" maxLength:"64" doc:"The token's id, or the name of who has it: then all of them." example:"anna"`
+	Subject string `json:"subject" minLength:"1" maxLength:"64" doc:"The name that the record of changes has." example:"anna"`
 	Path    string `json:"path" doc:"Anything, slashes too. It is not looked at." example:"orders"`
 	Profile string `json:"profile" enum:"allocs|block|goroutine|goroutineleak|heap|mutex|threadcreate" doc:"Which one." example:"goroutine"`
 }
@@ -108,6 +110,7 @@ var problems = route.Named{
 
 // enums are the values of the types that have few.
 var enums = map[reflect.Type]any{
+	reflect.TypeFor[route.Role]():          route.Roles,
 	reflect.TypeFor[limit.Algorithm]():     limit.Algorithms,
 	reflect.TypeFor[limit.Source]():        []limit.Source{limit.SourceIP, limit.SourceAPIKey, limit.SourceJWT},
 	reflect.TypeFor[limit.Scope]():         []limit.Scope{limit.ScopeShared, limit.ScopeServer},

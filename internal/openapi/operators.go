@@ -13,6 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -22,7 +23,7 @@ import (
 // Parameters and headers of the operators' listener.
 type (
 	changer struct {
-		Operator string `json:"X-Operator" maxLength:"64" example:"Ada" doc:"Who makes the change, for the record of changes: at most 64 bytes of UTF-8 without control characters. It proves nothing, since all operators have one token."`
+		Operator string `json:"X-Operator" maxLength:"64" example:"Ada" doc:"Who makes the change, for the record of changes: at most 64 bytes of UTF-8 without control characters. Required with the root token, where it is a claim; ignored with any other token, which has its owner's name."`
 	}
 	warning struct {
 		Warning string `json:"Warning,omitempty" pattern:"^199 queue-server \"in force on this server, but not kept: [ !#-~]+\"$" example:"199 queue-server \"in force on this server, but not kept: zones.json.new: no space left on device\"" doc:"The change is in force on this server and may be lost, since its disk or its store does not take it now; and why. It is kept as soon as that is possible. Other servers on the same Redis do not know of it yet."`
@@ -60,7 +61,7 @@ type (
 
 // operators describes the operators' listener.
 func operators() *route.Listener {
-	calls := slices.Concat((*operator.HTTP)(nil).Routes(), (*policyset.HTTP)(nil).Routes(), service())
+	calls := slices.Concat((*operator.HTTP)(nil).Routes(), (*policyset.HTTP)(nil).Routes(), (*people.HTTP)(nil).Routes(), service())
 	for i := range calls {
 		c := &calls[i]
 		below := strings.HasPrefix(c.Path, "/admin/")
@@ -69,6 +70,12 @@ func operators() *route.Listener {
 		}
 		// What stands before them all.
 		c.Security, c.Refusals = []string{"operator"}, append(c.Refusals, "unauthorized", "too_many_wrong_tokens")
+		if c.Zoned() || c.Change || c.Role == route.Admin || !below { // a list has what its reader may see
+			c.Refusals = append(c.Refusals, "forbidden")
+		}
+		if !below {
+			c.Role = route.Admin
+		}
 		if below {
 			c.Refusals = append(c.Refusals, "internal_error")
 		}
@@ -82,11 +89,12 @@ func operators() *route.Listener {
 		Tags: []route.Tag{
 			{Name: "zones", Description: "Making, changing, watching and deleting zones."},
 			{Name: "limits", Description: "Making, changing, watching and deleting the policies of limits, what one client may take."},
+			{Name: "operators", Description: "Tokens of those who operate the room: persons and machines."},
 			{Name: "service", Description: "Metrics, and this document."},
 			{Name: "profiles", Description: "Go's own profiles of this process: see the documentation of net/http/pprof."},
 		},
 		Schemes: route.Object{
-			{Name: "operator", Value: route.Parse("{type: http, scheme: bearer, description: 'The operators'' token, `QUEUE_ADMIN_TOKEN`.'}")},
+			{Name: "operator", Value: route.Parse("{type: http, scheme: bearer, description: 'A token of one''s own, or the root token, `QUEUE_ADMIN_TOKEN`.'}")},
 			{Name: "metrics", Value: route.Parse("{type: http, scheme: bearer, description: 'The token for metrics alone, `QUEUE_METRICS_TOKEN`.'}")},
 		},
 		Everywhere: []string{"host_unknown", "not_found", "method_not_allowed"},
@@ -122,6 +130,10 @@ func operators() *route.Listener {
 			reflect.TypeFor[operator.Sessions]():   {Name: "Sessions"},
 			reflect.TypeFor[operator.InsideDone](): {Name: "InsideDone"},
 			reflect.TypeFor[network.List]():        {Name: "Networks"},
+			reflect.TypeFor[people.Issued]():       {Name: "Token", Doc: "What is known of a token."},
+			reflect.TypeFor[people.Made]():         {Name: "MadeToken", Doc: "A token, and what is known of it."},
+			reflect.TypeFor[people.Wanted]():       {Name: "WantedToken"},
+			reflect.TypeFor[people.List]():         {Name: "Tokens"},
 			reflect.TypeFor[policyset.Limits]():    {Name: "Policies"},
 			reflect.TypeFor[refusal.Document]():    problems,
 		},

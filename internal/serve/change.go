@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
@@ -9,13 +10,24 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// ByHeader is the header in which an operator who makes a change gives a name for the
-// record of changes. It proves nothing: all operators share one token.
+// ByHeader is the header in which whoever makes a change with the root token gives a name for the record of changes. The name is
+// claimed: anybody who has the root token may give any.
 const ByHeader = "X-Operator"
 
-// ReadBy returns the name that a request gives in ByHeader; "" if it gives none.
+// byKey is where a request's context has the name that was proven.
+type byKey struct{}
+
+// WithBy returns the request of somebody whose name was proven.
+func WithBy(r *http.Request, name string) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), byKey{}, name))
+}
+
+// ReadBy returns the name that was proven for a request, else the one that it claims in ByHeader; "" if it has none.
 // It returns a *FieldError for a name that zone.CheckBy refuses, or for two names.
 func ReadBy(r *http.Request) (string, error) {
+	if name, proven := r.Context().Value(byKey{}).(string); proven {
+		return name, nil
+	}
 	values := r.Header.Values(ByHeader)
 	if len(values) == 0 {
 		return "", nil

@@ -44,15 +44,15 @@ func (h *HTTP) Routes() []route.Route {
 	badName := []string{"name must be 1 to 64 of A-Z a-z 0-9 . _ -"}
 	return []route.Route{
 		{
-			Method: http.MethodGet, Path: all, Handle: h.list, ID: "listLimits", Tag: "limits", Summary: "All policies of limits", Doc: asKept,
+			Method: http.MethodGet, Path: all, Role: route.Viewer, Handle: h.list, ID: "listLimits", Tag: "limits", Summary: "All policies of limits", Doc: asKept,
 			Answers: []route.Answer{{Status: http.StatusOK, Doc: "The policies, in the order of their names.", Body: Limits{}}},
 		},
 		{
-			Method: http.MethodGet, Path: one, Handle: h.get, ID: "getLimit", Tag: "limits", Summary: "One policy", Doc: asKept,
+			Method: http.MethodGet, Path: one, Role: route.Viewer, Handle: h.get, ID: "getLimit", Tag: "limits", Summary: "One policy", Doc: asKept,
 			Answers: []route.Answer{policy}, Refusals: []string{"policy_unknown"}, Invalid: badName,
 		},
 		{
-			Method: http.MethodPut, Path: one, Handle: h.put, ID: "putLimit", Tag: "limits", Summary: "Make a policy, or set everything of it",
+			Method: http.MethodPut, Path: one, Role: route.Admin, Handle: h.put, ID: "putLimit", Tag: "limits", Summary: "Make a policy, or set everything of it",
 			Doc: "In force on every server within a second. What clients have taken stays counted when the limit or burst of a rule " +
 				"changes, and is forgotten when its algorithm or window does. What a server remembers of refusals it forgets: who may " +
 				"go on by the new figures, may at once.",
@@ -75,14 +75,14 @@ func (h *HTTP) Routes() []route.Route {
 			Invalid:  []string{`"burts" is not a setting of a rule; did you mean "burst"?`, "burst must be a whole number"},
 		},
 		{
-			Method: http.MethodDelete, Path: one, Handle: h.delete, ID: "deleteLimit", Tag: "limits", Summary: "Delete a policy",
+			Method: http.MethodDelete, Path: one, Role: route.Admin, Handle: h.delete, ID: "deleteLimit", Tag: "limits", Summary: "Delete a policy",
 			Doc:    "Who asks for it gets `policy_unknown` from then on. A policy of that name in the configuration is not made again.",
 			Change: true, Params: []any{serve.Condition{}},
 			Answers:  []route.Answer{{Status: http.StatusNoContent, Doc: "The policy is no more."}},
 			Refusals: []string{"policy_unknown", "conflict", "precondition_failed", "store_unavailable"}, Invalid: badName,
 		},
 		{
-			Method: http.MethodGet, Path: one + "/stats", Handle: h.stats, ID: "limitStats", Tag: "limits", Summary: "What this server has seen of a policy",
+			Method: http.MethodGet, Path: one + "/stats", Role: route.Viewer, Handle: h.stats, ID: "limitStats", Tag: "limits", Summary: "What this server has seen of a policy",
 			Doc:      "Of this server alone, since it was started: the whole is the sum over all servers, which Prometheus makes.",
 			Answers:  []route.Answer{{Status: http.StatusOK, Doc: "Counts by tier and outcome, in all and of the last minute.", Body: limiter.Stats{}}},
 			Refusals: []string{"policy_unknown"}, Invalid: badName,

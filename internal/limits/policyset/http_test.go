@@ -23,6 +23,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
@@ -39,6 +40,7 @@ type room struct {
 	policies *policyset.Set
 	limiter  *limiter.Limiter
 	http     http.Handler
+	people   *people.Registry
 }
 
 func newRoom(t *testing.T) *room {
@@ -52,15 +54,14 @@ func newRoom(t *testing.T) *room {
 
 func (r *room) route(seen policyset.Seen) {
 	desk := operator.NewHTTP(operator.New(operator.Options{Zones: zones.New(zones.Options{Store: r.store}), Logger: slog.New(slog.DiscardHandler)}), r.policies, nil)
-	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{secret}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		r.Fatal(err)
-	}
+	log := slog.New(slog.DiscardHandler)
+	r.people = people.New(people.Options{Store: r.store, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")}, Root: []string{secret}, Logger: log})
+	access := operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log})
 	h := policyset.NewHTTP(r.policies, seen)
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), &fixture.Meter{})
 	e.Use(access.Guard)
-	route.Mount(e, slices.Concat(desk.Routes(), h.Routes()))
+	route.Mount(e, slices.Concat(desk.Routes(), h.Routes()), people.Permit)
 	r.http = openapitest.Operators.Handler(r.T, e)
 }
 
@@ -69,6 +70,7 @@ func (r *room) send(status int, method, path string, body io.Reader, headers ...
 	r.Helper()
 	req := httptest.NewRequest(method, path, body)
 	req.Header.Set("Authorization", "Bearer "+secret)
+	req.Header.Set("X-Operator", "Olga")
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
@@ -102,6 +104,12 @@ func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
 	}
 	seen := got.Header().Get("ETag")
 	r.send(412, "PUT", "/admin/limits/api", text(usual), "If-None-Match", "*")
+	operator, _, err := r.people.Create(t.Context(), people.Wanted{Name: "anna", Role: route.Operator}, "root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.send(403, "PUT", "/admin/limits/api", text(usual), "Authorization", "Bearer "+operator)
+	r.send(403, "DELETE", "/admin/limits/api", nil, "Authorization", "Bearer "+operator)
 	r.send(200, "PUT", "/admin/limits/api", text(strings.Replace(usual, "60", "61", 1)), "If-Match", seen)
 	r.send(412, "PUT", "/admin/limits/api", text(usual), "If-Match", seen)
 	r.send(412, "DELETE", "/admin/limits/api", nil, "If-Match", seen)
@@ -118,8 +126,8 @@ func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]string{
-		"":                    "1 zones, other , api Bob, api , api Ada",
-		"?policy=api":         "0 zones, api Bob, api , api Ada",
+		"":                    "1 zones, other Olga, api Bob, api Olga, api Ada",
+		"?policy=api":         "0 zones, api Bob, api Olga, api Ada",
 		"?policy=api&limit=1": "0 zones, api Bob",
 		"?policy=none":        "0 zones",
 		"?zoneId=Z":           "1 zones",

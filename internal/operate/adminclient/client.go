@@ -186,7 +186,7 @@ func (c *Client) refusal(res *http.Response, text []byte) error {
 		return &unreachableError{c.options.URL, fmt.Errorf("%w (it says %s)", errStranger, res.Status)}
 	}
 	p.Status = res.StatusCode
-	if p.Status == http.StatusNotFound && p.Code != "zone_unknown" && p.Code != "policy_unknown" {
+	if p.Status == http.StatusNotFound && p.Code != "zone_unknown" && p.Code != "policy_unknown" && p.Code != "token_unknown" {
 		// There is no such path: the public listener, or a server that is older than this client.
 		return &unreachableError{c.options.URL, fmt.Errorf("%w, or is older than this command (it has no %s)", errStranger, res.Request.URL.Path)}
 	}

@@ -14,9 +14,11 @@ var (
 	// ErrInvalid: the server refused what was asked, and asking again will not
 	// help. Nothing was changed.
 	ErrInvalid = errors.New("adminclient: request refused")
-	// ErrUnauthorized: the operators' token is wrong, or may not do this.
-	ErrUnauthorized = errors.New("adminclient: not allowed")
-	// ErrNotFound: there is no such zone, or policy.
+	// ErrUnauthorized: the operators' token is wrong.
+	ErrUnauthorized = errors.New("adminclient: token refused")
+	// ErrForbidden: the token is good, and may not do this.
+	ErrForbidden = errors.New("adminclient: not allowed")
+	// ErrNotFound: there is no such zone, policy or token.
 	ErrNotFound = errors.New("adminclient: no such zone or policy")
 	// ErrConflict: the zone or policy is not as the caller had read it, or is being
 	// changed by others. Nothing was changed.
@@ -50,6 +52,8 @@ func (p *ProblemError) Is(target error) bool { return target == p.kind() }
 
 func (p *ProblemError) kind() error {
 	switch {
+	case p.Code == "forbidden":
+		return ErrForbidden
 	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Code == "too_many_wrong_tokens":
 		return ErrUnauthorized
 	case p.Status == http.StatusNotFound:

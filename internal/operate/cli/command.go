@@ -15,7 +15,7 @@ import (
 // server's file may hold beside zones and limits.
 func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 	c := &connection{Terminal: t}
-	return []*cobra.Command{
+	return sayRoles([]*cobra.Command{
 		group("zones", "List, watch and change the zones of a running server.",
 			c.listZones(), c.getZone(), c.watch(), c.setZone(), c.resume(),
 			c.setTo("pause ZONE", "Admit nobody: perMinute 0. Visitors keep their places.", perMinuteKey, 0),
@@ -24,8 +24,8 @@ func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 			c.createZone(), c.deleteZone(), c.applyZones(fileKeys)),
 		group("limits", "List and change policies of limits: what one client may take.",
 			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.deleteLimit()),
-		c.events(), c.inside(), c.networks(), c.stats(), c.report(), c.audit(), simulateCommand(t, fileKeys), rehearseCommand(t), sizeCommand(t),
-	}
+		c.events(), c.inside(), c.networks(), c.stats(), c.report(), c.audit(), c.tokens(), c.sessions(), simulateCommand(t, fileKeys), rehearseCommand(t), sizeCommand(t),
+	})
 }
 
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
@@ -74,7 +74,7 @@ func (c *connection) command(use, short string, run func(ctx context.Context, s 
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.adminURL, "admin-url", "", "`URL` of the server's operators' listener; "+defaultAdminURL+" when absent ($"+urlVariable+")")
-	flags.StringVar(&c.as, "as", "", "`NAME` that you have in the record of changes; $USER when absent ($"+operatorVariable+")")
+	flags.StringVar(&c.as, "as", "", "`NAME` that you have in the record of changes with the root token; $USER when absent ($"+operatorVariable+")")
 	flags.BoolVar(&c.json, "json", false, "print what the server answers, as JSON, for scripts")
 	return command
 }

@@ -148,7 +148,10 @@ func (s *session) explain(group, name string, err error) error {
 		return err
 	}
 	thing, list, get := "zone "+name, "zones list", "zones get "+name
-	if group == "limits" {
+	switch group {
+	case "tokens":
+		thing, list, get = "token "+name, "tokens list", "tokens list"
+	case "limits":
 		thing, list, get = "policy "+name, "limits list", "limits show "+name
 	}
 	switch {
@@ -157,7 +160,10 @@ func (s *session) explain(group, name string, err error) error {
 			"Does it run, and is this its operators' listener? Name another with --admin-url or QUEUE_ADMIN_URL", err)
 	case errors.Is(err, adminclient.ErrUnauthorized):
 		return sentence(err, "%s refuses the operators' token of %s\n"+
-			"The server's own is the one that it was started with, or in the file admin-token of its data folder", s.URL(), s.tokenFrom)
+			"A token of your own may have expired or been revoked. The root token is the one that the server was started with, or in the file admin-token of its data folder", s.URL(), s.tokenFrom)
+	case errors.Is(err, adminclient.ErrForbidden):
+		return sentence(err, "the token of %s may not do this: it has another role or other zones\n"+
+			"queue-server help COMMAND says which role a command needs; an admin makes tokens with: queue-server tokens create", s.tokenFrom)
 	case errors.Is(err, adminclient.ErrUnavailable):
 		return sentence(err, "%s answers, but not now: %v\nThe command can be repeated", s.URL(), err)
 	case name == "":

@@ -66,6 +66,7 @@ func statusOf(err error) int {
 		{adminclient.ErrInvalid, ExitUsage},
 		{adminclient.ErrNotFound, ExitNotFound},
 		{adminclient.ErrUnauthorized, ExitRefused},
+		{adminclient.ErrForbidden, ExitRefused},
 		{adminclient.ErrUnreachable, ExitUnreachable},
 		{adminclient.ErrUnavailable, ExitUnreachable},
 		{adminclient.ErrConflict, ExitConflict},

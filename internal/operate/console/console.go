@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -10,7 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -18,9 +17,9 @@ import (
 const root = "/console/"
 
 const (
-	// maxForm bounds the body of a form: twice a zone's settings, of which the logo has up
-	// to 16 KB, more where it is written with %.
-	maxForm = 128 << 10
+	// maxForm bounds the body of a form: twice a zone's settings, of which logo, slots and style have up
+	// to 80 KB, more where they are written with %.
+	maxForm = 512 << 10
 	// maxStreams bounds the consoles that are open at a time: each costs a
 	// connection and a kilobyte a second.
 	maxStreams = 512
@@ -48,13 +47,9 @@ type Parts struct {
 	ProviderKeys bool
 	// NotKept says why what is in force is lost with this server; nil if it is not.
 	NotKept func() error
-	// Token is the operators' token; another one ends all sessions. Access is
-	// what it opens.
-	Token  string
+	// Access opens the log in, People know the sessions.
 	Access *operator.Access
-	// Secrets sign the sessions, newest first. Spends keeps which were logged out.
-	Secrets [][]byte
-	Spends  store.Spender
+	People *people.Registry
 	// Secure reports whether the browser that sends a request came over TLS.
 	Secure func(*http.Request) bool
 	Meter  Meter
@@ -66,25 +61,17 @@ type Parts struct {
 // Console is the operators' console. It is safe for concurrent use.
 type Console struct {
 	Parts
-	sessions *sessions
-	pages    map[string]*template.Template
+	pages map[string]*template.Template
 
 	streams chan struct{} // holds one for each open stream
 }
 
-// New returns the console. An empty token or no secret is an error: it would
-// admit everybody.
-func New(p Parts) (*Console, error) {
-	if p.Token == "" || p.Access == nil || len(p.Secrets) == 0 {
-		return nil, errors.New("console: the operators' token, its access or the secret is missing")
-	}
+// New returns the console.
+func New(p Parts) *Console {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	return &Console{
-		Parts: p, sessions: newSessions(p.Token, p.Secrets, p.Spends, p.Now), pages: loadPages(),
-		streams: make(chan struct{}, maxStreams),
-	}, nil
+	return &Console{Parts: p, pages: loadPages(), streams: make(chan struct{}, maxStreams)}
 }
 
 // Handler serves the console: all below /console/, and / that leads there.
@@ -130,10 +117,13 @@ func (c *Console) Handler() http.Handler {
 		"POST /console/zones/{zoneId}/schedule/{event}/act":   c.actDo,
 		"GET /console/limits":                                 c.limitsPage,
 		"GET /console/limits/events":                          c.limitsEvents,
+		"GET /console/tokens":                                 c.tokensPage,
+		"POST /console/tokens":                                c.makeToken,
+		"POST /console/tokens/revoke":                         c.revokeToken,
 		// Every other path.
 		"/console/": func(http.ResponseWriter, *http.Request, session) error { return errNothing },
 	} {
-		mux.HandleFunc(pattern, c.guarded(h))
+		mux.HandleFunc(pattern, c.guarded(permitted(pattern, h)))
 	}
 	return c.protect(mux)
 }

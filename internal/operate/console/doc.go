@@ -5,7 +5,7 @@
 //
 // All figures come from the samples of package watch and from package limiter, and are turned into text in one place (texts,
 // rowTexts), for the page as for each second after it: the page's script puts text into elements and knows nothing of limits.
-// Each console that is open gets an event a second, which asks the store for nothing but whether the session was logged out.
+// Each console that is open gets an event a second, which asks the store for nothing.
 // What an event of a zone does next is told by the zone's settings and the store's clock (watch.Clock).
 //
 // # What is changed
@@ -17,8 +17,8 @@
 //
 // # What protects it
 //
-// The session is a cookie, HttpOnly and SameSite=Strict, signed with a key that is derived from the server's secret and the
-// operators' token: a new token ends all sessions. Cross-origin requests are refused. The Content-Security-Policy of every
+// The session is a cookie, HttpOnly and SameSite=Strict, that package people signs. It ends with the token that it
+// was begun with. Each page and form has the role that it needs (roles). Cross-origin requests are refused. The Content-Security-Policy of every
 // answer allows only this server's scripts, and no inline script. Wrong tokens at the log in are slowed down; the number of
 // streams is bounded.
 package console

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
@@ -79,7 +80,10 @@ func (c *Console) open(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var s session
 		if sent, err := r.Cookie(cookie(c.Secure(r), "", 0).Name); err == nil {
-			s, _ = c.sessions.open(r.Context(), sent.Value)
+			if of, ok := c.People.Open(sent.Value); ok {
+				s = session{of.By.String(), of}
+				r = r.WithContext(people.With(r.Context(), of.By))
+			}
 		}
 		err := readForm(r)
 		if err == nil {
@@ -133,26 +137,28 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, s session, err er
 // login is POST /console/login.
 func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error {
 	form := loginForm{Who: r.PostForm.Get("who"), Next: nextOf(r.PostForm.Get("next"))}
-	who, fault := checkWho(form.Who)
-	if form.WhoFault = fault; fault != "" {
-		return c.render(w, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
-	}
-	if err := c.Access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", who); err != nil {
+	by, err := c.Access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", form.Who)
+	if err != nil {
 		p := refusal.Describe(err)
-		form.TokenFault = "That is not the operators' token."
+		form.TokenFault = "That is no token of an operator."
 		if p.RetryAfterSeconds > 0 {
-			form.TokenFault = "That is not the operators' token. Wrong tokens came too often; wait some seconds. The server takes the right token at any time."
+			form.TokenFault = "That is no token of an operator. Wrong tokens came too often; wait some seconds. The server takes a right token at any time."
 			w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
 		}
 		c.Meter.Refuse("", p.Code)
 		return c.render(w, p.Status, "login", session{}, "Log in", form)
 	}
-	sealed, err := c.sessions.seal(c.sessions.begin(who))
+	if by.Proof == people.Root {
+		if by.Name, form.WhoFault = checkWho(form.Who); form.WhoFault != "" {
+			return c.render(w, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
+		}
+	}
+	sealed, s, err := c.People.Begin(by)
 	if err != nil {
 		return fmt.Errorf("console: sign a session: %w", err)
 	}
-	http.SetCookie(w, cookie(c.Secure(r), sealed, sessionAge))
-	c.Logger.InfoContext(r.Context(), "console log in", "who", who, "from", c.Access.From(r))
+	http.SetCookie(w, cookie(c.Secure(r), sealed, s.Expires.Sub(c.Now())))
+	c.Logger.InfoContext(r.Context(), "console log in", "who", by.String(), "proof", by.Proof, "from", c.Access.From(r))
 	http.Redirect(w, r, form.Next, http.StatusSeeOther)
 	return nil
 }
@@ -175,9 +181,7 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) e
 
 // logout is POST /console/logout.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) error {
-	if err := c.sessions.end(r.Context(), s); err != nil {
-		c.Logger.ErrorContext(r.Context(), "the store did not record a log out: the session's cookie is removed from the browser, but a copy of it is good until it expires", "who", s.who, "error", err)
-	}
+	c.People.End(r.Context(), s.Session)
 	http.SetCookie(w, cookie(c.Secure(r), "", -time.Second))
 	http.Redirect(w, r, root+"login", http.StatusSeeOther)
 	return nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -37,6 +38,8 @@ func loadPages() map[string]*template.Template {
 // page is what the layout shows.
 type page struct {
 	Name, Title, Who string
+	// Admin says that who looks may make tokens.
+	Admin bool
 	// NotKept is why what is in force is lost with this server; "" if it is not, and
 	// for who is not logged in.
 	NotKept string
@@ -47,7 +50,7 @@ type page struct {
 // it is not.
 func (c *Console) render(w http.ResponseWriter, status int, name string, s session, title string, body any) error {
 	var text bytes.Buffer
-	p := page{Name: name, Title: title, Who: s.who, Body: body}
+	p := page{Name: name, Title: title, Who: s.who, Admin: s.By.MayAll(route.Admin), Body: body}
 	if err := c.NotKept(); err != nil && s.who != "" {
 		p.NotKept = err.Error()
 	}
@@ -125,7 +128,10 @@ func (v zoneView) Paused() bool { return v.Zone.PerMinute == 0 }
 
 // pageSettings are those of the waiting page, in the order of their form: first what is
 // said while people wait.
-var pageSettings = []string{"message", "pageTitle", "pageColor", "pageLogo", "sites"}
+var pageSettings = []string{
+	"message", "messageSeverity", "messageNear", "pageTitle", "pageColor", "pageLogo", "sites",
+	"pageLinks", "pageHeader", "pageAside", "pageFooter", "pageStyle", "pageSources",
+}
 
 // preview is POST /console/zones/{zoneId}/preview: the waiting page with the settings of
 // the form, as far as they can be set, in the language that it asks for. It changes nothing.

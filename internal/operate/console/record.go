@@ -73,6 +73,7 @@ func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session)
 	if err != nil {
 		return err
 	}
+	zones = slices.DeleteFunc(zones, func(one zone.Change) bool { return !s.By.Sees(one.ZoneID) })
 	policies, err := c.Policies.Changes(r.Context(), "", allChanges)
 	if err != nil {
 		return err

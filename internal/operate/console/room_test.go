@@ -25,6 +25,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -50,6 +51,7 @@ type room struct {
 	// policies are the policies of limits, decided what is seen of them.
 	policies *policyset.Set
 	decided  *decided
+	people   *people.Registry
 
 	mu sync.Mutex
 	at time.Time
@@ -78,11 +80,11 @@ func newRoom(tb testing.TB) *room {
 	r.seen.now = r.now
 	r.decided = &decided{all: map[string]limiter.Stats{}}
 	r.policies = policyset.New(policyset.SetOptions{Store: store, Use: func(limit.PolicySet) {}})
-	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{token}, Logger: log, Now: r.now})
-	must(tb, err)
-	c, err := console.New(console.Parts{
-		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.policies, Decisions: r.decided, Token: token, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")},
-		Spends: r.store, Secure: operator.Hosts{Names: []string{"queue.example"}}.Secure,
+	r.people = people.New(people.Options{Store: store, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")}, Root: []string{token}, Logger: log, Now: r.now})
+	access := operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log, Now: r.now})
+	c := console.New(console.Parts{
+		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.policies, Decisions: r.decided,
+		People: r.people, Secure: operator.Hosts{Names: []string{"queue.example"}}.Secure,
 		Preview: func(w http.ResponseWriter, r *http.Request, s zone.Settings) error {
 			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message[zone.DefaultText]+"|"+r.Header.Get("Accept-Language"))
 			return err
@@ -90,7 +92,6 @@ func newRoom(tb testing.TB) *room {
 		NotKept: func() error { return r.unkept },
 		Meter:   r.meter, Logger: log, Now: r.now,
 	})
-	must(tb, err)
 	r.http = c.Handler()
 	return r
 }

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -97,6 +99,7 @@ func (c *Console) zonesRoll(ctx context.Context) (roll, error) {
 	if err != nil {
 		return roll{}, err
 	}
+	list = slices.DeleteFunc(list, func(z zone.Settings) bool { return !people.Of(ctx).Sees(z.ZoneID) })
 	r := roll{Rows: make([]row, 0, len(list))}
 	var waiting, admitted, known, silent int64
 	names := fnv.New64a()
@@ -168,7 +171,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 		return errTooMany
 	}
 	// The session ends on the console's clock, which is not the one of contexts.
-	ctx, cancel := context.WithTimeout(r.Context(), s.expires.Sub(c.Now()))
+	ctx, cancel := context.WithTimeout(r.Context(), s.Expires.Sub(c.Now()))
 	defer cancel()
 
 	h := w.Header()
@@ -197,7 +200,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 		case err != nil:
 			// The store's failure: the page says how old its figures are.
 			event = []byte(": no figures\n\n")
-		case !c.sessions.alive(ctx, s):
+		case !c.alive(s):
 			send([]byte("event: logout\ndata: {}\n\n"))
 			return nil
 		}
@@ -205,7 +208,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 			return nil
 		}
 		if tick, err = c.Watch.Wait(ctx, tick); err != nil {
-			if !c.sessions.alive(r.Context(), s) {
+			if !c.alive(s) {
 				send([]byte("event: logout\ndata: {}\n\n"))
 			}
 			return nil

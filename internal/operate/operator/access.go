@@ -3,7 +3,6 @@ package operator
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 )
@@ -53,10 +53,12 @@ var (
 	})
 )
 
-// AccessOptions of an Access. Tokens and Logger are required.
+// AccessOptions of an Access. People and Logger are required.
 type AccessOptions struct {
-	// Tokens are those that open, each of them.
-	Tokens []string
+	// People know whose token it is.
+	People *people.Registry
+	// Besides are tokens that open, too, and say nothing of who shows them.
+	Besides []string
 	// From finds the address that a request came from. That of the connection
 	// when absent.
 	From   func(*http.Request) string
@@ -65,13 +67,14 @@ type AccessOptions struct {
 	Now func() time.Time
 }
 
-// Access checks the operators' tokens. It accepts the right token at any time and from any address, so wrong tokens lock
-// nobody out. A token holds 128 random bits (secret.CheckToken), so nobody can guess it. Wrong tokens are logged, and
+// Access checks the operators' tokens. It accepts a right token at any time and from any address, so wrong tokens lock
+// nobody out. A token holds at least 128 random bits (secret.CheckToken), so nobody can guess it. Wrong tokens are logged, and
 // clients that send many are told to wait. It is safe for concurrent use.
 type Access struct {
-	// tokens are hashes, so that all comparisons take the same time, whatever
+	people *people.Registry
+	// besides are hashes, so that all comparisons take the same time, whatever
 	// the length of what was sent.
-	tokens [][sha256.Size]byte
+	besides [][sha256.Size]byte
 	// wrong bounds how many wrong tokens are logged, from all addresses together: the right one opens at any time.
 	wrong   *rate.Limiter
 	now     func() time.Time
@@ -81,44 +84,41 @@ type Access struct {
 	From func(*http.Request) string
 }
 
-// NewAccess returns the access. No token, or an empty one, is an error: it would
-// admit everybody.
-func NewAccess(o AccessOptions) (*Access, error) {
-	if len(o.Tokens) == 0 {
-		return nil, errors.New("operator: there is no token")
-	}
+// NewAccess returns the access.
+func NewAccess(o AccessOptions) *Access {
 	if o.From == nil {
 		o.From = address.Finder(nil)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Access{wrong: rate.NewLimiter(rate.Every(guessEvery), guesses), now: o.Now, origins: http.NewCrossOriginProtection(), log: o.Logger, From: o.From}
-	for _, token := range o.Tokens {
-		if token == "" {
-			return nil, errors.New("operator: a token is empty")
-		}
-		a.tokens = append(a.tokens, sha256.Sum256([]byte(token)))
+	a := &Access{
+		people: o.People, wrong: rate.NewLimiter(rate.Every(guessEvery), guesses), now: o.Now, origins: http.NewCrossOriginProtection(), log: o.Logger, From: o.From,
 	}
-	return a, nil
+	for _, token := range o.Besides {
+		a.besides = append(a.besides, sha256.Sum256([]byte(token)))
+	}
+	return a
 }
 
-// Check returns nil if what was shown with the request is a token. Else it
+// Check returns who shows the token with the request. If the token is not good, it
 // returns ErrUnauthorized and logs it with the route and more; or, once many were wrong, ErrGuessing, and logs nothing.
-func (a *Access) Check(r *http.Request, shown, route string, more ...any) error {
-	sum := sha256.Sum256([]byte(shown))
-	right := 0
-	for _, token := range a.tokens {
+func (a *Access) Check(r *http.Request, shown, route string, more ...any) (people.Identity, error) {
+	if who, ok := a.people.Identify(shown); ok {
+		return who, nil
+	}
+	sum, right := sha256.Sum256([]byte(shown)), 0
+	for _, token := range a.besides {
 		right |= subtle.ConstantTimeCompare(sum[:], token[:])
 	}
 	if right == 1 {
-		return nil
+		return people.Identity{}, nil
 	}
 	if !a.wrong.AllowN(a.now(), 1) {
-		return ErrGuessing
+		return people.Identity{}, ErrGuessing
 	}
 	a.log.With("method", r.Method, "route", route, "from", a.From(r)).WarnContext(r.Context(), "operators' token refused", more...)
-	return ErrUnauthorized
+	return people.Identity{}, ErrUnauthorized
 }
 
 const (

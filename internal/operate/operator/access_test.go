@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/operate/people"
 )
 
 // hand is a clock that is moved by hand.
@@ -19,34 +21,25 @@ func (h *hand) now() time.Time { return h.at }
 
 func newHand() *hand { return &hand{time.Unix(1_795_000_000, 0)} }
 
-func TestAccessWantsTokens(t *testing.T) {
-	t.Parallel()
-	for _, tokens := range [][]string{nil, {""}, {"good", ""}} {
-		if _, err := NewAccess(AccessOptions{Tokens: tokens, Logger: slog.New(slog.DiscardHandler)}); err == nil {
-			t.Errorf("%q admits everybody", tokens)
-		}
-	}
-}
-
 // Whoever guesses, at whatever pace and from the operator's own address, the right
 // token opens; and the log says who, without what, as often as somebody can read.
 func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 	t.Parallel()
 	var logs bytes.Buffer
 	clock := newHand()
-	a, err := NewAccess(AccessOptions{
-		Tokens: []string{"right", "right too"}, Logger: slog.New(slog.NewTextHandler(&logs, nil)), Now: clock.now,
+	log := slog.New(slog.NewTextHandler(&logs, nil))
+	a := NewAccess(AccessOptions{
+		People:  people.New(people.Options{Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")}, Root: []string{"right"}, Logger: log, Now: clock.now}),
+		Besides: []string{"right too"}, Logger: log, Now: clock.now,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r.RemoteAddr = "203.0.113.9:4711"
 	count := map[error]int{}
 	for range 100 {
-		count[a.Check(r, "guess-4711", "/console/login", "who", "Eve")]++
+		_, err := a.Check(r, "guess-4711", "/console/login", "who", "Eve")
+		count[err]++
 		for _, token := range []string{"right", "right too"} {
-			if err := a.Check(r, token, "/console/login"); err != nil {
+			if _, err := a.Check(r, token, "/console/login"); err != nil {
 				t.Fatalf("%s, after guesses: %v", token, err)
 			}
 		}
@@ -58,7 +51,7 @@ func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 		t.Errorf("logged:\n%s", text)
 	}
 	clock.at = clock.at.Add(guessEvery)
-	if err := a.Check(r, "guess", "/console/login"); !errors.Is(err, ErrUnauthorized) {
+	if _, err := a.Check(r, "guess", "/console/login"); !errors.Is(err, ErrUnauthorized) {
 		t.Errorf("after a while: %v", err)
 	}
 }

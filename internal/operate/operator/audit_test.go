@@ -40,7 +40,8 @@ func TestChanges(t *testing.T) {
 		{"PATCH", "Z", `{"perMinute":60}`, "Jürgen 川口"},
 		{"PATCH", "Z", `{"perMinute":60}`, "nobody either"},
 		{"PATCH", "Z", `{"perMinute":-1}`, "nobody at all"},
-		{"PUT", "Y", `{"perMinute":7}`, ""},
+		{"PUT", "X", `{"perMinute":7}`, ""}, // without a name: refused
+		{"PUT", "Y", `{"perMinute":7}`, "hal"},
 		{"DELETE", "Z", "", "grace"},
 		{"DELETE", "Z", "", "nobody: it is gone"},
 	} {
@@ -48,10 +49,10 @@ func TestChanges(t *testing.T) {
 	}
 	// The clock stands still: what came at one time is by zone.
 	for query, want := range map[string]string{
-		"":                     `Y:->7 by "", Z:60>- by "grace", Z:600>60 by "Jürgen 川口", Z:->600 by "ada"`,
+		"":                     `Y:->7 by "hal", Z:60>- by "grace", Z:600>60 by "Jürgen 川口", Z:->600 by "ada"`,
 		"?zoneId=Z&limit=1000": `Z:60>- by "grace", Z:600>60 by "Jürgen 川口", Z:->600 by "ada"`,
-		"?limit=2":             `Y:->7 by "", Z:60>- by "grace"`,
-		"?limit=1&zoneId=Y":    `Y:->7 by ""`,
+		"?limit=2":             `Y:->7 by "hal", Z:60>- by "grace"`,
+		"?limit=1&zoneId=Y":    `Y:->7 by "hal"`,
 	} {
 		w := r.send("GET", "/admin/audit"+query, "")
 		if got := read[changes](t, w).brief(); w.Code != 200 || got != want {

@@ -22,6 +22,6 @@
 // A change is made as a whole, or refused as a whole with every fault listed.
 // An unknown name is a fault, so that a typo does not leave a setting at its default.
 //
-// Whoever makes a change may give a name in the header X-Operator, for the record
-// of changes. The store keeps the record, in one step with the change itself.
+// Whoever makes a change has a name for the record of changes: that of their token, or with the root token
+// the one of the header X-Operator. The store keeps the record, in one step with the change itself.
 package operator

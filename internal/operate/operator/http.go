@@ -2,8 +2,10 @@ package operator
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
@@ -77,7 +80,7 @@ func NewHTTP(s *Service, policies *policyset.Set, notKept func() error) *HTTP {
 	return &HTTP{service: s, policies: policies, notKept: notKept}
 }
 
-// Guard lets only those through who show a token, and no request that a browser
+// Guard lets only those through who show a good token, each as the identity that people.Of returns, and no request that a browser
 // makes for another site. To be put on everything under /admin.
 func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -89,9 +92,11 @@ func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 		if !strings.EqualFold(scheme, "Bearer") || shown == "" {
 			return ErrUnauthorized // no token is shown, so nobody guesses
 		}
-		if err := a.Check(r, shown, c.Path()); err != nil {
+		who, err := a.Check(r, shown, c.Path())
+		if err != nil {
 			return err
 		}
+		c.SetRequest(r.WithContext(people.With(r.Context(), who)))
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 		return next(c)
 	}
@@ -151,16 +156,16 @@ func (h *HTTP) Routes() []route.Route {
 	faults := []string{`"burts" is not a setting`, "perMinute is -1, must be between 0 and 6000000"}
 	all := []route.Route{
 		{
-			Method: http.MethodGet, Path: zones, Handle: h.list, ID: "listZones", Summary: "All zones",
+			Method: http.MethodGet, Path: zones, Role: route.Viewer, Handle: h.list, ID: "listZones", Summary: "All zones",
 			Answers: answer("The settings of all zones, in the order of their names.", Zones{}),
 		},
 		{
-			Method: http.MethodGet, Path: one, Handle: h.get, ID: "getZone", Summary: "One zone",
+			Method: http.MethodGet, Path: one, Role: route.Viewer, Handle: h.get, ID: "getZone", Summary: "One zone",
 			Answers: []route.Answer{settings}, Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
 		},
 		{
-			Method: http.MethodPut, Path: one, Handle: h.put, ID: "putZone", Summary: "Make a zone, or set everything of it",
-			Doc:    "What is left out is set to its default, also in a zone that exists.",
+			Method: http.MethodPut, Path: one, Role: route.Operator, Handle: h.put, ID: "putZone", Summary: "Make a zone, or set everything of it",
+			Doc:    "What is left out is set to its default, also in a zone that exists. To make a zone needs the role admin.",
 			Change: true, Params: []any{serve.Condition{}}, Body: Change{},
 			Samples: []route.Sample{
 				{Name: "usual", Summary: "600 a minute, the rest by default", Body: `{perMinute: 600}`},
@@ -175,7 +180,7 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"event_fixed", "precondition_failed"}, Invalid: faults,
 		},
 		{
-			Method: http.MethodPatch, Path: one, Handle: h.patch, ID: "patchZone", Summary: "Change some settings",
+			Method: http.MethodPatch, Path: one, Role: route.Operator, Handle: h.patch, ID: "patchZone", Summary: "Change some settings",
 			Doc:    "Those that the body names; the others stay as they are.",
 			Change: true, Params: []any{serve.Condition{}}, Body: Change{},
 			Samples: []route.Sample{
@@ -187,19 +192,19 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown", "conflict", "event_fixed", "precondition_failed"}, Invalid: faults,
 		},
 		{
-			Method: http.MethodDelete, Path: one, Handle: h.delete, ID: "deleteZone", Summary: "Delete a zone",
+			Method: http.MethodDelete, Path: one, Role: route.Admin, Handle: h.delete, ID: "deleteZone", Summary: "Delete a zone",
 			Doc:    "With everybody's place in it. There is no way back. While an event of the zone is fixed, that is 409 `event_fixed`: cancel it before.",
 			Change: true, Params: []any{serve.Condition{}},
 			Answers:  []route.Answer{{Status: http.StatusNoContent, Doc: "The zone is no more."}},
 			Refusals: []string{"zone_unknown", "event_fixed", "precondition_failed"}, Invalid: []string{"X-Operator must not be longer than 64 bytes"},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/stats", Handle: h.stats, ID: "zoneStats", Summary: "A zone, as it is now",
+			Method: http.MethodGet, Path: one + "/stats", Role: route.Viewer, Handle: h.stats, ID: "zoneStats", Summary: "A zone, as it is now",
 			Answers:  answer("The line, the window, and what happened since the zone's data began.", Stats{}),
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/history", Handle: h.history, ID: "zoneHistory", Summary: "The last hour of a zone, second by second",
+			Method: http.MethodGet, Path: one + "/history", Role: route.Viewer, Handle: h.history, ID: "zoneHistory", Summary: "The last hour of a zone, second by second",
 			Doc: "As this server has seen it since it was started. Row `i` of every column is the second `start + i * stepMillis`; the " +
 				"last is the latest that was sampled. An entry is null where there is no sample of that second, and where a figure is " +
 				"not known: all of them while `store` is `failing`. Packed with gzip for clients that take it.",
@@ -208,7 +213,7 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/report", Handle: h.report, ID: "zoneReport", Summary: "How an event or a span of a zone was",
+			Method: http.MethodGet, Path: one + "/report", Role: route.Viewer, Handle: h.report, ID: "zoneReport", Summary: "How an event or a span of a zone was",
 			Doc: "From the minutes that the store keeps for `QUEUE_HISTORY_DAYS`, so of all servers. Without parameters it is of the last " +
 				"day. `queue-server report` makes a page, a text or CSV of it.",
 			Packed: true, Params: []any{ReportQuery{}},
@@ -216,7 +221,7 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown"}, Invalid: []string{`event "noon" is no event that TEST_ZONE lists or has listed lately`},
 		},
 		{
-			Method: http.MethodPost, Path: one + "/events/{event}/{do}", Handle: h.act, ID: "changeEvent",
+			Method: http.MethodPost, Path: one + "/events/{event}/{do}", Role: route.Operator, Handle: h.act, ID: "changeEvent",
 			Summary: "Hold or move a step of an event, open it, or cancel it",
 			Doc: `An event is fixed from an hour before its first step on: a list of ` + "`events`" + ` cannot change it any more, and this can.
 
@@ -233,13 +238,13 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown", "conflict"}, Invalid: []string{`there is no event "noon"; none is listed`},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/inside", Handle: h.sessions, ID: "listInside", Summary: "The newest sessions that asked this server",
+			Method: http.MethodGet, Path: one + "/inside", Role: route.Viewer, Handle: h.sessions, ID: "listInside", Summary: "The newest sessions that asked this server",
 			Doc:    "In a zone with `maxInside`. Each server knows the sessions that asked it; the store counts all of them.",
 			Params: []any{Listed{}}, Answers: answer("The sessions, the newest admission first.", Sessions{}),
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
 		},
 		{
-			Method: http.MethodPost, Path: one + "/inside/{do}", Handle: h.actInside, ID: "changeInside",
+			Method: http.MethodPost, Path: one + "/inside/{do}", Role: route.Operator, Handle: h.actInside, ID: "changeInside",
 			Summary: "Revoke admissions of a zone, or forget those that may have been lost",
 			Doc: `In a zone with ` + "`maxInside`" + `.
 
@@ -253,18 +258,18 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown", "conflict"}, Invalid: []string{"either jti or all must be there"},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/networks", Handle: h.networks, ID: "listNetworks",
+			Method: http.MethodGet, Path: one + "/networks", Role: route.Viewer, Handle: h.networks, ID: "listNetworks",
 			Summary: "The networks with the most joins of the last ten minutes at this server",
 			Doc:     "Each server counts the joins that it gets. See `maxShareByNetwork` and `networkShares`.",
 			Params:  []any{Listed{}}, Answers: answer("The networks, the one with the most joins first.", network.List{}),
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
 		},
 		{
-			Method: http.MethodGet, Path: "/admin/audit", Handle: h.audit, ID: "listChanges", Summary: "Who changed what, and when",
+			Method: http.MethodGet, Path: "/admin/audit", Role: route.Viewer, Handle: h.audit, ID: "listChanges", Summary: "Who changed what, and when",
 			Doc: "The last 200 changes of each zone are kept, also of those that were deleted; and the last 200 of the policies of " +
 				"limits. With `zoneId` or `policy`, those of the others are left out.",
 			Params: []any{recorded{}}, Answers: answer("The newest change first.", Changes{}),
-			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
+			Refusals: []string{"zone_unknown", "forbidden"}, Invalid: []string{badLimit},
 		},
 	}
 	for i := range all {
@@ -281,6 +286,8 @@ type Zones struct {
 
 func (h *HTTP) list(c echo.Context) error {
 	zones, err := h.service.List(c.Request().Context())
+	who := people.Of(c.Request().Context())
+	zones = slices.DeleteFunc(zones, func(z zone.Settings) bool { return !who.Sees(z.ZoneID) })
 	if zones == nil {
 		zones = []zone.Settings{} // an empty list, not null
 	}
@@ -316,7 +323,17 @@ func (h *HTTP) put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	settings, created, err := h.service.Put(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
+	only, zoneID := serve.ConditionOf(c.Request().Header), c.Param("zoneId")
+	makes := people.Of(c.Request().Context()).May(route.Admin, zoneID)
+	if !makes && only.IfMatch == "" {
+		only.IfMatch = "*" // one that exists
+	}
+	settings, created, err := h.service.Put(c.Request().Context(), zoneID, body, by, only)
+	if !makes && errors.Is(err, ErrPrecondition) {
+		if there, _ := h.service.find(c.Request().Context(), zoneID); there == nil {
+			return people.ErrForbidden
+		}
+	}
 	status := http.StatusOK
 	if created {
 		status = http.StatusCreated
@@ -397,7 +414,13 @@ func (h *HTTP) delete(c echo.Context) error {
 }
 
 func (h *HTTP) audit(c echo.Context) error {
-	all, err := h.changes(c.Request().Context(), c.QueryParam("zoneId"), c.QueryParam("policy"), readNumber(c, "limit", 100))
+	zoneID := c.QueryParam("zoneId")
+	who := people.Of(c.Request().Context())
+	if zoneID != "" && !who.Sees(zoneID) {
+		return people.ErrForbidden
+	}
+	all, err := h.changes(c.Request().Context(), zoneID, c.QueryParam("policy"), readNumber(c, "limit", 100))
+	all.Zones = slices.DeleteFunc(all.Zones, func(c zone.Change) bool { return !who.Sees(c.ZoneID) })
 	return send(c, all, err)
 }
 

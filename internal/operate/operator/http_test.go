@@ -14,8 +14,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
@@ -25,15 +28,65 @@ import (
 // routes is the room behind echo.
 func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 	tb.Helper()
+	return routesFor(s, log, known(tb, log))
+}
+
+func routesFor(s *operator.Service, log *slog.Logger, known *people.Registry) http.Handler {
 	h := operator.NewHTTP(s, nil, nil)
-	access, err := operator.NewAccess(operator.AccessOptions{Tokens: []string{secret}, Logger: log, Now: clock})
-	must(tb, err)
+	access := operator.NewAccess(operator.AccessOptions{People: known, Logger: log, Now: clock})
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(log, deaf{})
 	e.Use(access.Guard)
-	route.Mount(e, h.Routes())
+	route.Mount(e, h.Routes(), people.Permit)
 	return e
 }
+
+// known knows root, and whom the test adds.
+func known(tb testing.TB, log *slog.Logger) *people.Registry {
+	tb.Helper()
+	kept, err := embedded.Open(embedded.Options{Now: clock, Logger: log})
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, kept.Close()) })
+	return people.New(people.Options{
+		Store: kept, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")}, Root: []string{secret}, Logger: log, Now: clock,
+	})
+}
+
+// TestForbidden: who has a role in another zone gets 403 from every call of this one, and changes nothing.
+func TestForbidden(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	was := r.put(t, "Z")
+	log := slog.New(slog.DiscardHandler)
+	others := known(t, log)
+	token, _, err := others.Create(t.Context(), wanted, "root")
+	must(t, err)
+	r.http = openapitest.Operators.Handler(t, routesFor(r.service, log, others))
+	for _, call := range (*operator.HTTP)(nil).Routes() {
+		if !call.Zoned() {
+			continue
+		}
+		path := strings.NewReplacer("{zoneId}", "Z", "{event}", "noon", "{do}", "revoke").Replace(call.Path)
+		if strings.Contains(path, "/events/") {
+			path = strings.Replace(path, "revoke", "hold", 1)
+		}
+		if w := r.send(call.Method, path, "{}", "Authorization", "Bearer "+token); w.Code != 403 || read[refusal](t, w).Code != "forbidden" {
+			t.Errorf("%s %s: %d %s", call.Method, path, w.Code, w.Body)
+		}
+	}
+	if w := r.send("GET", "/admin/audit?zoneId=Z", "", "Authorization", "Bearer "+token); w.Code != 403 {
+		t.Errorf("the record: %d %s", w.Code, w.Body)
+	}
+	if w := r.send("GET", "/admin/zones", "", "Authorization", "Bearer "+token); w.Code != 200 || strings.Contains(w.Body.String(), "Z\"") {
+		t.Errorf("the list: %d %s", w.Code, w.Body)
+	}
+	if got := r.zone(t, "Z"); !got.Equal(was) {
+		t.Errorf("the zone is %+v", got)
+	}
+}
+
+// wanted is an admin of another zone.
+var wanted = people.Wanted{Name: "ci", Role: route.Admin, Zones: []string{"OTHER"}}
 
 func TestGuard(t *testing.T) {
 	t.Parallel()
@@ -268,6 +321,7 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 		method, rest, _ := strings.Cut(stalls, " ")
 		req := httptest.NewRequest(method, "/admin/zones/Z"+rest, stalled{})
 		req.Header.Set("Authorization", "Bearer "+secret)
+		req.Header.Set("X-Operator", "Olga")
 		w := httptest.NewRecorder()
 		r.http.ServeHTTP(w, req)
 		if w.Code != 408 || w.Header().Get("Retry-After") == "" {

@@ -66,6 +66,7 @@ func (r *room) send(method, path, body string, headers ...string) *httptest.Resp
 func (r *room) sendIn(ctx context.Context, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	req := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	req.Header.Set("Authorization", "Bearer "+secret)
+	req.Header.Set("X-Operator", "Olga")
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}

@@ -169,8 +169,11 @@ func (d *Describer) operation(r *Route, head bool) Object {
 	if head {
 		op = Object{{"operationId", r.ID + "Head"}, {"tags", []string{r.Tag}}, {"summary", "As " + r.Method + ", without the body"}}
 	}
-	if r.Doc != "" {
-		op = op.With("description", r.Doc)
+	if doc := strings.TrimSpace(r.Doc + "\n\n" + r.Needs()); doc != "" {
+		op = op.With("description", doc)
+	}
+	if r.Role != "" {
+		op = op.With("x-role", string(r.Role))
 	}
 	if len(r.Security) > 0 {
 		var schemes []Object

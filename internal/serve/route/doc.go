@@ -2,6 +2,7 @@
 // its description in OpenAPI 3.0.3.
 //
 //	http.go      Route: what serves a call, and what its description says. Mount puts a table into echo
+//	role.go      what who asks for a call must be
 //	describe.go  Listener.Describe: the document
 //	answer.go    what the calls answer; refusals come from the table of problems
 //	schema.go    a Go type as a schema

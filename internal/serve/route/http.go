@@ -23,6 +23,8 @@ type Route struct {
 
 	// ID and Tag name the call, for generated clients. Summary says in a line what it is for, and Doc the rest.
 	ID, Tag, Summary, Doc string
+	// Role is what who asks must at least be; "" where nobody is asked.
+	Role Role
 	// Security are the schemes of which one must be met; "" is nothing. Empty: nothing is asked.
 	Security []string
 	// Part is a struct whose field is a part of the path that is another in other paths; nil for none.
@@ -57,11 +59,14 @@ type Answer struct {
 	Headers []any
 }
 
-// Mount adds the routes to e.
-func Mount(e *echo.Echo, routes []Route) {
+// Mount adds the routes to e, each behind what the guards make of it.
+func Mount(e *echo.Echo, routes []Route, guards ...func(Route) echo.MiddlewareFunc) {
 	for _, r := range routes {
 		path := strings.NewReplacer("{path}", "*", "{", ":", "}", "").Replace(r.Path)
 		methods, use := []string{r.Method}, []echo.MiddlewareFunc{}
+		for _, guard := range guards {
+			use = append(use, guard(r))
+		}
 		if r.Head {
 			methods = append(methods, http.MethodHead)
 		}

@@ -1,23 +1,23 @@
 #!lua flags=allow-oom
--- put_policies: replace the policies of limits.
+-- put_document: replace a document: the policies of limits, or the operators' credentials.
 --
--- KEYS[1]  hash  book   the policies: their version, all of them as JSON, and the format
+-- KEYS[1]  hash  book   the document: its version, its text as json, and the format
 -- KEYS[2]  list  audit  changes as JSON, the newest first
 -- ARGV[1]  clock override in microseconds, '' for the server's clock
--- ARGV[2]  the version that was read, 0 for no book
--- ARGV[3]  the version of this book
--- ARGV[4]  the book, as JSON
+-- ARGV[2]  the version that was read, 0 for no document
+-- ARGV[3]  the version of this one
+-- ARGV[4]  its text
 -- ARGV[5]  what changes, a JSON array of objects; '' for what is not recorded
 -- ARGV[6]  how many changes are kept
 --
--- Returns  0 done, 1 the version is another, 2 the book is of a newer format
+-- Returns  0 done, 1 the version is another, 2 the document is of a newer format
 --
 -- If the script runs twice, the second run changes nothing and returns 0.
 
 --@include clock
 
 local BOOK, AUDIT = KEYS[1], KEYS[2]
--- The format of the book and of an entry of its record: policiesFormat and
+-- The format of the document and of an entry of its record: documentFormat and
 -- recordFormat in format.go.
 local FORMAT, ENTRY = 1, 1
 

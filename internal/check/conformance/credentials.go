@@ -1,0 +1,39 @@
+package conformance
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/openqueue/waitingroom/internal/store"
+)
+
+// Credentials has a document of credentials written, repeated and contested.
+func Credentials(t *testing.T, s store.Keeper) {
+	t.Helper()
+	has := func(want store.Document) {
+		t.Helper()
+		if got, err := s.Credentials(t.Context()); err != nil || got != want {
+			t.Errorf("the document is %+v, %v; want %+v", got, err, want)
+		}
+	}
+	has(store.Document{})
+	first := store.Document{Version: 1, Text: `signed{"x":"<\\ 川"}`}
+	second, other := store.Document{Version: 2, Text: "second"}, store.Document{Version: 2, Text: "other"}
+	for i, tt := range []struct {
+		put  store.Document
+		was  int64
+		want error
+		has  store.Document
+	}{
+		{first, 0, nil, first},
+		{first, 0, nil, first}, // its reply was lost
+		{second, 0, store.ErrDocumentChanged, first},
+		{second, 1, nil, second},
+		{other, 1, store.ErrDocumentChanged, second},
+	} {
+		if err := s.PutCredentials(t.Context(), tt.put, tt.was); !errors.Is(err, tt.want) {
+			t.Errorf("%d: %v, want %v", i, err, tt.want)
+		}
+		has(tt.has)
+	}
+}

@@ -1,0 +1,114 @@
+package people
+
+import (
+	"context"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/openqueue/waitingroom/internal/refusal"
+	"github.com/openqueue/waitingroom/internal/serve/route"
+)
+
+// ErrForbidden says that who asks is known, and may not do this. Compare with errors.Is.
+var ErrForbidden = refusal.New("people: forbidden", refusal.Refusal{
+	Status: http.StatusForbidden, Code: "forbidden",
+	Title:   "Your role does not allow this",
+	Detail:  "Your token has another role or other zones. Ask an admin: each call names the role that it needs.",
+	Readers: refusal.Operators,
+	Doc:     "The token is good, and its role or its zones do not allow the call. Each call of [the API](api.md) names its role.",
+})
+
+// Proof is how a name was proven.
+type Proof string
+
+// The proofs.
+const (
+	Root  Proof = "root"  // the token that the server was started with: whoever has it may claim any name
+	Token Proof = "token" // a token of one's own
+)
+
+// RootName is the name of who shows the root token and claims no other.
+const RootName = "root"
+
+// Identity is who asks. The zero Identity is a stranger.
+type Identity struct {
+	// Name is the person's or machine's. That of root is claimed, and may be empty.
+	Name  string
+	Proof Proof
+	// ID is the token's; it is no secret.
+	ID   string
+	Role route.Role
+	// Zones are patterns of the names of zones, as path.Match has them. Empty: all zones.
+	Zones []string
+}
+
+// May reports whether the identity has the role in that zone.
+func (i Identity) May(role route.Role, zoneID string) bool {
+	return i.Role.Covers(role) && i.Sees(zoneID)
+}
+
+// MayAll reports whether the identity has the role in all zones.
+func (i Identity) MayAll(role route.Role) bool { return i.Role.Covers(role) && len(i.Zones) == 0 }
+
+// Sees reports whether the zone is one of the identity's.
+func (i Identity) Sees(zoneID string) bool {
+	return i.Proof != "" && (len(i.Zones) == 0 || slices.ContainsFunc(i.Zones, func(pattern string) bool {
+		matches, err := path.Match(pattern, zoneID)
+		return matches && err == nil
+	}))
+}
+
+// Allows returns ErrForbidden unless the identity may make the call; zoneID is the zone that it names, or "". A call of no zone
+// that changes something is about the whole room: its caller must have the role in all zones.
+func (i Identity) Allows(r route.Route, zoneID string) error {
+	switch {
+	case r.Zoned() && i.May(r.Role, zoneID), !r.Zoned() && i.MayAll(r.Role), !r.Zoned() && !r.Change && i.Role.Covers(r.Role) && r.Role != route.Admin:
+		return nil
+	}
+	return ErrForbidden
+}
+
+func rootIdentity(claimed, id string) Identity {
+	return Identity{Name: claimed, Proof: Root, ID: id, Role: route.Admin}
+}
+
+// String is the name as the record has it.
+func (i Identity) String() string {
+	if i.Name == "" && i.Proof == Root {
+		return RootName
+	}
+	return i.Name
+}
+
+type identityKey struct{}
+
+// With returns a context of what the identity asks.
+func With(ctx context.Context, i Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, i)
+}
+
+// Of returns who asks; a stranger where nobody was identified.
+func Of(ctx context.Context) Identity {
+	i, _ := ctx.Value(identityKey{}).(Identity)
+	return i
+}
+
+// checkZones returns what is wrong with patterns of zones; "" if nothing is.
+func checkZones(patterns []string) string {
+	if len(patterns) > maxPatterns {
+		return "must be 32 patterns at most"
+	}
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil || p == "" || len(p) > maxPatternBytes || strings.Contains(p, "/") {
+			return "has " + p + ", which is no pattern such as SALE-*"
+		}
+	}
+	return ""
+}
+
+const (
+	maxPatterns     = 32
+	maxPatternBytes = 64
+)

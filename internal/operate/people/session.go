@@ -1,0 +1,100 @@
+package people
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// SessionAge is how long a session of the console lasts from log in: the day of an event.
+const SessionAge = 12 * time.Hour
+
+// Session is a log in to the console.
+type Session struct {
+	// By is who logged in, and what they may do now.
+	By Identity
+	// ID names the session.
+	ID      string
+	Begun   time.Time
+	Expires time.Time
+}
+
+// claims are what a session's cookie says: who and how it was proven. What a token allows is looked up again each time.
+type claims struct {
+	jwt.RegisteredClaims
+	Proof   Proof  `json:"proof"`
+	TokenID string `json:"tid,omitempty"`
+}
+
+// Begin begins a session and returns it as a text for a cookie: a JWT, signed with a key of the secret, so that it is good on
+// every server.
+func (r *Registry) Begin(by Identity) (string, Session, error) {
+	now := r.Now().Truncate(time.Second)
+	s := Session{By: by, ID: rand.Text(), Begun: now, Expires: now.Add(SessionAge)}
+	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
+		jwt.RegisteredClaims{Subject: by.String(), ID: s.ID, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(s.Expires)},
+		by.Proof, by.ID,
+	}).SignedString(r.signing.Keys[0])
+	return text, s, err
+}
+
+// Open returns the session that a text of Begin stands for, if it has not ended.
+func (r *Registry) Open(text string) (Session, bool) {
+	var c claims
+	_, err := jwt.ParseWithClaims(text, &c, func(*jwt.Token) (any, error) { return r.signing, nil },
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(), jwt.WithTimeFunc(r.Now), jwt.WithStrictDecoding())
+	if err != nil || c.IssuedAt == nil || c.ID == "" {
+		return Session{}, false
+	}
+	s := Session{By: Identity{Name: c.Subject, Proof: c.Proof, ID: c.TokenID}, ID: c.ID, Begun: c.IssuedAt.Time, Expires: c.ExpiresAt.Time}
+	by, ok := r.Alive(s)
+	s.By = by
+	return s, ok
+}
+
+// Alive returns who has the session and what they may do now; false when it has ended: by its time, a log out, or because the
+// token was revoked.
+func (r *Registry) Alive(s Session) (Identity, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.Now().Before(s.Expires) || slices.ContainsFunc(r.book.Ended, func(e ended) bool {
+		return e.ID == s.ID || e.Subject != "" && e.Subject == s.By.String() && s.Begun.UnixMilli() <= e.AtMillis
+	}) {
+		return Identity{}, false
+	}
+	switch s.By.Proof {
+	case Root:
+		if !slices.Contains(r.rootIDs, s.By.ID) {
+			return Identity{}, false
+		}
+		return rootIdentity(s.By.Name, s.By.ID), true
+	case Token:
+		i := slices.IndexFunc(r.book.Tokens, func(k kept) bool { return k.ID == s.By.ID })
+		if i < 0 {
+			return Identity{}, false
+		}
+		return r.good(r.book.Tokens[i].Issued, true)
+	}
+	return Identity{}, false
+}
+
+// End ends a session: on this server at once, on all others within a second. While the store is away, NotKept says so.
+func (r *Registry) End(ctx context.Context, s Session) {
+	r.mu.Lock()
+	r.end(ended{ID: s.ID, AtMillis: r.Now().UnixMilli(), UntilMillis: s.Expires.UnixMilli()})
+	r.mu.Unlock()
+	r.runOnce(context.WithoutCancel(ctx))
+}
+
+// EndAll ends all sessions of somebody of that name that were begun until now. Whoever has a good token can log in again.
+func (r *Registry) EndAll(ctx context.Context, name, by string) {
+	r.mu.Lock()
+	now := r.Now()
+	r.end(ended{Subject: name, AtMillis: now.UnixMilli(), UntilMillis: now.Add(SessionAge).UnixMilli()})
+	r.mu.Unlock()
+	r.Logger.InfoContext(ctx, "sessions revoked", "of", name, "by", by)
+	r.runOnce(ctx)
+}
