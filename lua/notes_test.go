@@ -91,6 +91,7 @@ func (n *noted) poll(s *Store, who int, fromMemory bool) line.Answer {
 		n.Fatalf("%d: %+v, %v, want waiting, from memory %t", who, a, err, fromMemory)
 	}
 	n.places[who] = a.Place
+	n.places[who].Told = 0
 	return a
 }
 

@@ -16,12 +16,6 @@ function aside.count(z)
   return z.aside_at == 0 and 0 or redis.call('HLEN', ASIDE[0]) + redis.call('HLEN', ASIDE[1])
 end
 
--- unlink gives up all places that are set aside.
-function aside.unlink(z)
-  redis.call('UNLINK', ASIDE[0], ASIDE[1])
-  z.aside_at = 0
-end
-
 -- turn has the sweep fill the other key when the first was filled for keep_place.
 function aside.turn(z, t)
   if z.aside_at == 0 or z.keep_place > 0 and t.now - z.aside_at < z.keep_place then
@@ -30,7 +24,8 @@ function aside.turn(z, t)
   z.aside_turn, z.aside_at = 1 - z.aside_turn, t.now
   redis.call('UNLINK', ASIDE[z.aside_turn])
   if z.keep_place == 0 or aside.count(z) == 0 then
-    aside.unlink(z)
+    redis.call('UNLINK', ASIDE[0], ASIDE[1])
+    z.aside_at = 0
   end
 end
 
@@ -79,9 +74,8 @@ function aside.apart(passed, present)
   return min(10, floor((passed + max(1, present) - 1) / max(1, present)))
 end
 
--- overdue is where one stands who comes back when its turn is over: before all who wait, but between two who came back there
--- stands one of the others. So those who came back take half of each window at most. back_micros is where the next stands
--- at the earliest.
+-- overdue is where one stands who comes back when its turn is over: before all who wait, but between two who came back so
+-- stands one of the others. So they take half of each window at most. back_micros is where the next stands at the earliest.
 function aside.overdue(z, stands)
   stands = max(stands, z.back_micros)
   local behind, far = '(' .. string.format('%.0f', stands), max(stands, z.edge_micros)
@@ -106,11 +100,10 @@ end
 -- come_back has a visitor stand in the line again whose place is set aside. It returns where; nil if none is.
 function aside.come_back(z, t, id)
   local key, stands, arrived, upto = aside.find(z, id)
-  if not key then
-    return nil
+  if key then
+    redis.call('HDEL', key, id)
   end
-  redis.call('HDEL', key, id)
-  if upto < t.now then
+  if not key or upto < t.now then
     return nil
   end
   if stands <= z.edge_micros then
