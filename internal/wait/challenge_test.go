@@ -43,7 +43,7 @@ func (r *room) asked(t *testing.T, w *httptest.ResponseRecorder, reason string) 
 // easy makes a challenge one of a few derivations, and signs that.
 func (r *room) easy(t *testing.T, w challenge.Work) challenge.Work {
 	t.Helper()
-	w.Parameters.KeyPrefix, w.Parameters.Cost = "0", 2
+	w.Parameters.KeyPrefix = "0"
 	text, err := json.Marshal(w.Parameters)
 	must(t, err)
 	w.Signature = r.tokens.SignChallenge(w.Parameters.Data.Zone, string(text))
@@ -97,6 +97,34 @@ func TestJoinByWork(t *testing.T) {
 	}
 	if stats := r.stats(t); stats.Totals.Joined != 3 {
 		t.Errorf("%d places were taken, want 3", stats.Totals.Joined)
+	}
+}
+
+// TestAChallengeIsOfItsNetwork: the solution of a challenge takes no place for another network, and finds the one that it took there.
+func TestAChallengeIsOfItsNetwork(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.challenging(t)
+	join := func(from, shown string) *httptest.ResponseRecorder {
+		w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/traffic/wait",
+			strings.NewReader(fmt.Sprintf(`{"zoneId":%q,"challenge":%q}`, zoneID, shown)))
+		q.RemoteAddr = from
+		r.http.ServeHTTP(w, q)
+		return w
+	}
+	for own, other := range map[string]string{
+		"203.0.113.1:1": "203.0.114.1:1", "[2001:db8::1]:1": "[2001:db8:0:100::1]:1", "10.0.0.1:1": "203.0.113.1:1", "203.0.113.2:1": "10.0.0.1:1",
+	} {
+		near := map[string]string{"203.0.113.1:1": "203.0.113.99:1", "[2001:db8::1]:1": "[2001:db8:0:ff::1]:1"}[own]
+		if near == "" {
+			near = own
+		}
+		shown := solve(t, r.asked(t, join(own, ""), "required"))
+		r.asked(t, join(other, shown), "wrong_visitor")
+		first := read(t, join(near, shown))
+		if again := read(t, join(other, shown)); first.Token == "" || again.Token == "" || r.place(t, again.Token).ID != r.place(t, first.Token).ID {
+			t.Errorf("%s: %+v, from %s %+v", near, first, other, again)
+		}
 	}
 }
 
@@ -200,7 +228,7 @@ func TestWorkWhileTheStoreIsAway(t *testing.T) {
 	r := newRoom(t)
 	r.challenging(t)
 	r.set(t, func(s *zone.Settings) { s.OnStoreFailure = zone.FailureAdmit })
-	j := challenge.Join{Zone: r.zones.Known(zoneID).Settings(), ClientID: "c", CountAttempt: func(int64) int { return 0 }}
+	j := challenge.Join{Zone: r.zones.Known(zoneID).Settings(), ClientID: "c", Network: "192.0.2.0/24", CountAttempt: func(int64) bool { return false }}
 	var required *challenge.RequiredError
 	if _, err := r.challenges.Check(t.Context(), j); !errors.As(err, &required) {
 		t.Fatal(err)

@@ -209,15 +209,15 @@ type join struct {
 	zone     *zones.Zone
 	settings *zone.Settings
 	Newcomer
+	joining *network.Join
 }
 
 // do takes a place for the newcomer, if its network has less than its share.
 func (j *join) do(ctx context.Context) (a line.Told, err error) {
-	joining, err := j.share()
-	if err != nil {
-		return j.again(ctx, joining)
+	if err := j.share(); err != nil {
+		return j.again(ctx)
 	}
-	defer func() { joining.End(counts(&a, err)) }()
+	defer func() { j.end(&a, err) }()
 	return j.take(ctx)
 }
 
@@ -301,5 +301,6 @@ func (s *Service) Leave(ctx context.Context, z *zones.Zone, held answer.Held) er
 	if err := z.Leave(ctx, held.Place); err != nil {
 		return answer.InZone(z.ID(), fmt.Errorf("wait: leave: %w", err))
 	}
+	s.Used(z.ID(), line.Admission{ID: held.Place.ID, AtMillis: held.Place.AdmittedAtMillis}.JTI(z.ID()))
 	return nil
 }
