@@ -31,12 +31,13 @@ SHELL := /bin/bash
 
 .PHONY: run
 run: build ## start a server on the embedded store, with the zone TEST_ZONE to try
-	@cat deploy/dev/welcome.txt
+	@room=$${QUEUE_ADDR:-:8080} console=$${QUEUE_ADMIN_ADDR:-127.0.0.1:8081} data=$${QUEUE_DATA_DIR:-./data}; \
+	sed -e "s|@ROOM@|http://$$([[ $$room != :* ]] || echo 127.0.0.1)$$room|" -e "s|@CONSOLE@|http://$$([[ $$console != :* ]] || echo 127.0.0.1)$$console|" -e "s|@DATA@|$$data|" deploy/dev/welcome.txt
 	@exec bin/queue-server serve --config deploy/dev/zones.yaml
 
 .PHONY: site
-site: build ## a small shop in the browser, with nginx and the waiting room before it, and a crowd
-	@scripts/install-debian.sh nginx node curl
+site: build ## a small shop in the browser, with the waiting room before it, and a crowd
+	@scripts/install-debian.sh node curl
 	@exec scripts/site.sh
 
 .PHONY: build
@@ -73,7 +74,7 @@ test: ## run the tests of the server and its packages, in random order, with a r
 
 .PHONY: e2e
 e2e: alerts ## test the product from outside: processes, browsers, gateways, faults, alerts, clients, packages
-	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx node npm tsc php php-fpm javac python3-cryptography python3-jwt etcd buildah podman
+	@scripts/install-debian.sh redis-server chromium prometheus openssl python3 systemd-analyze dpkg-deb git jq nginx haproxy apache2 node npm tsc php php-fpm javac python3-cryptography python3-jwt etcd buildah podman
 	@scripts/go-tool.sh $(CADDY) >/dev/null
 	@scripts/go-tool.sh $(K6) >/dev/null
 	@scripts/go-tool.sh $(HELM3) >/dev/null
@@ -135,8 +136,12 @@ bench: build ## measure beside a bare echo handler, and ten million on one Redis
 	@$(GO) build -o bin/queue-bench ./cmd/queue-bench
 	@exec bin/queue-bench $(if $(QUICK),--quick) $(addprefix --only=,$(ONLY))
 
+.PHONY: bench-gateways
+bench-gateways: ## pages a second through nginx, Caddy and the server itself, with and without the gate, side by side
+	@cd e2e && $(GO) test ./gateway -run '^$$' -bench Gateways -benchtime 20s -timeout 30m
+
 .PHONY: microbench
-microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Poll for some)
+microbench: ## run the Go benchmarks, for benchstat to compare (QUICK=1 for a short look, BENCH=Allow for some)
 	@scripts/bench.sh '$(BENCH)'
 
 .PHONY: pgo
@@ -178,7 +183,7 @@ image: ## build the container image for amd64 and arm64, bin/queue-server.oci.ta
 
 .PHONY: generate
 generate: ## write what is made from tables: parts of API descriptions and pages (tests see what is stale)
-	$(GO) test -count=1 -vet=off -run Generated ./internal/serve/openapi -args -write
+	$(GO) test -count=1 -vet=off -run Generated ./internal/openapi -args -write
 	$(GO) test -count=1 -vet=off -run Generated ./cmd/queue-server -args -write
 
 .PHONY: fmt

@@ -46,14 +46,16 @@ func (s *Store) announce(ctx context.Context) error {
 	defer cancel()
 	reply, err := s.run(ctx, announceScript, []string{s.serversKey()},
 		s.clock(), s.announced.name, hereFor.Milliseconds(), s.announced.secrets)
+	here, ok := reply.(int64)
 	switch {
 	case err != nil:
 		return err
-	case reply == int64(0):
+	case ok && here > 0:
 		s.answered.Store(true)
+		s.here.Store(here)
 		s.finds(secretsReason, nil)
 		return s.shareVisitorKey(ctx)
-	case reply == int64(1):
+	case ok:
 		s.finds(secretsReason, fmt.Errorf("lua: %w: set the same QUEUE_SECRET on all, or stop the others; "+
 			"to rotate, one step at a time: docs/operate/secrets.md", line.ErrSecrets))
 	default:
@@ -61,6 +63,9 @@ func (s *Store) announce(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Servers is how many servers share the store, this one included, as heard within the last seconds; 0 if Redis never answered.
+func (s *Store) Servers() int64 { return s.here.Load() }
 
 // visitorKeyKey has the key by which a clientId becomes an id, in hexadecimal.
 func (s *Store) visitorKeyKey() string { return s.prefix + "visitor-key" }

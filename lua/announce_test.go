@@ -61,6 +61,10 @@ func TestServersWithOtherSecrets(t *testing.T) {
 			n := newPeers(t)
 			a, b := n.server("one"), n.server("other")
 			n.announces(a, false)
+			n.announces(n.server("one"), false)
+			if n.announces(a, false); a.Servers() != 2 || b.Servers() != 0 {
+				t.Errorf("%d servers are here, want 2", a.Servers())
+			}
 			for range 20 {
 				before := n.store.snapshot(t)
 				n.announces(b, true)

@@ -28,6 +28,35 @@ func (s *Store) asFormat1(t *testing.T, zoneID string) {
 	}
 }
 
+// TestPatternsOf010: patterns with parameters take requests with others, too, as version 0.1.0 read them: before the zone is converted,
+// and after.
+func TestPatternsOf010(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, conformance.NewClock().Now)
+	z := zone.Defaults("Z")
+	z.BypassPaths = []string{"/a*", `/?a[]="\]*`, "/?wc-api=*", "/b?c=*&*"}
+	z.DonePaths, z.PageTitle = []string{"/thanks?order=*"}, `"bypassPaths":["/?x=1"]`
+	put(t, s, z)
+	want := z
+	want.BypassPaths, want.DonePaths = []string{"/a*", `/?a[]="\]*&*`, "/?wc-api=*&*", "/b?c=*&*"}, []string{"/thanks?order=*&*"}
+	s.asFormat1(t, "Z")
+	for _, when := range []string{"before", "after"} {
+		if all, err := s.Zones(t.Context()); err != nil || len(all) != 1 || !all[0].Equal(want) {
+			t.Errorf("%s: %+v, %v", when, all, err)
+		}
+		stats(t, s) // which converts
+	}
+	text, err := marshal(want)
+	must(t, err)
+	if _, is, err := s.read(t.Context(), "Z"); err != nil || is != text {
+		t.Errorf("the text is\n%s, want\n%s, %v", is, text, err)
+	}
+	put(t, s, z)
+	if is, err := s.Zone(t.Context(), "Z"); err != nil || !is.Equal(z) {
+		t.Errorf("an operator's change: %+v, %v", is, err)
+	}
+}
+
 // TestDataOf010: the first call converts the data of version 0.1.0 in place: line, those inside, those who are done and old tokens.
 func TestDataOf010(t *testing.T) {
 	t.Parallel()
@@ -43,9 +72,9 @@ func TestDataOf010(t *testing.T) {
 		places = append(places, a.Place)
 	}
 	admitted := func(p line.Place) line.Admission { return line.Admission{ID: p.ID, AtMillis: clock.Now().UnixMilli()} }
-	tell := func(stays ...line.Stay) line.Heard {
+	tell := func(stays ...line.Stay) line.SessionReply {
 		t.Helper()
-		heard, err := s.Tell(t.Context(), "Z", line.Telling{Stays: stays})
+		heard, err := s.Report(t.Context(), "Z", line.SessionReport{Stays: stays})
 		must(t, err)
 		return heard
 	}

@@ -25,13 +25,13 @@ func BenchmarkInside(b *testing.B) {
 	stay := func(i int) line.Stay {
 		return line.Stay{Admission: line.Admission{ID: farID(i), AtMillis: at}, LeftMillis: 1 + rand.Int64N(z.Session().Milliseconds())}
 	}
-	tell := func(t line.Telling) {
-		if _, err := s.Tell(b.Context(), "Z", t); err != nil {
+	tell := func(t line.SessionReport) {
+		if _, err := s.Report(b.Context(), "Z", t); err != nil {
 			b.Fatal(err)
 		}
 	}
 	for from := 0; from < inside; from += renewals {
-		var t line.Telling
+		var t line.SessionReport
 		for i := range renewals {
 			t.Stays = append(t.Stays, stay(from+i))
 		}
@@ -42,7 +42,7 @@ func BenchmarkInside(b *testing.B) {
 		for b.Loop() {
 			n++
 			clock.Add(time.Second)
-			t := line.Telling{}
+			t := line.SessionReport{}
 			for range renewals {
 				t.Stays = append(t.Stays, stay(rand.IntN(inside)))
 			}

@@ -29,8 +29,8 @@ func (s *Store) Observe(ctx context.Context, zoneID string, most int) (line.Obse
 
 // readObservation reads the reply of observe.lua, whose header describes it.
 func (s *Store) readObservation(reply any) (out line.Observation, pace []int64, err error) {
-	var state, totals, waits, flow, seen []int64
-	if err = readParts(reply, &state, &pace, &totals, &waits, &flow, &seen); err != nil {
+	var state, totals, waits, flow, seen, ends []int64
+	if err = readParts(reply, &state, &pace, &totals, &waits, &flow, &seen, &ends); err != nil {
 		return out, nil, err
 	}
 	if out.State, _, err = readState(state); err != nil {
@@ -68,6 +68,13 @@ func (s *Store) readObservation(reply any) (out line.Observation, pace []int64, 
 	out.FrontMicros = v.next()
 	if err = v.end("observe", "the flow"); err != nil {
 		return out, nil, err
+	}
+	if e := (reader{left: ends}); e.more() {
+		out.Ends.Room = e.next()
+		out.Ends.Known = e.next()
+		for e.more() {
+			out.Ends.Millis = append(out.Ends.Millis, e.next())
+		}
 	}
 	all := reader{left: seen}
 	out.Line = make([]line.Seen, 0, len(seen)/3)

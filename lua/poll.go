@@ -345,11 +345,9 @@ func (q *request) read(v *reader, r pollReply) {
 	case line.Admitted, line.AdmittedBefore:
 		a.AdmittedAtMillis, a.ExpiresAtMillis = first, second
 		a.AheadMillis = r.clock.AheadMillis(a.AdmittedAtMillis)
-	case line.TooLong:
+	default: // no place; second is how long a newcomer would wait, if that is the reason
 		a.WaitMillis = second
-		return // no place
-	default:
-		return // no place
+		return
 	}
 	a.Place = place
 	a.Renew()

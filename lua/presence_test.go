@@ -66,7 +66,7 @@ func (e *evicted) learn(s line.State) {
 	if s.LostAtMillis != e.heard.LostAtMillis {
 		e.losses++
 		must(e.T, e.store.Recall(e.Context(), "Z", e.departed))
-		_, err := e.store.Tell(e.Context(), "Z", line.Telling{Stays: e.done})
+		_, err := e.store.Report(e.Context(), "Z", line.SessionReport{Stays: e.done})
 		must(e.T, err)
 	}
 	e.heard = s
@@ -118,7 +118,7 @@ func (e *evicted) isDone() {
 	e.Helper()
 	first := e.departed[0]
 	e.done = []line.Stay{{Admission: line.Admission{ID: first.Place.ID, AtMillis: first.AdmittedAtMillis}}}
-	_, err := e.store.Tell(e.Context(), "Z", line.Telling{Stays: e.done})
+	_, err := e.store.Report(e.Context(), "Z", line.SessionReport{Stays: e.done})
 	must(e.T, err)
 	e.dead = append(e.dead, first.Place)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -50,7 +48,8 @@ func (s *Store) Changes(ctx context.Context, zoneID string) ([]zone.Change, erro
 // records reads the records of some zones, each the newest first.
 func (s *Store) records(ctx context.Context, names []string) (all [][]zone.Change, err error) {
 	var damaged []error
-	away := askEach(ctx, s, names, func(pipe redis.Pipeliner, name string) replier[[]string] {
+	pipe := s.client.Pipeline()
+	away := askEach(ctx, pipe, names, func(name string) replier[[]string] {
 		return pipe.LRange(ctx, s.auditKey(name), 0, -1)
 	}, func(name string, entries []string) {
 		one, err := changesOf(name, entries)

@@ -34,14 +34,14 @@ var (
 	putZoneScript     = newScript("line/put_zone.lua")
 	deleteZoneScript  = newScript("line/delete_zone.lua")
 	recallScript      = newScript("line/recall.lua")
-	tellScript        = newScript("line/tell.lua")
+	reportScript      = newScript("line/report.lua")
 	announceScript    = newScript("line/announce.lua")
 	spendScript       = newScript("line/spend.lua")
 	allowScript       = newScript("limits/allow.lua")
 	putPoliciesScript = newScript("limits/put_policies.lua")
 
 	scripts = []*script{
-		pollScript, pollFullScript, touchScript, sweepScript, observeScript, putZoneScript, deleteZoneScript, recallScript, tellScript, announceScript, spendScript,
+		pollScript, pollFullScript, touchScript, sweepScript, observeScript, putZoneScript, deleteZoneScript, recallScript, reportScript, announceScript, spendScript,
 		allowScript, putPoliciesScript,
 	}
 )

@@ -113,8 +113,9 @@ type Store struct {
 	// work is held by every call in flight, so that Close can wait for them.
 	work sync.WaitGroup
 
-	// announced is nil if secrets are not compared with those of other servers.
+	// announced is nil if secrets are not compared with those of other servers. here is how many are here.
 	announced *announcement
+	here      atomic.Int64
 	unready   unready
 	visitors  VisitorKey
 
@@ -282,6 +283,11 @@ func (s *Store) auditKey(zoneID string) string { return s.prefix + "{" + zoneID 
 // drawKey has the list of a draw.
 func (s *Store) drawKey(zoneID, nonce string) string {
 	return fmt.Sprintf("%s{%s}:draw:%s", s.prefix, zoneID, nonce)
+}
+
+// minutesKey has the rows of a zone's minutes of one day, counted from 1970.
+func (s *Store) minutesKey(zoneID string, day int64) string {
+	return fmt.Sprintf("%s{%s}:minutes:%d", s.prefix, zoneID, day)
 }
 
 // zonesKey is the list of the zones' names, recordsKey that of the zones which

@@ -245,12 +245,17 @@ func settingsOf(zoneID string, v []any) (z zone.Settings, text string, err error
 	if err := json.Unmarshal([]byte(text), &z); err != nil {
 		return zone.Settings{}, "", fmt.Errorf("lua: a zone's settings are damaged: %w", err)
 	}
+	if v[2] == "1" { // the first script that touches the zone converts the text
+		z.FromFormat1()
+	}
 	return z, text, nil
 }
 
-// known are the settings that Zones read last, so that it reads only those that have changed since.
+// known is what Zones read last, so that it reads only those settings that have changed since.
 type known struct {
-	mu    sync.Mutex
+	mu sync.Mutex
+	// names are on the list of zones as it was last read: the list may lie on a node that is away.
+	names []string
 	zones map[string]digested
 }
 
@@ -260,44 +265,70 @@ type digested struct {
 	settings zone.Settings
 }
 
-// Zones implements store.Reader. It reads the settings of those zones alone whose digest is not that of the settings
-// it read before. When a node does not answer it returns the zones of the other nodes, and an error.
+// heard is what Zones hears of settings that it read before.
+type heard int
+
+const (
+	_ heard = iota // not asked for
+	heardNothing
+	heardSame
+	heardOther
+)
+
+// Zones implements store.Reader. In one exchange with each node it reads the list and the digests of the zones that it
+// knows, and in a second one the settings of those whose digest is another. When a node does not answer it returns the zones of
+// the other nodes, and an error. While the list cannot be read, it goes by the list that was read last.
 func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
-	defer cancel()
-	names, err := s.client.SMembers(ctx, s.zonesKey()).Result()
-	if err != nil {
-		return nil, s.failed(ctx, "zones", err)
-	}
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
-	all := make([]zone.Settings, 0, len(names))
-	before := s.known.zones
-	s.known.zones = make(map[string]digested, len(names))
-	keep := func(name string, d digested) {
-		all = append(all, d.settings)
-		s.known.zones[name] = d
+	before, about := s.known.zones, make(map[string]heard, len(s.known.names))
+	for _, name := range s.known.names {
+		about[name] = heardNothing
 	}
-	var changed []string
-	away := askEach(ctx, s, names, func(pipe redis.Pipeliner, name string) replier[[]any] {
-		return pipe.HMGet(ctx, s.keys(name)[0], "digest", "deleted", formatField)
+	first, cancel := context.WithTimeout(ctx, s.timeouts.call)
+	defer cancel()
+	pipe := s.client.Pipeline()
+	list := pipe.SMembers(first, s.zonesKey())
+	away := askEach(first, pipe, s.known.names, func(name string) replier[[]any] {
+		return pipe.HMGet(first, s.keys(name)[0], "digest", "deleted", formatField)
 	}, func(name string, v []any) {
-		d, found := before[name]
-		if found && v[0] == d.digest && v[1] == nil && checkFormat("zone "+name, v[2], zoneFormat) == nil {
-			keep(name, d)
-		} else {
-			changed = append(changed, name)
+		about[name] = heardOther
+		if d, found := before[name]; found && v[0] == d.digest && v[1] == nil && checkFormat("zone "+name, v[2], zoneFormat) == nil {
+			about[name] = heardSame
 		}
 	})
+	names, err := list.Result()
+	if err == nil {
+		s.known.names = names
+	}
+	away = errors.Join(err, away)
+	s.known.zones = make(map[string]digested, len(names))
+	all := make([]zone.Settings, 0, len(names))
+	var changed []string
+	for _, name := range s.known.names {
+		switch d, found := before[name]; about[name] {
+		case heardSame:
+			all, s.known.zones[name] = append(all, d.settings), d
+		case heardNothing:
+			if found {
+				s.known.zones[name] = d
+			}
+		default:
+			changed = append(changed, name)
+		}
+	}
 	var damaged, foreign []error
-	away = errors.Join(away, askEach(ctx, s, changed, func(pipe redis.Pipeliner, name string) replier[[]any] {
-		return pipe.HMGet(ctx, s.keys(name)[0], settingsFields...)
+	second, cancel := context.WithTimeout(ctx, s.timeouts.call) // a node that hangs has used up the first one's time
+	defer cancel()
+	pipe = s.client.Pipeline()
+	away = errors.Join(away, askEach(second, pipe, changed, func(name string) replier[[]any] {
+		return pipe.HMGet(second, s.keys(name)[0], settingsFields...)
 	}, func(name string, v []any) {
 		z, _, err := settingsOf(name, v)
 		switch {
 		case err == nil:
 			digest, _ := v[3].(string)
-			keep(name, digested{digest, z})
+			all, s.known.zones[name] = append(all, z), digested{digest, z}
 		case errors.Is(err, line.ErrZoneUnknown), errors.Is(err, line.ErrZoneDeleted):
 			// Lost or deleted: whoever remembers it will notice.
 		case errors.Is(err, line.ErrFormat):
@@ -318,19 +349,18 @@ func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 // replier is a command of a pipeline.
 type replier[T any] interface{ Result() (T, error) }
 
-// askEach sends one command for each zone, in one exchange, and passes on the replies. It
-// returns the errors of the commands that failed.
+// askEach sends what is in pipe and one command for each zone, which ask puts there, in one exchange, and passes on the
+// replies to these. It returns the errors of the commands that failed.
 func askEach[T any](
-	ctx context.Context, s *Store, names []string,
-	ask func(pipe redis.Pipeliner, name string) replier[T], take func(name string, reply T),
+	ctx context.Context, pipe redis.Pipeliner, names []string,
+	ask func(name string) replier[T], take func(name string, reply T),
 ) error {
-	if len(names) == 0 {
-		return nil
-	}
-	pipe := s.client.Pipeline()
 	replies := make([]replier[T], len(names))
 	for i, name := range names {
-		replies[i] = ask(pipe, name)
+		replies[i] = ask(name)
+	}
+	if pipe.Len() == 0 {
+		return nil
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	var errs []error

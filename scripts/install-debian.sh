@@ -2,7 +2,7 @@
 # install-debian: installs, through apt, those of the named programs that are missing.
 #
 # Usage: install-debian.sh program...     (redis-server, luacheck, gcc, chromium,
-# prometheus, promtool, prometheus-redis-exporter, nginx, debootstrap, lintian, dpkg-deb, git, jq, curl, ss,
+# prometheus, promtool, prometheus-redis-exporter, nginx, haproxy, apache2, debootstrap, lintian, dpkg-deb, git, jq, curl, ss,
 # node, npm, tsc, php, php-fpm, javac, python3-cryptography, python3-jwt, etcd, buildah, podman)
 #
 # Does nothing where all are there, so that it costs a millisecond on the
@@ -41,7 +41,7 @@ for program in "$@"; do
 	tsc) missing+=(node-typescript) ;; # for the types of clients/js
 	buildah) missing+=(buildah uidmap ca-certificates) ;; # whose authorities the image has
 	podman) missing+=(podman runc) ;; # for the test of the image; Debian's crun wants one kind of control groups
-	npm | debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;
+	npm | haproxy | apache2 | debootstrap | lintian | curl | git | jq | prometheus-redis-exporter) missing+=("$program") ;;
 	*)
 		echo "install-debian: no package is known for $program" >&2
 		exit 2

@@ -12,7 +12,7 @@ export interface Options {
   key: string | string[];
   /** What becomes of visitors without a session when the room does not answer: `hold` (503, come again), or `admit` (they go on). `hold` when absent. */
   onFailure?: 'hold' | 'admit';
-  /** How long one request waits for the room, in milliseconds. 300 when absent. */
+  /** How long one question to the room may take, in milliseconds. A request asks up to three. 1000 when absent. */
   timeout?: number;
   /** The room's `QUEUE_PASS_ISSUER`. `waitingroom` when absent. */
   issuer?: string;

@@ -20,6 +20,9 @@ const [FRESH, STALE, RECENT] = [1000, 60_000, 5000];
 // The longest session, one of a visitor who is done, and how long one goes on where those inside are counted before the room is asked
 // whether it is over, in seconds.
 const [MOST, THANKS, ASK] = [43_200, 60, 60];
+// How many characters the key of a try has: as many as no browser's that was led to the page. Its join gets the same admission for so many
+// seconds.
+const [TRY, TRIES] = [40, 60];
 const COOKIES = 8; // of a request that are looked at: each costs a signature
 const BUSY = ['store_unavailable', 'service_unavailable', 'internal_error', 'too_many_requests']; // the pass stays good
 
@@ -30,12 +33,12 @@ const base64 = (raw) => btoa(String.fromCharCode(...new Uint8Array(raw))).replac
 const hex = (raw) => Array.from(new Uint8Array(raw), (b) => b.toString(16).padStart(2, '0')).join('');
 
 /** Makes the gate of a zone. See index.d.ts. */
-export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hold', timeout = 300, issuer = 'waitingroom', ...by }) {
+export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hold', timeout = 1000, issuer = 'waitingroom', ...by }) {
   if (![key].flat().every((k) => k?.length >= 32)) throw new Error('key must be a random text of at least 32 characters');
   const load = by.fetch ?? ((...args) => fetch(...args));
   // Requests share values, and no promises: on Workers a request must not wait for what another has begun.
   let [macs, rules, state, looked, heard, lined] = [undefined, undefined, '', 0, 0, 0];
-  const verify = passVerifier({ zone, issuer, load: (until) => call(until, '/.well-known/jwks.json') });
+  const verify = passVerifier({ zone, issuer, load: () => call('/.well-known/jwks.json') });
   const recent = new Map(); // whom the last seconds let in, by the browser; and which admissions go on, by the jti
   const remember = (name, is) => {
     if (recent.size > 5000) recent.clear();
@@ -44,9 +47,9 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
   const lately = (name) => (Date.now() - recent.get(name)?.at < RECENT ? recent.get(name).is : undefined);
 
   // call returns the room's answer; undefined if none comes in time.
-  async function call(until, path, body, address = '') {
+  async function call(path, body, address = '') {
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), Math.max(0, until - Date.now()));
+    const timer = setTimeout(() => limit.abort(), timeout);
     try {
       const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': address };
       const post = body && { method: 'POST', headers, body: JSON.stringify({ zoneId: zone, ...body }) };
@@ -62,12 +65,13 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
 
   // look has the rules be younger than age, in milliseconds. While one request asks, others go by those that are known, for some
   // seconds: on Workers a visitor who goes away ends the question that the visitor's request has begun.
-  async function look(until, age) {
+  async function look(age) {
     const now = Date.now();
     if (state && now - looked < age && now - heard < age + RECENT) return;
     looked = now;
-    const said = await call(until, `/traffic/zones/${zone}`);
+    const said = await call(`/traffic/zones/${zone}`);
     heard = Date.now();
+    if (!said) looked = heard; // the next question comes after a while
     rules = said?.site ?? rules;
     state = !said ? 'away' : said.code === 'zone_unknown' ? 'unknown' : 'known';
   }
@@ -98,7 +102,6 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
   async function ask(request, address, raw) {
     const { method } = request;
     const url = new URL(request.url);
-    const until = Date.now() + timeout;
     const header = (name) => request.headers.get(name) ?? '';
     const [origin, mode, site, agent] = ['Origin', 'Sec-Fetch-Mode', 'Sec-Fetch-Site', 'User-Agent'].map(header);
     const reads = method === 'GET' || method === 'HEAD';
@@ -118,6 +121,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const cookies = (kind) => names(kind).map((n) => `${n}${zone}=`)
       .flatMap((n) => all.filter((c) => c.startsWith(n)).map((c) => c.slice(n.length)));
     const browser = cookies('_key').find((k) => k.length === 32);
+    const tried = cookies('_key').find((k) => k.length === TRY); // when the room did not answer
     let session; // the first good one
 
     const named = () => rules?.corsOrigins?.includes(origin);
@@ -142,13 +146,14 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       response: new Response(method === 'HEAD' ? null : body, { status, headers: { 'Cache-Control': 'no-store', ...headers } }),
     });
     const lead = (to, headers) => answer(302, { ...headers, Location: to });
-    const newKey = () => cookie('_key', hex(crypto.getRandomValues(new Uint8Array(16))), 86_400);
+    const random = (length) => hex(crypto.getRandomValues(new Uint8Array(length / 2)));
+    const newKey = () => cookie('_key', random(32), 86_400);
     const allow = () => named() && {
       'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', 'Access-Control-Expose-Headers': 'Retry-After',
     };
-    const comeAgain = () => answer(503, { 'Retry-After': '3', ...(reads && navigates && { Refresh: '3' }), ...allow() },
+    const comeAgain = (more) => answer(503, { 'Retry-After': '3', ...(reads && navigates && { Refresh: '3' }), ...allow(), ...more },
       'Very many people are here. Please come again in a few seconds.');
-    const fails = () => (onFailure === 'admit' ? goOn() : comeAgain());
+    const fails = (more) => (onFailure === 'admit' ? goOn(more) : comeAgain(more));
     const bypassed = () => reads && rules?.bypassCommon !== 'off' && COMMON.test(plain(cut(uri, '?')[0]))
       || rules?.bypassPaths?.some((pattern) => fits(uri, pattern));
     const here = () => uri.replace(/^\/(?=[/\\])/, '/./');
@@ -168,10 +173,10 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const due = seconds() >= +issued + (inside ? Math.min(ASK, length / 2) : length / 2);
       const waited = browser && navigates;
       if (!due && !waited && !inside) return goOn();
-      await look(until, STALE);
+      await look(STALE);
       if (inside && ends && rules?.donePaths?.some((pattern) => fits(uri, pattern))) {
         // The session goes on for a minute: for the page that thanks.
-        const told = await call(until, '/traffic/session/end', { session: inside });
+        const told = await call('/traffic/session/end', { session: inside });
         return goOn(told?.ok ? await keep(header(APP), seconds() - MOST + THANKS, seconds(), THANKS, jti, '') : {});
       }
       if (bypassed()) return goOn(); // caches may keep it
@@ -183,7 +188,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const known = lately(jti); // by another request of the same page
       if (known !== undefined) return known ? goOn() : undefined;
       remember(jti, true);
-      const again = await call(until, '/traffic/session', { session: inside });
+      const again = await call('/traffic/session', { session: inside });
       if (!again || BUSY.includes(again.code)) return goOn();
       remember(jti, again.ok);
       // The room decides until when, and so whether the session is renewed.
@@ -196,13 +201,13 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const again = shown.startsWith('.');
       const pass = again ? shown.slice(1) : shown;
       const key = browser ?? session?.[3];
-      const claims = await verify(until, pass);
+      const claims = await verify(pass);
       const withPass = (value) => `${uri}${uri.includes('?') ? '&' : '?'}${PASS}=${value}`;
       if (claims && !key) {
         uri = withPass(again ? pass : `.${pass}`);
         return again ? toPage('&cookieless=1', {}) : lead(here(), newKey());
       }
-      const is = claims === undefined ? { code: 'no pass' } : claims && await call(until, '/traffic/session', { pass, key });
+      const is = claims === undefined ? { code: 'no pass' } : claims && await call('/traffic/session', { pass, key });
       if (is?.ok) return lead(here(), await begin('', claims.jti, is));
       if (session) return lead(here());
       if (is && !BUSY.includes(is.code)) return toPage(`&refused=${hex(await subtle.digest('SHA-256', bytes(pass))).slice(0, 16)}&again=1`);
@@ -212,9 +217,9 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     // app is for one that shows a pass in a header; undefined if it shows none that is good.
     const app = async () => {
       const pass = header('X-Waiting-Room-Pass') || /^bearer (.+)/i.exec(header('Authorization'))?.[1];
-      const claims = pass && await verify(until, pass);
+      const claims = pass && await verify(pass);
       if (!claims) return claims === null ? fails() : undefined;
-      const is = await call(until, '/traffic/session', { pass, token: header('X-Waiting-Room-Token') });
+      const is = await call('/traffic/session', { pass, token: header('X-Waiting-Room-Token') });
       const inHeader = site !== 'same-origin';
       if (is?.ok) return goOn(await begin(inHeader, claims.jti, is));
       if (!is && onFailure === 'admit') return goOn(await begin(inHeader, claims.jti));
@@ -237,9 +242,11 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const enters = rules?.newcomers === 'enter';
       const waits = rules?.newcomers === 'wait' || Date.now() - lined < FRESH;
       if (navigates && !crawls) {
-        if (method === 'HEAD' || !enters && (waits || browser)) return toPage();
-        const is = await join(until, address);
-        if (is === undefined) return fails();
+        if (method === 'HEAD' || !enters && !tried && (waits || browser)) return toPage();
+        // A repeated try gets what an earlier one has got, whose answer was lost.
+        const name = tried ?? random(TRY);
+        const is = await join(address, name);
+        if (is === undefined) return fails(tried ? {} : cookie('_key', name, TRIES));
         return is ? goOn(await begin('', ...is)) : enters ? goOn() : toPage();
       }
       if (enters) return goOn();
@@ -248,7 +255,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (waits || !(navigates || calls || reads && crawls)) return refuse();
       // What one browser sends within some seconds is one admission.
       const name = await sign(['browser', zone, address, agent, header('Accept-Language')].join('\n'));
-      const joined = lately(name) ?? await join(until, address, name + Math.floor(Date.now() / 10_000));
+      const joined = lately(name) ?? await join(address, name + Math.floor(Date.now() / 10_000));
       const is = joined || (lately(name) ?? joined);
       if (!is) return is === undefined ? fails() : refuse();
       remember(name, is);
@@ -262,7 +269,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (stayed) return stayed;
       session ||= is;
     }
-    await look(until, FRESH);
+    await look(FRESH);
     if (state === 'unknown') return goOn();
     if (shown) return exchange();
     if (bypassed() || method === 'OPTIONS' && header('Access-Control-Request-Method')) return goOn();
@@ -271,16 +278,16 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
 
   // join returns the admission, and the room's session where those inside are counted; false if there is no room, undefined if the
   // room did not answer.
-  async function join(until, address, clientId) {
-    const is = await call(until, '/traffic/wait', { clientId, clientAgent: 'SITE' }, address);
+  async function join(address, clientId) {
+    const is = await call('/traffic/wait', { clientId, clientAgent: 'SITE' }, address);
     if (!is?.ok) return is && false;
     if (!is.canEnter) {
       lined = Date.now();
-      await call(until, '/traffic/leave', { token: is.token });
+      await call('/traffic/leave', { token: is.token });
       return false;
     }
     const { pass } = is.admission;
-    const inside = rules?.counted ? await call(until, '/traffic/session', { pass, token: is.token }) : {};
+    const inside = rules?.counted ? await call('/traffic/session', { pass, token: is.token }) : {};
     return inside && inside.ok !== false && [read(pass.split('.')[1]).jti, inside];
   }
 

@@ -14,17 +14,17 @@ export const unbase64 = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').r
 export const read = (part) => JSON.parse(new TextDecoder().decode(unbase64(part)));
 
 // passVerifier returns a function that returns the claims of a good pass; undefined for any other, and null while no keys are
-// known. load(until) gets the room's key set; a failure leaves those that are known.
+// known. load() gets the room's key set; a failure leaves those that are known.
 export function passVerifier({ zone, issuer, load }) {
   let keys = new Map(); // by kid: the algorithm, and the key, if this runtime has the algorithm
   let loaded = 0;
-  return async function verify(until, pass) {
+  return async function verify(pass) {
     try {
       const [head, claims, signature, more] = pass.split('.');
       const { alg, kid, crit } = read(head);
       if (!keys.size || Date.now() - loaded > (keys.has(kid) ? KEYS : NEW_KEYS)) {
         loaded = Date.now();
-        const set = await load(until);
+        const set = await load();
         const all = new Map(); // without the keys that the room has taken back, and whole before it is used
         for (const { alg: of, kid: name, use, ...jwk } of set?.keys ?? []) {
           all.set(name, [of, await subtle.importKey('jwk', jwk, ALGORITHMS[of], false, ['verify']).catch(() => undefined)]);

@@ -138,6 +138,8 @@ export type ProblemCode =
   | 'not_found'
   | 'request_timeout'
   | 'service_unavailable'
+  | 'site_timeout'
+  | 'site_unavailable'
   | 'sold_out'
   | 'store_unavailable'
   | 'ticket_invalid'

@@ -26,7 +26,7 @@ func run() int {
 	flag.BoolVar(&o.quick, "quick", false, "small crowds and short slices, to see that it works")
 	flag.StringVar(&o.server, "server", "bin/queue-server", "the queue-server to measure")
 	flag.IntVar(&o.million, "million", 0, "how many wait in the section of that name, for a machine with little memory; as planned when 0")
-	flag.StringVar(&o.only, "only", "all", "the section to measure: line or million")
+	flag.StringVar(&o.only, "only", "all", "the section to measure: line, idle or million")
 	flag.Parse()
 	err := fmt.Errorf("there are no arguments, and one is %q", flag.Arg(0))
 	switch {

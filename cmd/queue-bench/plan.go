@@ -53,11 +53,13 @@ func (o options) run(ctx context.Context, to, says io.Writer) (err error) {
 	b.plan.million = cmp.Or(o.million, b.plan.million)
 	switch o.only {
 	case "all":
-		err = errors.Join(b.line(ctx, o.server), b.millions(ctx))
+		err = errors.Join(b.line(ctx, o.server), b.idle(ctx), b.millions(ctx))
 	case "line":
 		err = b.line(ctx, o.server)
 	case "million":
 		err = b.millions(ctx)
+	case "idle":
+		err = b.idle(ctx)
 	default:
 		err = fmt.Errorf("there is no section %s", o.only)
 	}

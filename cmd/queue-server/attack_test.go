@@ -74,19 +74,13 @@ func TestBodiesThatAreNone(t *testing.T) {
 		text   string
 		status []string
 	}{
-		"9 KB":              {sized(padded(9 << 10)), []string{"413"}},
-		"9 KB in chunks":    {chunked(padded(9 << 10)), []string{"413"}},
-		"4 MB in chunks":    {chunked(padded(4 << 20)), []string{"413", "write", "read"}}, // hung up on while it sends
-		"4 MB announced":    {strings.Replace(sized(join), fmt.Sprintf("Length: %d", len(join)), "Length: 4194304", 1), []string{"413"}},
-		"1,900 deep":        {sized(join[:len(join)-1] + `,"x":` + strings.Repeat("[", 1900) + strings.Repeat("]", 1900) + "}"), []string{"400"}},
-		"compressed":        {sized(zipped.String(), "Content-Encoding: gzip\r\n"), []string{"400"}},
-		"a mark in front":   {sized("\ufeff" + join), []string{"400"}},
-		"two lengths":       {sized(join, "Content-Length: 3\r\n"), []string{"400"}},
-		"a length of words": {sized(join, "Content-Length: +22\r\n"), []string{"400"}},
-		"chunks and chunks": {chunked(join, "Transfer-Encoding: chunked\r\n"), []string{"400", "501"}},
-		"an odd encoding":   {chunked(join, "Transfer-Encoding: identity\r\n"), []string{"400", "501"}},
-		"no host":           {"POST /traffic/wait HTTP/1.1\r\nContent-Length: 22\r\n\r\n" + join, []string{"400"}},
-		"a folded header":   {sized(join, "X: a\r\n b\r\nContent-Length : 3\r\n"), []string{"400"}},
+		"9 KB":            {sized(padded(9 << 10)), []string{"413"}},
+		"9 KB in chunks":  {chunked(padded(9 << 10)), []string{"413"}},
+		"4 MB in chunks":  {chunked(padded(4 << 20)), []string{"413", "write", "read"}}, // hung up on while it sends
+		"4 MB announced":  {strings.Replace(sized(join), fmt.Sprintf("Length: %d", len(join)), "Length: 4194304", 1), []string{"413"}},
+		"1,900 deep":      {sized(join[:len(join)-1] + `,"x":` + strings.Repeat("[", 1900) + strings.Repeat("]", 1900) + "}"), []string{"400"}},
+		"compressed":      {sized(zipped.String(), "Content-Encoding: gzip\r\n"), []string{"400"}},
+		"a mark in front": {sized("\ufeff" + join), []string{"400"}},
 	} {
 		got := s.raw(t, tt.text)
 		if !slices.ContainsFunc(tt.status, func(status string) bool {
@@ -97,12 +91,6 @@ func TestBodiesThatAreNone(t *testing.T) {
 	}
 	if got := s.admin(t, http.MethodGet, "/admin/zones/TEST_ZONE/stats", ""); got.value(t, "waiting") != 0.0 {
 		t.Errorf("somebody took a place: %s", got.body)
-	}
-	// With a length and chunks the chunks count, and what follows is no second request.
-	smuggled := s.raw(t, "POST /traffic/wait HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"+
-		fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(join), join)+"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-	if !strings.HasPrefix(smuggled, "HTTP/1.1 200 ") && !strings.HasPrefix(smuggled, "HTTP/1.1 400 ") || strings.Contains(smuggled, "ok\n") && strings.Count(smuggled, "HTTP/1.1") != 2 {
-		t.Errorf("a length and chunks: %.300q", smuggled)
 	}
 }
 

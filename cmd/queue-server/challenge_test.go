@@ -23,48 +23,6 @@ func (r reply) required(t *testing.T, reason string) *challenge.RequiredError {
 	return d.Challenge
 }
 
-func (r reply) refused(t *testing.T, reason string) {
-	t.Helper()
-	if e := r.required(t, reason); e.Kind == "" {
-		t.Errorf("%s does not say what to show", r.body)
-	}
-}
-
-// TestWork: a server asks for work while people wait, and one solution takes one place, on the server that began anew, too.
-func TestWork(t *testing.T) {
-	env := map[string]string{
-		"QUEUE_CONFIG":   config(t, "zones: [{zoneId: SALE, perMinute: 0, challenge: work, challengeMillis: 500}, {zoneId: QUIET, challenge: work}, {zoneId: OTHER, challenge: work, challengeWhen: always}]"),
-		"QUEUE_DATA_DIR": t.TempDir(),
-	}
-	s := start(t, env)
-	join := func(zone, client, shown string) reply {
-		return request(t, http.MethodPost, s.public+"/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientId":%q,"challenge":%q}`, zone, client, shown))
-	}
-	if got := join("QUIET", "c", ""); got.value(t, "canEnter") != true {
-		t.Errorf("where there is room: %+v", got)
-	}
-	shown, err := challenge.Solve(t.Context(), *join("SALE", "c", "").required(t, challenge.ReasonRequired).Work)
-	if err != nil {
-		t.Fatal(err)
-	}
-	place := join("SALE", "c", shown)
-	if got := join("SALE", "c", shown); place.value(t, "token") == nil || got.value(t, "waiting", "arrivedAtMicros") != place.value(t, "waiting", "arrivedAtMicros") {
-		t.Errorf("%+v, then %+v", place, got)
-	}
-	token, _ := place.value(t, "token").(string)
-	request(t, http.MethodPost, s.public+"/traffic/leave", fmt.Sprintf(`{"zoneId":"SALE","token":%q}`, token))
-	join("SALE", "c", shown).refused(t, challenge.ReasonUsed)
-	s.end(t)
-
-	s = start(t, env)
-	join("SALE", "c", shown).refused(t, challenge.ReasonUsed)
-	s.end(t)
-
-	env["QUEUE_SECRET"] = strings.Repeat("another-secret-of-32-bytes", 2)
-	s = start(t, env)
-	join("OTHER", "c", shown).refused(t, challenge.ReasonUnknownKey)
-}
-
 // TestProvidersOfChallenges: a server asks the provider of its settings with the secret in the file.
 func TestProvidersOfChallenges(t *testing.T) {
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +43,9 @@ func TestProvidersOfChallenges(t *testing.T) {
 	if e := join("").required(t, challenge.ReasonRequired); e.SiteKey != "0x4" || e.Action != "join" || e.Work != nil {
 		t.Errorf("%+v", e)
 	}
-	join("bad").refused(t, challenge.ReasonWrong)
+	if e := join("bad").required(t, challenge.ReasonWrong); e.Kind == "" {
+		t.Errorf("it does not say what to show: %+v", e)
+	}
 	if got := join("good"); got.status != http.StatusOK {
 		t.Errorf("%+v", got)
 	}

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/openqueue/waitingroom/internal/check/generated"
-	"github.com/openqueue/waitingroom/internal/serve/openapi"
+	"github.com/openqueue/waitingroom/internal/openapi"
 )
 
 // TestChartSchemaIsGenerated: what the chart takes as a zone and as settings is what the server takes, so that a slip is found before

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"math"
 	"net"
 	"net/netip"
@@ -28,7 +29,8 @@ const (
 
 // budget says how many connections the listeners may have open.
 type budget struct {
-	public, gateways, operators int
+	// sites is for visitors of sites where there are any, and as many again for connections to the sites.
+	public, gateways, operators, sites int
 }
 
 // readBudget makes one of how many files this process may have open.
@@ -47,12 +49,13 @@ func budgetOf(most int) budget {
 	// Gateways are few, and each keeps its connections busy.
 	b := budget{gateways: max(1, reserved/2), operators: max(1, reserved/4)}
 	b.public = max(1, most-own-b.gateways-b.operators)
+	b.sites = max(1, b.public*3/8)
 	return b
 }
 
 // boundConnections bounds the connections of all listeners, so that visitors do not shut the operators out, nor one
 // address the others. A connection for which a listener has no room waits in the kernel's queue.
-func boundConnections(s checked, reg prometheus.Registerer, public, operators, limits, site *listener) {
+func boundConnections(s checked, reg prometheus.Registerer, log *slog.Logger, public, operators, limits, site, sites *listener) {
 	may, perAddress := readBudget(), addressConnections
 	if s.DoorLimits == guardOff { // a load test comes from one address
 		perAddress = math.MaxInt
@@ -62,17 +65,27 @@ func boundConnections(s checked, reg prometheus.Registerer, public, operators, l
 		gateways = max(1, gateways/2)
 	}
 	bound := func(l *listener, name string, most, perAddress int) {
-		if l != nil {
-			l.Listener = netutil.LimitListener(newCounted(reg, l.Listener, name, perAddress, s.proxies), most)
+		if l == nil {
+			return
 		}
+		c := newCounted(reg, l.Listener, name, perAddress, s.proxies)
+		if (l == public || l == sites) && len(s.balancers) > 0 {
+			c.Listener = newProxied(l.Listener, s.balancers, log)
+		}
+		l.Listener = netutil.LimitListener(c, most)
+	}
+	if sites != nil {
+		may.public = max(1, may.public-2*may.sites)
 	}
 	bound(public, "public", may.public, min(perAddress, max(1, may.public/4)))
+	bound(sites, "sites", may.sites, min(perAddress, max(1, may.sites/4)))
 	bound(operators, "operators", may.operators, math.MaxInt)
 	bound(limits, "limits", gateways, math.MaxInt)
 	bound(site, "site", gateways, math.MaxInt)
 }
 
-// counted is a listener that counts its connections, and closes those of an address that has as many as it may.
+// counted is a listener that counts its connections, and closes those of an address that has as many as it may: the address that
+// a balancer names by the PROXY protocol, if it does.
 type counted struct {
 	net.Listener
 	perAddress int
@@ -114,17 +127,15 @@ func (l *counted) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		tcp, ok := conn.(*net.TCPConn)
-		if !ok { // listen opens no others
-			return conn, nil
-		}
-		key := l.key(tcp.RemoteAddr())
+		key := l.key(conn.RemoteAddr())
 		if l.count(key) {
-			return &connection{frugal: frugal{TCPConn: tcp}, forget: sync.OnceFunc(func() { l.forget(key) })}, nil
+			return &connection{frugal: frugal{Conn: conn}, forget: sync.OnceFunc(func() { l.forget(key) })}, nil
 		}
 		l.refused.Inc()
-		_ = tcp.SetLinger(0) // the kernel keeps nothing of it either
-		_ = tcp.Close()
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // the kernel keeps nothing of it either
+		}
+		_ = conn.Close()
 	}
 }
 
@@ -173,5 +184,5 @@ type connection struct {
 // Close closes it, and counts it no more.
 func (c *connection) Close() error {
 	c.forget()
-	return c.TCPConn.Close()
+	return c.Conn.Close()
 }

@@ -118,7 +118,7 @@ func TestAnAddressHasAShareOfTheConnections(t *testing.T) {
 // TestAFullListenerMakesOthersWait: whoever comes to a full listener is answered when there is room, on each of them. nginx
 // takes a connection that is closed for a server that is gone, and then lets everybody go on into the shop.
 func TestAFullListenerMakesOthersWait(t *testing.T) {
-	l, err := listen(t.Context(), "public", "127.0.0.1:0")
+	l, err := listen(t.Context(), "public", "127.0.0.1:0", time.Minute)
 	must(t, err)
 	counted := newCounted(prometheus.NewRegistry(), l.Listener, "public", math.MaxInt, nil)
 	l.Listener = netutil.LimitListener(counted, 1)
@@ -162,7 +162,7 @@ func TestListenersDrainTogether(t *testing.T) {
 		func(http.ResponseWriter, *http.Request) { close(began); <-goOn },
 		func(http.ResponseWriter, *http.Request) {},
 	} {
-		l, err := listen(t.Context(), "any", "127.0.0.1:0")
+		l, err := listen(t.Context(), "any", "127.0.0.1:0", time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

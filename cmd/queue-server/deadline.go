@@ -10,7 +10,7 @@ import (
 // frugal is a connection whose deadlines are set only where they make a difference: an http.Server sets and takes away
 // eight of them a request, which costs more than routing it.
 type frugal struct {
-	*net.TCPConn
+	net.Conn
 	reads, writes timeLimit
 }
 
@@ -22,14 +22,20 @@ type timeLimit struct {
 	// by is the deadline that is set. lapsed: it is to be removed before the connection is used.
 	by     time.Time
 	lapsed bool
+	// waits: somebody reads, or writes, so that a deadline which is taken away is taken away at once.
+	waits bool
 }
 
 // change sets the deadline, if that makes a difference.
 func (l *timeLimit) change(to time.Time, set func(time.Time) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lapsed = to.IsZero(); l.lapsed {
+	if l.lapsed = to.IsZero() && !l.waits; l.lapsed || to.IsZero() && l.by.IsZero() {
 		return nil
+	}
+	if to.IsZero() {
+		l.by = to
+		return set(to)
 	}
 	if later := to.Sub(l.by); later >= 0 && later < time.Second {
 		return nil
@@ -38,10 +44,11 @@ func (l *timeLimit) change(to time.Time, set func(time.Time) error) error {
 	return set(to)
 }
 
-// lapses removes a deadline that has lapsed.
+// lapses removes a deadline that has lapsed, before the connection is used until used is called.
 func (l *timeLimit) lapses(set func(time.Time) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.waits = true
 	if !l.lapsed {
 		return nil
 	}
@@ -50,15 +57,20 @@ func (l *timeLimit) lapses(set func(time.Time) error) error {
 	return set(time.Time{})
 }
 
-// SetWriteDeadline is that of a net.Conn, for the next write on.
-func (c *frugal) SetWriteDeadline(t time.Time) error {
-	return c.writes.change(t, c.TCPConn.SetWriteDeadline)
+func (l *timeLimit) used() {
+	l.mu.Lock()
+	l.waits = false
+	l.mu.Unlock()
 }
 
-// SetReadDeadline is that of a net.Conn, but that a read which is under way keeps its limit when
-// it is taken away: each request has one.
+// SetWriteDeadline is that of a net.Conn, for the next write on.
+func (c *frugal) SetWriteDeadline(t time.Time) error {
+	return c.writes.change(t, c.Conn.SetWriteDeadline)
+}
+
+// SetReadDeadline is that of a net.Conn.
 func (c *frugal) SetReadDeadline(t time.Time) error {
-	return c.reads.change(t, c.TCPConn.SetReadDeadline)
+	return c.reads.change(t, c.Conn.SetReadDeadline)
 }
 
 // SetDeadline is both.
@@ -68,16 +80,21 @@ func (c *frugal) SetDeadline(t time.Time) error {
 
 // Read reads.
 func (c *frugal) Read(p []byte) (int, error) {
-	if err := c.reads.lapses(c.TCPConn.SetReadDeadline); err != nil {
+	defer c.reads.used()
+	if err := c.reads.lapses(c.Conn.SetReadDeadline); err != nil {
 		return 0, err
 	}
-	return c.TCPConn.Read(p)
+	return c.Conn.Read(p)
 }
+
+// CloseWrite is that of a TCP connection: net/http calls it so that a client reads the answer to a bad request.
+func (c *frugal) CloseWrite() error { return closeWrite(c.Conn) }
 
 // Write writes.
 func (c *frugal) Write(p []byte) (int, error) {
-	if err := c.writes.lapses(c.TCPConn.SetWriteDeadline); err != nil {
+	defer c.writes.used()
+	if err := c.writes.lapses(c.Conn.SetWriteDeadline); err != nil {
 		return 0, err
 	}
-	return c.TCPConn.Write(p)
+	return c.Conn.Write(p)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
@@ -14,11 +15,11 @@ import (
 const gatewayHeaderBytes = 64 << 10
 
 // listenToGateways opens the address of a listener for gateways, if it has one.
-func listenToGateways(ctx context.Context, name, addr string) (*listener, error) {
+func listenToGateways(ctx context.Context, name, addr string, idle time.Duration) (*listener, error) {
 	if addr == "" {
 		return nil, nil
 	}
-	l, err := listen(ctx, name, addr)
+	l, err := listen(ctx, name, addr, idle)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func listenToGateways(ctx context.Context, name, addr string) (*listener, error)
 
 // listenLimits opens the limits' listener, if the settings have one, and warns of settings that an operator may not have meant.
 func listenLimits(ctx context.Context, s checked, log *slog.Logger) (*listener, error) {
-	l, err := listenToGateways(ctx, "limits'", s.LimitsAddr)
+	l, err := listenToGateways(ctx, "limits'", s.LimitsAddr, s.IdleTimeout)
 	if l == nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func listenLimits(ctx context.Context, s checked, log *slog.Logger) (*listener, 
 
 // listenSite opens the site's listener, if the settings have one, and warns likewise.
 func listenSite(ctx context.Context, s checked, log *slog.Logger) (*listener, error) {
-	l, err := listenToGateways(ctx, "site's", s.SiteAddr)
+	l, err := listenToGateways(ctx, "site's", s.SiteAddr, s.IdleTimeout)
 	if l == nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func newProvider(s checked, log *slog.Logger) *challenge.Provider {
 }
 
 // openTickets returns what checks invitations, and begins to keep the keys fresh that they are signed with; stop ends that.
-func openTickets(ctx context.Context, s checked, spends store.Spender, log *slog.Logger) (desk *ticket.Desk, stop func(), err error) {
+func openTickets(ctx context.Context, s checked, spends store.Spender, log *slog.Logger) (tickets *ticket.Verifier, stop func(), err error) {
 	if s.TicketsJWKS == "" {
 		return ticket.New(nil, spends, log), func() {}, nil
 	}

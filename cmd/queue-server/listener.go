@@ -23,9 +23,6 @@ const (
 	// profileTimeout is writeTimeout for operators, whose profiles and traces
 	// last as long as they ask.
 	profileTimeout = 5 * time.Minute
-	// idleTimeout is above the 60 s after which load balancers close. If the server closed first, a balancer could send the next
-	// request into a connection that is closing.
-	idleTimeout = 75 * time.Second
 	// maxHeaderBytes is twice what a browser with many cookies sends. net/http takes
 	// 4 KiB more. Until a header ends it is kept as it comes, twice over.
 	maxHeaderBytes = 8 << 10
@@ -40,18 +37,21 @@ type listener struct {
 	net.Listener
 	headerBytes int
 	readTimeout time.Duration
+	// idleTimeout is above the 60 s after which load balancers close. If the server closed first, a balancer could send the next
+	// request into a connection that is closing.
+	idleTimeout time.Duration
 	tls         *tls.Config // nil without TLS
 	server      *http.Server
 	running     sync.WaitGroup
 }
 
 // listen opens an address. Connections wait until serve.
-func listen(ctx context.Context, name, addr string) (*listener, error) {
+func listen(ctx context.Context, name, addr string, idle time.Duration) (*listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("%s listener: %w", name, err)
 	}
-	return &listener{name: name, Listener: l, headerBytes: maxHeaderBytes, readTimeout: readTimeout}, nil
+	return &listener{name: name, Listener: l, headerBytes: maxHeaderBytes, readTimeout: readTimeout, idleTimeout: idle}, nil
 }
 
 // serve begins to answer with h, until drain or close. If it ends on its own,
@@ -65,12 +65,12 @@ func (l *listener) serve(h http.Handler, write time.Duration, log *slog.Logger, 
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       l.readTimeout,
 		WriteTimeout:      write,
-		IdleTimeout:       idleTimeout,
+		IdleTimeout:       l.idleTimeout,
 		MaxHeaderBytes:    l.headerBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		ConnState:         readsNextHeader,
 	}
-	l.server.TLSConfig = l.tls
+	l.server.TLSConfig = l.tls.Clone() // net/http completes it, and listeners share it
 	l.running.Go(func() {
 		serve := func() error { return l.server.Serve(readable{l.Listener}) }
 		if l.tls != nil {

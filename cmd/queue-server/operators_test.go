@@ -143,7 +143,7 @@ func TestSecretsComeFromFiles(t *testing.T) {
 		"QUEUE_METRICS_TOKEN_FILE": keep("queue-server.metrics-token", scraperToken, 0o644),
 	}
 	s, src := parse(t, files)
-	c, err := s.check(src.where)
+	c, err := s.check(src.where, src.file)
 	if err != nil {
 		t.Fatal(err)
 	}

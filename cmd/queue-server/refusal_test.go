@@ -37,9 +37,9 @@ func TestRefusalsAreGenerated(t *testing.T) {
 		}
 	}
 	for _, listener := range []string{"site"} {
-		generated.File(t, "../../internal/serve/openapi/"+listener+"/openapi.yaml", map[string]func(string) []string{"problem": example})
+		generated.File(t, "../../internal/openapi/"+listener+"/openapi.yaml", map[string]func(string) []string{"problem": example})
 	}
-	generated.File(t, "../../internal/serve/openapi/public/openapi.yaml", map[string]func(string) []string{"problem": example, "codes": codes("- %s")})
+	generated.File(t, "../../internal/openapi/public/openapi.yaml", map[string]func(string) []string{"problem": example, "codes": codes("- %s")})
 	generated.File(t, "../../clients/js/index.d.ts", map[string]func(string) []string{"codes": codes("| '%s'")})
 	generated.File(t, "../../docs/reference/problems.md", map[string]func(string) []string{
 		"problems": func(readers string) (lines []string) {

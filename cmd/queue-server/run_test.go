@@ -74,7 +74,7 @@ func TestHelpAndVersion(t *testing.T) {
 type server struct {
 	public, operators string // base URLs
 	limits            string // "" without that listener
-	site              string // the same
+	site, sites       string // the same
 	stop              context.CancelFunc
 	status            chan int
 	log               *logReader
@@ -127,6 +127,9 @@ func start(t *testing.T, env map[string]string) *server {
 			documents.Store(at, as.by)
 			t.Cleanup(func() { documents.Delete(at) }) // the port may be another test's next
 		}
+	}
+	if at := listening["sites"]; at != "none" {
+		s.sites = fmt.Sprintf("http://%v", at)
 	}
 	return s
 }

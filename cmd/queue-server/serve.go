@@ -17,6 +17,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/gateway"
+	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/network"
@@ -54,7 +56,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 			if err := src.fill(cmd.Flags()); err != nil {
 				return err
 			}
-			checked, err := s.check(src.where)
+			checked, err := s.check(src.where, src.file)
 			if err != nil {
 				return err
 			}
@@ -79,12 +81,12 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 
-	publicListener, err := listen(ctx, "public", s.Addr)
+	publicListener, err := listen(ctx, "public", s.Addr, s.IdleTimeout)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, publicListener.close()) }()
-	operatorListener, err := listen(ctx, "operators'", s.AdminAddr)
+	operatorListener, err := listen(ctx, "operators'", s.AdminAddr, s.IdleTimeout)
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,15 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 	defer func() { err = errors.Join(err, siteListener.close()) }()
-	if siteListener != nil {
+	sitesListener, err := listenSites(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sitesListener.close()) }()
+	if sitesListener != nil {
+		sitesListener.tls = publicListener.tls
+	}
+	if siteListener != nil || sitesListener != nil {
 		publicListener.headerBytes = pageHeaderBytes
 	}
 
@@ -119,17 +129,17 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		reg = prometheus.WrapRegistererWith(prometheus.Labels{"room": s.Room}, reg)
 	}
 	build := readBuild()
-	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes()})
+	metrics := metric.New(reg, metric.Options{Version: build.version, Revision: build.revision, Codes: refusal.Codes(), SiteAnswers: gateway.Outcomes})
 	opened, err := openStore(ctx, s, keys, log, reg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	limits := newLimits(s, opened, seedPolicies(s, from.Limits), keys.secrets[0], metrics, log)
-	door := openGuard(s, limits, metrics, log)
+	guarding := openGuard(s, limits, metrics, log)
 	zones := zones.New(zones.Options{
-		Store: opened, Seeds: from.Zones, SeedFresh: s.Store == storeEmbedded, DrawSeeds: keys.tokens,
-		Guard: door, AnswerEarly: s.DoorLimits != guardOff, Servers: s.Servers, Within: within(s), Meter: metrics, Logger: log,
+		Store: opened, Seeds: seedZones(s, from), SeedFresh: s.Store == storeEmbedded, DrawSeeds: keys.tokens,
+		Guard: guarding, AnswerEarly: s.DoorLimits != guardOff, Servers: s.Servers, Within: within(s), Meter: metrics, Logger: log,
 	})
 	zones.Start(ctx)
 	defer zones.Stop()
@@ -138,10 +148,16 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Zones: zones, Refused: metrics.Refused, Logger: log})
-	metrics.Show(seen, zones.Idle)
+	seen := watch.New(watch.Options{Zones: zones, Rests: zones.Rests, Refused: metrics.Refused, Logger: log})
+	metrics.Show(seen.Last, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()
+
+	minutes := history.New(history.Options{
+		Watch: seen, Store: zones, Refused: metrics.RefusedBy, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour, Logger: log,
+	})
+	minutes.Start(ctx)
+	defer minutes.Stop()
 
 	sweeps, err := sweeper.New(sweeper.Options{Zones: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
 	if err != nil {
@@ -166,12 +182,13 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer stopTickets()
 	challenges := challenge.New(challenge.Options{Keys: keys.tokens, Spends: zones, Provider: newProvider(s, log), Meter: metrics, Now: time.Now})
 	shares := network.New(s.asn, log, time.Now)
+	shares.Servers = serversHere(s, opened)
 	shares.Start(ctx)
 	defer shares.Stop()
 	waiting := wait.New(wait.Dependencies{
-		Guard: door, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
+		Guard: guarding, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
 	})
-	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: door, Meter: metrics})
+	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Meter: metrics})
 	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Logger: log})
 	entrance, err := openEntrance(s, keys, operatorListener.Addr().String(), clientIP(s), log)
 	if err != nil {
@@ -198,8 +215,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer func() { reached(); asks.Wait() }()
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
-		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Spends: zones, Meter: metrics, RoomURL: s.SiteRoomURL,
-		Proxies: s.proxies, Guard: door, Logger: log,
+		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Meter: metrics, RoomURL: s.SiteRoomURL,
+		Proxies: s.proxies, Guard: guarding, Logger: log,
 	})
 	r := rooms{
 		page:          pages,
@@ -221,9 +238,19 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		log:           log,
 	}
 
-	boundConnections(s, reg, publicListener, operatorListener, limitsListener, siteListener)
-	failed := make(chan error, 4)
-	publicListener.serve(s.origins.Handler(r.public()), writeTimeout, log, failed)
+	public := s.origins.Handler(r.public())
+	sites, err := openSites(s, gate, zones, r, public, metrics)
+	if err != nil {
+		return err
+	}
+	sites.Start(ctx)
+	defer sites.Stop() // upgraded connections have no part in the drain
+	metrics.ShowUpgraded(sites.Upgraded)
+
+	boundConnections(s, reg, log, publicListener, operatorListener, limitsListener, siteListener, sitesListener)
+	failed := make(chan error, 5)
+	publicListener.serve(public, writeTimeout, log, failed)
+	sitesListener.serve(sites, 0, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
 	limitsListener.serve(r.limitChecks(), writeTimeout, log, failed)
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
@@ -231,7 +258,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
-		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "store", s.Store)
+		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "sites", sitesListener.address(), "store", s.Store)
 	tellReady(log, publicListener.Addr().String())
 
 	reason := "signal"
@@ -244,7 +271,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	tellStopping(log, s.DrainDelay)
 	log.Info("draining: no longer ready, still answering; another signal ends the server at once",
 		"reason", reason, "for", s.DrainDelay)
-	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener, limitsListener, siteListener))
+	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener, limitsListener, siteListener, sitesListener))
 	if err == nil {
 		log.Info("drained")
 	}

@@ -265,33 +265,6 @@ func TestRequestInTheMakingIsAnswered(t *testing.T) {
 	s.end(t)
 }
 
-func TestARestartKeepsZonesSecretAndPlaces(t *testing.T) {
-	data := t.TempDir()
-	env := map[string]string{"QUEUE_DATA_DIR": data, "QUEUE_CONFIG": config(t, oneSlot)}
-	s := start(t, env)
-	s.admin(t, "PATCH", "/admin/zones/TEST_ZONE", `{"perMinute":0}`)
-	s.admin(t, "PUT", "/admin/zones/OTHER", `{"perMinute":5}`)
-	joined := request(t, "POST", s.public+"/traffic/wait", `{"zoneId":"TEST_ZONE"}`)
-	s.end(t)
-
-	s = start(t, env)
-	if got := s.admin(t, "GET", "/admin/zones/TEST_ZONE", ""); got.value(t, "perMinute") != 0.0 {
-		t.Errorf("an operator's change was undone by the configuration: %+v", got)
-	}
-	if got := s.admin(t, "GET", "/admin/zones/OTHER", ""); got.status != http.StatusOK {
-		t.Errorf("a zone is gone: %+v", got)
-	}
-	tok, _ := joined.value(t, "token").(string)
-	poll := request(t, "POST", s.public+"/traffic/entry", fmt.Sprintf(`{"zoneId":"TEST_ZONE","token":%q}`, tok))
-	if poll.status != http.StatusOK || poll.value(t, "waiting", "position") != 1.0 {
-		t.Errorf("the place is lost: %+v", poll)
-	}
-	got := request(t, "GET", s.operators+"/metrics", "")
-	if want := `queue_restored_places_total{zone="TEST_ZONE"} 1`; !strings.Contains(got.body, want) {
-		t.Errorf("no %s", want)
-	}
-}
-
 func TestAnAddressInUseStopsTheStart(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -10,14 +10,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/limits/identity"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
+	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
 	"github.com/openqueue/waitingroom/internal/sweeper"
+	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/lua"
 )
 
@@ -44,12 +47,17 @@ const (
 	// maxSweepEvery is an hour, the longest idle timeout: with a longer period
 	// a zone would be swept less often than anybody becomes idle.
 	maxSweepEvery = time.Hour
+	// maxHistoryDays is for how long the record of changes is kept, too.
+	maxHistoryDays = 400
 	// maxServers bounds a slip of the finger. With as many, a zone is held in an
 	// outage unless it lets 1,000 in every window.
 	maxServers = 1000
 	// maxDrainDelay is above what any load balancer takes to notice, and below
 	// what an orchestrator waits before it kills.
 	maxDrainDelay = 5 * time.Minute
+	// maxSiteTimeout is for a site that makes reports, maxIdleTimeout above any balancer's.
+	maxSiteTimeout = time.Hour
+	maxIdleTimeout = time.Hour
 )
 
 // settings are all that can be set, each by flag, environment and file.
@@ -82,7 +90,9 @@ type settings struct {
 	Room                string        `setting:"QUEUE_ROOM" placeholder:"NAME" help:"Name of this installation, such as production: the label room of all its metrics, so that one Prometheus can watch several."`
 	DataDir             string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Folder of the embedded store's files, and of secrets that the server made at its first start."`
 	SweepEvery          time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often silent visitors are removed from the line, in whole seconds."`
+	HistoryDays         int64         `setting:"QUEUE_HISTORY_DAYS" default:"30" help:"For how many days the minutes of each zone are kept, from which reports are made: 1 to 400."`
 	TrustedProxies      []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Networks of the balancers, CDNs and gateways in front, whose X-Forwarded-For counts. Without it, all visitors behind a proxy count as one client."`
+	ProxyProtocolFrom   []string      `setting:"QUEUE_PROXY_PROTOCOL_FROM" placeholder:"CIDR,..." help:"Networks of balancers that speak the PROXY protocol, version 1 or 2, to the public and the sites' listener: each of their connections must begin with its header, within 2 s. Others must not."`
 	ClientIPFrom        []string      `setting:"QUEUE_CLIENT_IP_FROM" placeholder:"CIDR,..." help:"Networks of your backends that join for their users: clientIp in the body of their joins counts. Never name a proxy that forwards what visitors write."`
 	AllowedOrigins      []string      `setting:"QUEUE_ALLOWED_ORIGINS" placeholder:"ORIGIN,..." help:"Other sites whose pages may join and poll from the browser, such as https://shop.example; * for any. Only this server's own pages when absent."`
 	LimitsAddr          string        `setting:"QUEUE_LIMITS_ADDR" placeholder:"ADDR" help:"Address of the limits' listener, such as 127.0.0.1:8082, where services and gateways ask whether a client may go on. Never public. None when absent."`
@@ -102,6 +112,13 @@ type settings struct {
 	ASNFile             string        `setting:"QUEUE_ASN_FILE" placeholder:"FILE" help:"MMDB file that says which provider (AS) announces an address, such as GeoLite2-ASN.mmdb: joins are then counted by provider, too. Read again when it changes. None when absent."`
 	SiteAddr            string        `setting:"QUEUE_SITE_ADDR" placeholder:"ADDR" help:"Address of the site's listener, such as 127.0.0.1:8083, where a gateway in front of a site asks about each request. Never public. None when absent."`
 	SiteRoomURL         string        `setting:"QUEUE_SITE_ROOM_URL" placeholder:"URL" help:"URL where visitors of the site reach the public listener, such as https://queue.shop.example. The site itself when absent: its gateway leads /wait/ and /traffic/ here."`
+	Upstream            string        `setting:"QUEUE_UPSTREAM" placeholder:"URL" help:"Site that this server stands in front of, as its gateway, such as http://127.0.0.1:8000. Visitors then come to the sites' listener. Several sites: sites in the file of QUEUE_CONFIG. None when absent."`
+	Zone                string        `setting:"QUEUE_ZONE" placeholder:"NAME=PERMINUTE" help:"Zone of the visitors of that site, such as SHOP=600: made, with so many admissions a minute, when absent. NAME alone for one that is there."`
+	SitesAddr           string        `setting:"QUEUE_SITES_ADDR" placeholder:"ADDR" help:"Address of the sites' listener, for visitors of the sites that this server stands in front of. :8088 when absent, if there are any."`
+	SitesAnswerTimeout  time.Duration `setting:"QUEUE_SITES_ANSWER_TIMEOUT" default:"60s" help:"How long a site may take to begin an answer; then its visitor gets a 504."`
+	SitesStallTimeout   time.Duration `setting:"QUEUE_SITES_STALL_TIMEOUT" default:"60s" help:"How long a visitor of a site may send or take nothing of a body; then the connection ends."`
+	SitesMaxBody        int64         `setting:"QUEUE_SITES_MAX_BODY" default:"0" help:"The most bytes that a request to a site may have in its body; 0 for no bound but the site's own."`
+	IdleTimeout         time.Duration `setting:"QUEUE_IDLE_TIMEOUT" default:"75s" help:"How long an idle connection is kept. Longer than the balancer in front keeps one: Google's keeps them for 600 s."`
 	DoorLimits          string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, and early polls are answered from memory; off: neither, for load tests."`
 	DrainDelay          time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long the server answers requests after SIGTERM while /readyz says 503. Longer than the balancer takes to notice."`
 	LogLevel            string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
@@ -117,8 +134,14 @@ type checked struct {
 	passKeys    pass.Keys
 	// asn is nil without a file.
 	asn *network.File
+	// sites are those that this server stands in front of.
+	sites []gateway.Site
+	// ownZone is the zone that QUEUE_ZONE has made when absent, nil for none.
+	ownZone *zone.Settings
 	// proxies are the trusted ones.
 	proxies []netip.Prefix
+	// balancers are those that speak the PROXY protocol.
+	balancers []netip.Prefix
 	// backends are those whose clientIp is believed.
 	backends []netip.Prefix
 	// origins are the sites whose pages may ask.
@@ -127,8 +150,8 @@ type checked struct {
 }
 
 // check returns what the settings say, or a cli.UsageError that lists all that is
-// wrong with them. where names a setting as the operator knows it.
-func (s settings) check(where func(flag string) string) (checked, error) {
+// wrong with them. where names a setting as the operator knows it, and file has the sites.
+func (s settings) check(where func(flag string) string, file *configfile.File) (checked, error) {
 	c := checked{settings: s}
 	var faults []error
 	fault := func(flag, format string, a ...any) {
@@ -160,6 +183,13 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		look("site-addr", serve.CheckAddr(s.SiteAddr))
 	}
 	look("site-room-url", checkRoomURL(s.SiteRoomURL))
+	c.readSites(file, look)
+	between("sites-answer-timeout", s.SitesAnswerTimeout, time.Second, maxSiteTimeout)
+	between("sites-stall-timeout", s.SitesStallTimeout, time.Second, maxSiteTimeout)
+	if s.SitesMaxBody < 0 {
+		fault("sites-max-body", "%d is below 0", s.SitesMaxBody)
+	}
+	between("idle-timeout", s.IdleTimeout, time.Second, maxIdleTimeout)
 	// Read here only to see that they can be.
 	keys := func(flag string, o identity.FinderOptions) {
 		_, err := identity.New(o)
@@ -229,6 +259,9 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 	if s.SweepEvery%time.Second != 0 {
 		fault("sweep-every", "%v is not in whole seconds", s.SweepEvery)
 	}
+	if s.HistoryDays < 1 || s.HistoryDays > maxHistoryDays {
+		fault("history-days", "%d must be between 1 and %d", s.HistoryDays, maxHistoryDays)
+	}
 	oneOf("door-limits", s.DoorLimits, guardOn, guardOff)
 	between("drain-delay", s.DrainDelay, 0, maxDrainDelay)
 	networks := func(flag string, all []string) (out []netip.Prefix) {
@@ -240,6 +273,7 @@ func (s settings) check(where func(flag string) string) (checked, error) {
 		return out
 	}
 	c.proxies = networks("trusted-proxies", s.TrustedProxies)
+	c.balancers = networks("proxy-protocol-from", s.ProxyProtocolFrom)
 	c.backends = networks("client-ip-from", s.ClientIPFrom)
 	var err error
 	c.origins, err = cors.New(s.AllowedOrigins)

@@ -227,7 +227,7 @@ zones:
   - zoneId: A
 `)
 	s, src := parse(t, map[string]string{"QUEUE_CONFIG": file})
-	c, err := s.check(src.where)
+	c, err := s.check(src.where, src.file)
 	if err != nil {
 		t.Fatal(err)
 	}

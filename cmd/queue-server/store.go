@@ -49,6 +49,17 @@ func secretsDiffer(opened eitherStore) func() error {
 	return func() error { return nil }
 }
 
+// serversHere returns how many servers share the store: as many as it knows, else as many as there may be at most.
+func serversHere(s checked, opened eitherStore) func() int64 {
+	redis, is := opened.(*lua.Store)
+	return func() int64 {
+		if is && redis.Servers() > 0 {
+			return redis.Servers()
+		}
+		return s.Servers
+	}
+}
+
 // The Redis store counts what clients take, too, for all servers; the embedded one
 // leaves it to internal/limits/limit/local.
 var _ limiter.Counters = (*lua.Store)(nil)

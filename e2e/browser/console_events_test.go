@@ -38,7 +38,7 @@ func TestEventInABrowser(t *testing.T) {
 	opens := gathers.Add(20 * time.Second)
 	o.writes("#f-preQueueAt", gathers)
 	o.writes("#f-opensAt", opens)
-	o.do(t, "a name and a limit", chromedp.SetValue(css("#f-name"), "noon"), chromedp.SetValue(css(`[name="settings"]`), "perMinute=1,200"))
+	o.do(t, "a name and a limit", chromedp.SetValue(css("#f-name"), "noon"), chromedp.SetValue(css(`[name="during.perMinute"]`), "1,200"))
 	o.ask("what it does", chromedp.Click(css("main form button.main")))
 	if got := o.text(t, "dialog .effects"); !strings.Contains(got, "people gather, and nobody is admitted, with perMinute=1,200.") {
 		t.Errorf("before it is listed the page says %q", got)

@@ -106,6 +106,11 @@ func (o *operatorAt) doublesTheLimit() {
 // pausesAndUndoes pauses, and takes the pause back with one click.
 func (o *operatorAt) pausesAndUndoes(visitors *party) {
 	o.t.Helper()
+	o.look(o.t, 390, "light")
+	if bottom := value[float64](o.t, o.browser, `document.querySelector("button[name=perMinute][value='0']").getBoundingClientRect().bottom + scrollY`); bottom > 844 {
+		o.t.Errorf("on a phone the pause ends %.0f px down", bottom)
+	}
+	o.look(o.t, 1280, "light")
 	o.ask("pause", chromedp.Click(css(`button[name=perMinute][value="0"]`)))
 	if got := o.text(o.t, "dialog .effects"); !strings.Contains(got, "Nobody is admitted. Visitors who wait (") {
 		o.t.Errorf("before pausing the page says %q", got)
@@ -197,8 +202,8 @@ func (o *operatorAt) deletes(visitors *party) {
 	o.t.Helper()
 	o.do(o.t, "the zone", chromedp.Navigate(o.server.Operators+"/console/zones/EVENT"),
 		chromedp.WaitVisible(css("#zone")), chromedp.Click(css(`.tabs a[href$="tab=settings"]`)),
-		chromedp.Click(css("[data-part=settings] details summary")))
-	o.ask("delete", chromedp.Click(css("[data-part=settings] details a")))
+		chromedp.Click(css("[data-part=settings] > details summary")))
+	o.ask("delete", chromedp.Click(css("[data-part=settings] > details a")))
 	o.do(o.t, "a wrong name", chromedp.SendKeys(css("dialog #confirm"), "OTHER"),
 		chromedp.Click(css("dialog button.danger")), chromedp.WaitVisible(css("#confirm-fault")))
 	if complaints := o.errors(); len(complaints) > 1 || len(complaints) == 1 && !strings.Contains(complaints[0], "422") {

@@ -62,6 +62,7 @@ autoscaling: {enabled: true, minReplicas: 3, maxReplicas: 12}
 zones:
   - {zoneId: SHOP, perMinute: 600, message: "All {{ seats }} are there: \"yes\""}
   - {zoneId: GIGS, perMinute: 60}
+sites: [{zone: SHOP, upstream: "http://shop.shop.svc:8000"}, {host: gigs.example, path: /tickets, zone: GIGS, upstream: "https://gigs"}]
 limits:
   - {name: search, key: [ip], rules: [{algorithm: token_bucket, limit: 10, windowSeconds: 60}]}
 limitsApi: {enabled: true}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,8 +38,14 @@ func TestCluster(t *testing.T) {
 				c.nodes[dies].Kill()
 			}
 			s.staysReady(t, func() {
-				// An operator can change the other zone all the same.
-				s.servers[1].Operate(t, "PATCH", "/admin/zones/"+s.zones[2].ZoneID, `{"maxWaiting":100000}`)
+				// An operator can change the other zone all the same, and the other server hears of that within a second.
+				path := "/admin/zones/" + s.zones[2].ZoneID
+				s.servers[1].Operate(t, "PATCH", path, `{"message":"Soon."}`)
+				if !process.Soon(t.Context(), time.Second, time.Second/20, func() bool {
+					return strings.Contains(s.servers[0].Admin(t, "GET", path, "").Body, "Soon.")
+				}) && onTime() {
+					t.Errorf("another server does not know of a change after a second; %s", room.Machine())
+				}
 				s.mends(c.awaitTakeover(t, dies))
 			})
 			if hangs {

@@ -35,7 +35,7 @@ type crowd struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	// saw is called with each answer to a visitor, where there is one, and reports whether the visitor leaves without a word.
-	saw func(v *visitor, t room.Told, now time.Time) (leaves bool)
+	saw func(v *visitor, t room.Answer, now time.Time) (leaves bool)
 
 	mu       sync.Mutex
 	asking   map[string]chan struct{} // by zone: so that those who wait for one zone's answers keep nobody of another

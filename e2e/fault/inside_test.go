@@ -61,7 +61,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // saw has a third leave the line without a word, sooner or later, and has whoever is admitted go to the shop.
-func (s *shop) saw(v *visitor, t room.Told, now time.Time) (leaves bool) {
+func (s *shop) saw(v *visitor, t room.Answer, now time.Time) (leaves bool) {
 	s.counts.Lock()
 	defer s.counts.Unlock()
 	if !t.CanEnter {
@@ -100,7 +100,7 @@ func (s *shop) seconds(n float64) time.Duration {
 
 // visitShop has an admitted visitor begin a session, look around for 20 to 120 s, and buy. A 503 before the session says to come
 // again, as the gate answers where its store is slow. A visitor who never gets a session, or loses it, is noted.
-func (s *shop) visitShop(name string, t room.Told) {
+func (s *shop) visitShop(name string, t room.Answer) {
 	header := []string{"X-Shopper", name, "X-Waiting-Room-Pass", t.Admission.Pass, "X-Waiting-Room-Token", t.Token}
 	note := func(path string, r room.Reply, err error) {
 		s.counts.Lock()

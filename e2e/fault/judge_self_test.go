@@ -79,7 +79,7 @@ func TestJudgeOfRequests(t *testing.T) {
 func TestVisitorNotesAMove(t *testing.T) {
 	t.Parallel()
 	v := &visitor{}
-	told := func(position, arrived int64) (t room.Told) {
+	told := func(position, arrived int64) (t room.Answer) {
 		t.Token, t.Waiting.Position, t.Waiting.ArrivedAtMicros = "t", position, arrived
 		return t
 	}

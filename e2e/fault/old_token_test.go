@@ -98,7 +98,7 @@ func newSale(t *testing.T, z zone.Settings, servers []*room.Server) *sale {
 }
 
 // join has some line up, or go in.
-func (s *sale) join(t *testing.T, who string, n int) (all []room.Told) {
+func (s *sale) join(t *testing.T, who string, n int) (all []room.Answer) {
 	t.Helper()
 	for range n {
 		s.all++
@@ -112,9 +112,9 @@ func (s *sale) join(t *testing.T, who string, n int) (all []room.Told) {
 }
 
 // poll returns what the token is good for: nothing, if it has expired.
-func (s *sale) poll(t *testing.T, token string) room.Told {
+func (s *sale) poll(t *testing.T, token string) room.Answer {
 	t.Helper()
-	var got room.Told
+	var got room.Answer
 	room.Await(t, "the token is answered", func() bool {
 		var err error
 		got, err = s.web.poll(t.Context(), "SALE", token)
@@ -131,7 +131,7 @@ func (s *sale) stock(t *testing.T) (tokens []string) {
 	server := s.web.servers[0]
 	s.join(t, "first", 5)
 	used, left, swept := s.join(t, "used", 5), s.join(t, "left", 5), s.join(t, "swept", 5)
-	for _, all := range [][]room.Told{used, left, swept} {
+	for _, all := range [][]room.Answer{used, left, swept} {
 		for _, v := range all {
 			tokens = append(tokens, v.Token)
 		}

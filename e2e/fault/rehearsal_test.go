@@ -14,16 +14,16 @@ import (
 // doors is a room whose visitors go through the door with their passes.
 type doors struct{ *balancer }
 
-func (d doors) join(ctx context.Context, zoneID, clientID string) (room.Told, error) {
+func (d doors) join(ctx context.Context, zoneID, clientID string) (room.Answer, error) {
 	return d.enter(ctx)(d.balancer.join(ctx, zoneID, clientID))
 }
 
-func (d doors) poll(ctx context.Context, zoneID, token string) (room.Told, error) {
+func (d doors) poll(ctx context.Context, zoneID, token string) (room.Answer, error) {
 	return d.enter(ctx)(d.balancer.poll(ctx, zoneID, token))
 }
 
-func (d doors) enter(ctx context.Context) func(room.Told, error) (room.Told, error) {
-	return func(t room.Told, err error) (room.Told, error) {
+func (d doors) enter(ctx context.Context) func(room.Answer, error) (room.Answer, error) {
+	return func(t room.Answer, err error) (room.Answer, error) {
 		if err != nil || !t.CanEnter {
 			return t, err
 		}

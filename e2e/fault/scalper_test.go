@@ -133,7 +133,7 @@ func TestScalperInOneNetwork(t *testing.T) {
 }
 
 // joins asks for a place from an address, with a solution or "".
-func joins(ctx context.Context, s *room.Server, client *http.Client, from, who, shown string) (room.Told, error) {
+func joins(ctx context.Context, s *room.Server, client *http.Client, from, who, shown string) (room.Answer, error) {
 	_, told, err := room.Join(ctx, client, s.Public, "SALE", map[string]string{"clientId": who, "challenge": shown}, "X-Forwarded-For", from)
 	return told, err
 }

@@ -34,7 +34,7 @@ func TestRotationKeepsPlaces(t *testing.T) {
 	stranger.Stop(t)
 	web := newBalancer(servers...)
 	t.Cleanup(web.close)
-	var all []room.Told
+	var all []room.Answer
 	check := func() {
 		t.Helper()
 		a, err := web.join(t.Context(), "BUSY", rand.Text())

@@ -87,7 +87,7 @@ func (v *visitor) hears(began, ended time.Time, answered bool) {
 }
 
 // answer notes an answer. The caller holds crowd.mu.
-func (v *visitor) answer(t room.Told, now time.Time) (over bool) {
+func (v *visitor) answer(t room.Answer, now time.Time) (over bool) {
 	first := v.token == ""
 	v.answered, v.due, v.broke = now, now.Add(time.Duration(t.Waiting.PollingPeriod)*time.Millisecond), 0
 	if t.CanEnter {
@@ -148,7 +148,7 @@ func (v *visitor) refused(done *call, err error) (over bool) {
 
 // again notes what one who was admitted is told at the end. The caller holds
 // crowd.mu.
-func (v *visitor) again(t room.Told) {
+func (v *visitor) again(t room.Answer) {
 	switch {
 	case !t.CanEnter:
 		v.forgotten = fmt.Sprintf("admitted at %d, then told to wait", v.admitted)

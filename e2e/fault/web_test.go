@@ -29,8 +29,8 @@ const (
 
 // service is what a visitor goes through.
 type service interface {
-	join(ctx context.Context, zoneID, clientID string) (room.Told, error)
-	poll(ctx context.Context, zoneID, token string) (room.Told, error)
+	join(ctx context.Context, zoneID, clientID string) (room.Answer, error)
+	poll(ctx context.Context, zoneID, token string) (room.Answer, error)
 }
 
 // refusal is the error for everything that is no answer.
@@ -81,7 +81,7 @@ func newBalancer(servers ...*room.Server) *balancer {
 // close gives the connections back.
 func (b *balancer) close() { b.client.CloseIdleConnections() }
 
-func (b *balancer) join(ctx context.Context, zoneID, clientID string) (room.Told, error) {
+func (b *balancer) join(ctx context.Context, zoneID, clientID string) (room.Answer, error) {
 	body := map[string]string{"zoneId": zoneID, "clientId": clientID}
 	if solution, ok := b.solutions.Load(clientID); ok {
 		body["challenge"], _ = solution.(string)
@@ -98,14 +98,14 @@ func (b *balancer) join(ctx context.Context, zoneID, clientID string) (room.Told
 	return b.post(ctx, "/traffic/wait", body)
 }
 
-func (b *balancer) poll(ctx context.Context, zoneID, token string) (room.Told, error) {
+func (b *balancer) poll(ctx context.Context, zoneID, token string) (room.Answer, error) {
 	return b.post(ctx, "/traffic/entry", map[string]string{"zoneId": zoneID, "token": token})
 }
 
-func (b *balancer) post(ctx context.Context, path string, body map[string]string) (room.Told, error) {
+func (b *balancer) post(ctx context.Context, path string, body map[string]string) (room.Answer, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		return room.Told{}, err
+		return room.Answer{}, err
 	}
 	at := b.next.Add(1)
 	var r room.Reply
@@ -121,7 +121,7 @@ func (b *balancer) post(ctx context.Context, path string, body map[string]string
 }
 
 // read reads an answer, or the problem of a refusal.
-func read(r room.Reply, err error) (told room.Told, _ error) {
+func read(r room.Reply, err error) (told room.Answer, _ error) {
 	switch {
 	case err != nil && r.Status == 0:
 		return told, &refusal{code: codeBroken, after: afterBreak, err: err}
@@ -143,5 +143,5 @@ func read(r room.Reply, err error) (told room.Told, _ error) {
 	case (no.code == codeUnavailable) != (r.Status == http.StatusServiceUnavailable), no.code == codeUnavailable && !no.told:
 		no.code = codeOdd
 	}
-	return room.Told{}, no
+	return room.Answer{}, no
 }

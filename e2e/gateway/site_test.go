@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -36,10 +38,16 @@ var gateways = map[string]struct {
 	}, http.StatusBadGateway},
 }
 
+// box is the gateway in queue-server itself.
+const box = "queue-server"
+
 // shopAt puts a shop that listens in the place of the example's. Uploads to it may be large, as operators say in nginx.
 func shopAt(gateway, addr string) room.Others {
-	if gateway == "Caddy" {
+	switch gateway {
+	case "Caddy":
 		return room.Others{"reverse_proxy 127.0.0.1:8000": "reverse_proxy " + addr}
+	case box:
+		return room.Others{box: addr}
 	}
 	return room.Others{"server 127.0.0.1:8000;": "server " + addr + ";", "recursive_error_pages on;": "recursive_error_pages on; client_max_body_size 20m;"}
 }
@@ -53,20 +61,30 @@ type shopfront struct {
 	passes atomic.Int64 // of these, those that had a pass in the URL
 }
 
-// newShopfront starts the gate, with a Redis.
-func newShopfront(t *testing.T) *shopfront {
+// newShopfront starts the gate, with a Redis. more are further settings.
+func newShopfront(t *testing.T, more map[string]string) *shopfront {
 	t.Helper()
 	f := &shopfront{redis: room.StartRedis(t)}
-	f.server = room.Start(t, map[string]string{
+	env := map[string]string{
 		"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": f.redis.URL(), "QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off",
-	})
+	}
+	maps.Copy(env, more)
+	f.server = room.Start(t, env)
 	return f
 }
 
 // startShopfrontOf starts a gateway with the shop in its example, and the gate.
 func startShopfrontOf(t *testing.T, gateway string, shop room.Others) *shopfront {
 	t.Helper()
-	f := newShopfront(t)
+	if gateway == box {
+		addr := room.FreeAddr(t)
+		f := newShopfront(t, map[string]string{
+			"QUEUE_UPSTREAM": "http://" + shop[box], "QUEUE_ZONE": "SHOP", "QUEUE_SITES_ADDR": addr, "QUEUE_TRUSTED_PROXIES": "",
+		})
+		f.addr = addr
+		return f
+	}
+	f := newShopfront(t, nil)
 	f.addr = gateways[gateway].starts(t, at(f.server.Site), at(f.server.Public), shop)
 	return f
 }
@@ -118,7 +136,7 @@ func oddAgent(t *testing.T, addr, path string) int {
 // TestSite is a shop behind each gateway that runs here.
 func TestSite(t *testing.T) {
 	t.Parallel()
-	for name := range gateways {
+	for _, name := range append(slices.Collect(maps.Keys(gateways)), box) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			visitShop(t, name)
@@ -143,14 +161,15 @@ func visitShop(t *testing.T, gateway string) {
 	if first.Status != http.StatusOK || first.Body != "the shop: GET "+link || len(first.Header.Values("Set-Cookie")) != 1 || f.asked.Load() != 1 {
 		t.Fatalf("a normal day: %+v, %d requests", first, f.asked.Load())
 	}
-	if kept := first.Header.Get("Cache-Control"); kept != "private, no-store" {
-		t.Errorf("caches may keep a page with a session: %q", kept)
+	if says := first.Header.Get("Cache-Control"); says != "private, no-store" {
+		t.Errorf("caches may keep a page with a session: %q", says)
 	}
 	const cached = "max-age=600|max-age=600|max-age=600|max-age=600"
 	if got := inside.open("/cached"); caching(got) != cached {
 		t.Errorf("what the shop says to caches: %s", caching(got))
 	}
-	if got := newClient(t, f.addr).open("/cached"); caching(got) != "private, no-store|||" || got.Header.Get("Set-Cookie") == "" {
+	kept := map[string]string{"nginx": "private, no-store|||", "Caddy": "private, no-store|||", box: "private, no-store||no-store|no-store"}
+	if got := newClient(t, f.addr).open("/cached"); caching(got) != kept[gateway] || got.Header.Get("Set-Cookie") == "" {
 		t.Errorf("beside a session, to caches: %s", caching(got))
 	}
 	if got := newClient(t, f.addr).ask(http.MethodPost, "/api", "", "Sec-Fetch-Site", "same-origin", "Origin", "http://"+f.addr); got.Status != http.StatusOK || got.Header.Get("Set-Cookie") == "" {
@@ -188,7 +207,7 @@ func visitShop(t *testing.T, gateway string) {
 		got.Header.Get("Retry-After") != "600" || !strings.Contains(got.Body, `"status":503`) {
 		t.Errorf("a crawler: %+v", got)
 	}
-	if gateway == "nginx" { // Caddy refuses such a request itself, as net/http does
+	if gateway != "Caddy" { // which refuses such a request itself, as net/http does
 		if got := oddAgent(t, f.addr, "/"); got != http.StatusFound {
 			t.Errorf("an odd User-Agent in a line: %d", got)
 		}
@@ -264,6 +283,9 @@ func visitShop(t *testing.T, gateway string) {
 	}
 
 	f.server.Stop(t)
+	if gateway == box {
+		return
+	}
 	if got := newcomer.open("/"); got.Status != gateways[gateway].withoutServer || (got.Body == "the shop: GET /") != (got.Status == http.StatusOK) {
 		t.Errorf("without queue-server: %+v", got)
 	}
@@ -296,7 +318,7 @@ func TestSlowGate(t *testing.T) {
 // join joins through the API, where there is room, and returns the pass.
 func (f *shopfront) join(t *testing.T, zoneID string) string {
 	t.Helper()
-	var told room.Told
+	var told room.Answer
 	r := room.Request(t, http.MethodPost, f.server.Public+"/traffic/wait", `{"zoneId":"`+zoneID+`"}`)
 	if err := json.Unmarshal([]byte(r.Body), &told); err != nil || told.Admission.Pass == "" {
 		t.Fatalf("%+v, %v", r, err)

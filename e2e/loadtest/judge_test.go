@@ -262,7 +262,7 @@ func estimateError(s *Story, windowMillis int64) float64 {
 			continue
 		}
 		for _, r := range o.Asked {
-			told := estimate.Told{AtMicros: 1000 * r.told(), Millis: r.Estimate}
+			told := estimate.Prediction{AtMicros: 1000 * r.told(), Millis: r.Estimate}
 			if j, ok := told.Judge(1000*(o.Admitted-s.Began), windowMillis); ok && r.Position > 0 {
 				errs = append(errs, j.Error())
 			}

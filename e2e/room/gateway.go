@@ -62,10 +62,20 @@ func StartNginxOf(t testing.TB, example string, others Others, certificate strin
 // StartCaddy starts Caddy with an example of deploy, and returns where it listens, host:port.
 func StartCaddy(t testing.TB, example string, others Others) (addr string) {
 	t.Helper()
+	return StartCaddyOf(t, deployed(t, example), others, "")
+}
+
+// StartCaddyOf is StartCaddy with the text of an example. By TLS if there is a file with a certificate and its key.
+func StartCaddyOf(t testing.TB, example string, others Others, certificate string) (addr string) {
+	t.Helper()
 	dir, addr := t.TempDir(), FreeAddr(t)
+	site := "http://" + addr + " {"
+	if certificate != "" {
+		site = "https://" + addr + " {\n\ttls " + certificate + " " + certificate
+	}
 	file := filepath.Join(dir, "Caddyfile")
 	// Nothing of this machine's, and no certificates.
-	Write(t, file, "{\n\tadmin off\n\tpersist_config off\n}\n"+others.in(t, deployed(t, example), "shop.example {", "http://"+addr+" {"))
+	Write(t, file, "{\n\tadmin off\n\tpersist_config off\n\tauto_https disable_redirects\n}\n"+others.in(t, example, "shop.example {", site))
 	return StartListener(t, addr, &process.Process{
 		Name: Tool(t, "CADDY"), Args: []string{"run", "--config", file, "--adapter", "caddyfile"}, Dir: dir,
 		Env: append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir),

@@ -112,9 +112,9 @@ func Until(t testing.TB, method, url, text string) (r Reply) {
 	return r
 }
 
-// Told is what the public listener says to one who joins or polls, the document of an answer or that of a
+// Answer is what the public listener says to one who joins or polls, the document of an answer or that of a
 // refusal.
-type Told struct {
+type Answer struct {
 	Token    string `json:"token"`
 	CanEnter bool   `json:"canEnter"`
 	Waiting  struct {
@@ -140,7 +140,7 @@ type Told struct {
 }
 
 // Join asks for a place as a visitor does, with what it says beside the zone, such as clientId.
-func Join(ctx context.Context, client *http.Client, public, zoneID string, says map[string]string, header ...string) (r Reply, told Told, err error) {
+func Join(ctx context.Context, client *http.Client, public, zoneID string, says map[string]string, header ...string) (r Reply, told Answer, err error) {
 	says["zoneId"] = zoneID
 	text, err := json.Marshal(says)
 	if err == nil {

@@ -61,7 +61,7 @@ func (m *meter) told() map[string]int {
 
 // room is a desk and what it is made of.
 type room struct {
-	*Desk
+	*Checker
 	store   *spends
 	meter   *meter
 	zone    zone.Settings
@@ -81,7 +81,7 @@ func newRoom(tb testing.TB, provider *Provider) *room {
 		store: &spends{spent: map[string]bool{}}, meter: &meter{seen: map[string]int{}}, zone: zone.Defaults("Z"), now: time.UnixMilli(1_795_223_373_123),
 	}
 	r.zone.Challenge = zone.ChallengeWork
-	r.Desk = New(Options{Keys: keys, Spends: r.store, Provider: provider, Meter: r.meter, Now: func() time.Time { return r.now }})
+	r.Checker = New(Options{Keys: keys, Spends: r.store, Provider: provider, Meter: r.meter, Now: func() time.Time { return r.now }})
 	return r
 }
 

@@ -1,10 +1,10 @@
 // Package challenge asks whoever joins for a proof that costs something: work that a browser does by itself, or the word
 // of a provider that looks at browsers. Bots take places by joining, so the join is where the proof is asked for.
 //
-//	join without a proof ──> Desk.Check ──> RequiredError, with a new challenge (work.go)
-//	join with a proof ────> Desk.Check ──> signature, zone, visitor, expiry ──> seen before? ──> queue.go: one derivation
+//	join without a proof ──> Checker.Check ──> RequiredError, with a new challenge (work.go)
+//	join with a proof ────> Checker.Check ──> signature, zone, visitor, expiry ──> seen before? ──> queue.go: one derivation
 //	                                       (some 10 us, no store)               (seen.go)       provider.go: one question
-//	                                             └──> Proof ──> the room joins, and then Desk.Spend
+//	                                             └──> Proof ──> the room joins, and then Checker.Spend
 //
 // # Work
 //

@@ -67,33 +67,6 @@ func heapBytes() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkJoin adds visitors to a line of a million.
-func BenchmarkJoin(b *testing.B) {
-	s, clock := newStore(b, slow())
-	fill(b, s, clock, million)
-	ctx := b.Context()
-	b.ReportAllocs()
-	for b.Loop() {
-		clock.Add(time.Microsecond)
-		if _, err := s.Join(ctx, "z", randomID()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkPoll polls a random place in a line of a million.
-func BenchmarkPoll(b *testing.B) {
-	s, clock := newStore(b, slow())
-	places := fill(b, s, clock, million)
-	ctx := b.Context()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := s.Poll(ctx, "z", places[rand.IntN(million)]); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkMemory measures the memory of one waiting visitor, with a million of them.
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {

@@ -106,7 +106,11 @@ func readZones(b []byte) (had contents, err error) {
 	if err = json.Unmarshal(b, &had); err == nil && had.Zones == nil {
 		err = errors.New("it has no list of zones")
 	}
-	for _, k := range had.Zones {
+	for i := range had.Zones {
+		k := &had.Zones[i]
+		if had.Format == 1 {
+			k.Settings.FromFormat1()
+		}
 		if invalid := k.Settings.Validate(); err == nil && invalid != nil {
 			err = fmt.Errorf("zone %q: %w", k.Settings.ZoneID, invalid)
 		}

@@ -91,6 +91,30 @@ func TestNewerFiles(t *testing.T) {
 	}
 }
 
+// TestPatternsOf010: patterns with parameters of version 0.1.0 take requests with others, too, and are kept so.
+func TestPatternsOf010(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.UnixMilli(1_795_324_846_303) }
+	dir := t.TempDir()
+	s := reopen(t, dir, now)
+	z := zone.Defaults("Z")
+	z.BypassPaths, z.DonePaths = []string{"/a*", "/?wc-api=*"}, []string{"/?o=*&*"}
+	_, err := s.PutZone(t.Context(), z, nil, "")
+	must(t, err)
+	stop(t, s)
+	text, err := os.ReadFile(filepath.Join(dir, zonesName))
+	must(t, err)
+	write(t, dir, zonesName, strings.Replace(string(text), `"format": 2`, `"format": 1`, 1))
+	for range 2 {
+		s := reopen(t, dir, now)
+		z, err := s.Zone(t.Context(), "Z")
+		if paths := strings.Join(append(z.BypassPaths, z.DonePaths...), " "); err != nil || paths != "/a* /?wc-api=*&* /?o=*&*" {
+			t.Errorf("%s, %v", paths, err)
+		}
+		kill(t, s)
+	}
+}
+
 // TestPoliciesOf010: what version 0.1.0 kept in a file of its own is read once, and kept with the zones from then on.
 func TestPoliciesOf010(t *testing.T) {
 	t.Parallel()

@@ -263,7 +263,7 @@ func (q *zoneQueue) setCap(was zone.Settings, now int64) {
 	case s.MaxInside == 0:
 		*in = inside{stayed: in.stayed, over: in.over, overOrder: in.overOrder}
 	case was.MaxInside == 0 && was.ZoneID != "":
-		// Until now nobody was counted. The log has the admissions whose passes are good; servers tell of the sessions.
+		// Until now nobody was counted. The log has the admissions whose passes are good; servers report the sessions.
 		from := now - max(window.MinuteMillis, was.PassTTL().Milliseconds())
 		in.unknown = window.Lose(q.log.since(from), now, q.longest(now))
 		in.unknown.FromMillis, was.InsideState = from-1, s.InsideState
@@ -307,26 +307,26 @@ func (q *zoneQueue) loseInside(now, before int64) {
 	in.unknown = window.Lose(n, now, q.longest(now))
 }
 
-// Tell implements store.Healer.
-func (s *Store) Tell(_ context.Context, zoneID string, told line.Telling) (heard line.Heard, err error) {
+// Report implements store.Healer.
+func (s *Store) Report(_ context.Context, zoneID string, told line.SessionReport) (reply line.SessionReply, err error) {
 	a, err := s.transact(zoneID, func(q *zoneQueue, t *transaction) (none line.Answer) {
-		heard.NextMillis = t.now
+		reply.NextMillis = t.now
 		if !q.capped() {
-			heard.Statuses = slices.Repeat([]line.StayStatus{line.StayInside}, len(told.Stays))
+			reply.Statuses = slices.Repeat([]line.StayStatus{line.StayInside}, len(told.Stays))
 			return none
 		}
 		if told.LostAtMillis > 0 && told.LostAtMillis == max(0, q.heal.until-window.HealMillis) {
 			q.in.unknown = q.in.unknown.Raise(told.Lost)
 		}
 		for _, one := range told.Stays {
-			heard.Statuses = append(heard.Statuses, q.renewOrEnd(t, one))
+			reply.Statuses = append(reply.Statuses, q.renewOrEnd(t, one))
 		}
-		heard.Over, heard.NextMillis = q.in.overSince(told.SinceMillis)
+		reply.Over, reply.NextMillis = q.in.overSince(told.SinceMillis)
 		q.refill(t)
 		return none
 	})
-	heard.State = a.State
-	return heard, err
+	reply.State = a.State
+	return reply, err
 }
 
 // forgetOver forgets, of a batch at most, which admissions are done so long ago that none of them can be shown any more. It

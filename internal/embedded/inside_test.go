@@ -27,7 +27,7 @@ func TestInsideThroughARestart(t *testing.T) {
 		named := func(a line.Answer) line.Admission {
 			return line.Admission{ID: a.Place.ID, AtMillis: a.AdmittedAtMillis}
 		}
-		if _, err := s.Tell(t.Context(), "z", line.Telling{Stays: []line.Stay{{Admission: named(in[0]), LeftMillis: 50_000}}}); err != nil {
+		if _, err := s.Report(t.Context(), "z", line.SessionReport{Stays: []line.Stay{{Admission: named(in[0]), LeftMillis: 50_000}}}); err != nil {
 			t.Fatal(err)
 		}
 		must(t, s.Leave(t.Context(), "z", in[1].Place))

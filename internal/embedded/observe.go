@@ -6,6 +6,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Observe implements store.Observer.
@@ -43,6 +44,14 @@ func (q *zoneQueue) sample(t *transaction, most int) line.Observation {
 	out.SlotMillis += (enters(all/of+1) - out.SlotMillis) * (all % of) / of
 	if first := q.live.first(); first != nil {
 		out.FrontMicros = first.arrived
+	}
+	if q.capped() && q.settings.InsideBy == zone.InsideByAdmission {
+		known := int64(q.in.byEnd.len())
+		out.Ends = line.Ends{Room: t.cap, Known: known}
+		n := min(known, line.MaxEnds)
+		for i := range n {
+			out.Ends.Millis = append(out.Ends.Millis, q.in.byEnd.at(line.EndRank(i, n, known)).arrived)
+		}
 	}
 	waiting := int64(q.line.len())
 	n := min(waiting, int64(most))

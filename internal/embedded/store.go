@@ -82,6 +82,9 @@ type Store struct {
 
 	// draws has the lists of draws, as bytes by drawName, in a store without a directory.
 	draws sync.Map
+	// history is held while minutes are read or written. minutes has them, by minutesName, in a store without a directory.
+	history sync.Mutex
+	minutes map[string][]store.Minute
 
 	// asked makes remember write zones and policies now, and then close the channel that was
 	// sent.
@@ -98,7 +101,7 @@ type Store struct {
 func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger,
-		queues: make(map[string]*zoneQueue), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
+		queues: make(map[string]*zoneQueue), minutes: make(map[string][]store.Minute), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
 		asked: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	opened := time.Now()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,17 +20,14 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -49,31 +45,19 @@ const (
 	revokedTwo = "00000000-0000-8000-8000-00000000000b"
 )
 
-// routes is the room behind echo.
-func routes(s *entry.Service, zones *zones.Zones, passes *pass.Signer, log *slog.Logger, meter problem.Meter) http.Handler {
-	h := entry.NewHTTP(s, zones, passes)
-	e := echo.New()
-	e.HTTPErrorHandler = problem.Handler(log, meter)
-	e.POST("/traffic/entry", h.Poll)
-	e.GET("/.well-known/jwks.json", h.Keys)
-	e.GET("/.well-known/openid-configuration", h.Discovery)
-	e.GET("/.well-known/revoked", h.Revoked)
-	return e
-}
-
 func TestPollWhileWaiting(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	r.join(t)
-	place, tok := r.join(t)
+	r := newServer(t)
+	r.place(t)
+	place, tok := r.place(t)
 
-	w := r.poll(tok)
-	d := read(t, w)
+	w := r.Poll(tok)
+	d := room.Read(t, w)
 	if w.Code != http.StatusOK || d.CanEnter || d.Waiting == nil || d.Admission != nil {
 		t.Fatalf("got %d %s", w.Code, w.Body)
 	}
-	if got := r.holds(t, d.Token); d.ZoneID != zoneID || d.Token == tok || got.ID != place.ID || got.ArrivedAtMicros != place.ArrivedAtMicros ||
-		got.DueMillis != (r.clock.Now().UnixMilli()+d.Waiting.PollingPeriod)/1000*1000 {
+	if got := r.Held(t, d.Token); d.ZoneID != zoneID || d.Token == tok || got.ID != place.ID || got.ArrivedAtMicros != place.ArrivedAtMicros ||
+		got.DueMillis != (r.Now().UnixMilli()+d.Waiting.PollingPeriod)/1000*1000 {
 		t.Errorf("zone %q, token of %+v; want one of %+v that says when the next poll is due", d.ZoneID, got, place)
 	}
 	if d.Waiting.Position != 1 || d.Waiting.Total != 1 || d.Waiting.ArrivedAtMicros != place.ArrivedAtMicros {
@@ -89,20 +73,20 @@ func TestPollWhileWaiting(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, value)
 		}
 	}
-	if want := []string{"poll TEST_ZONE waiting"}; !slices.Equal(r.meter.seen, want) {
-		t.Errorf("metered %q, want %q", r.meter.seen, want)
+	if got, want := r.Meter.Seen(), []string{"poll TEST_ZONE waiting"}; !slices.Equal(got, want) {
+		t.Errorf("metered %q, want %q", got, want)
 	}
 }
 
 func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	r.join(t)
-	place, tok := r.join(t)
-	r.clock.forward(6001 * time.Millisecond)
+	r := newServer(t)
+	r.place(t)
+	place, tok := r.place(t)
+	r.Forward(6001 * time.Millisecond)
 
-	first := r.poll(tok)
-	d := read(t, first)
+	first := r.Poll(tok)
+	d := room.Read(t, first)
 	if first.Code != http.StatusOK || !d.CanEnter || d.Waiting != nil || d.Admission == nil {
 		t.Fatalf("got %d %s", first.Code, first.Body)
 	}
@@ -110,22 +94,22 @@ func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 		t.Errorf("Retry-After %q with an admission", got)
 	}
 	// The token that comes with an admission vouches for nothing that a loss could restore.
-	if got := r.holds(t, d.Token); got.ID != place.ID || got.DueMillis != 0 || d.Admission.AdmittedAt != r.clock.Now().UnixMilli() ||
+	if got := r.Held(t, d.Token); got.ID != place.ID || got.DueMillis != 0 || d.Admission.AdmittedAt != r.Now().UnixMilli() ||
 		d.Admission.ExpiresAt != d.Admission.AdmittedAt+300_000 {
 		t.Errorf("got %s", first.Body)
 	}
-	grant, err := r.passes.Verify(d.Admission.Pass, r.clock.Now())
+	grant, err := r.Passes.Verify(d.Admission.Pass, r.Now())
 	if err != nil || grant.ZoneID != zoneID || grant.ID != place.ID {
 		t.Errorf("pass: got %+v, %v", grant, err)
 	}
 
-	r.clock.forward(time.Minute)
-	if again := r.poll(tok); again.Code != http.StatusOK || again.Body.String() != first.Body.String() {
+	r.Forward(time.Minute)
+	if again := r.Poll(tok); again.Code != http.StatusOK || again.Body.String() != first.Body.String() {
 		t.Errorf("a repeated poll got %d %s, the first %s", again.Code, again.Body, first.Body)
 	}
 
-	r.clock.forward(5 * time.Minute)
-	if late := r.poll(tok); late.Code != http.StatusGone || read(t, late).Code != "token_expired" {
+	r.Forward(5 * time.Minute)
+	if late := r.Poll(tok); late.Code != http.StatusGone || room.Read(t, late).Code != "token_expired" {
 		t.Errorf("after it expired: got %d %s", late.Code, late.Body)
 	}
 	want := []string{
@@ -133,8 +117,8 @@ func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 		"poll TEST_ZONE admitted", "admit TEST_ZONE 6.000999s", "poll TEST_ZONE admitted_before",
 		"poll TEST_ZONE gone", "refuse TEST_ZONE token_expired",
 	}
-	if !slices.Equal(r.meter.seen, want) {
-		t.Errorf("metered %q, want %q", r.meter.seen, want)
+	if got := r.Meter.Seen(); !slices.Equal(got, want) {
+		t.Errorf("metered %q, want %q", got, want)
 	}
 }
 
@@ -142,25 +126,23 @@ func TestPollIsAdmittedOnceAndToldAgain(t *testing.T) {
 // the answer that let in was lost; who waits has not.
 func TestPollUsesTheTicket(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	s := *r.zones.Known(zoneID).Settings()
-	s.Invitation = "spring"
-	r.put(t, s)
-	first, before := r.join(t) // let in, past the room
-	second, waits := r.join(t)
+	r := newServer(t)
+	r.Set(t, func(s *zone.Settings) { s.Invitation = "spring" })
+	first, before := r.place(t) // let in, past the room
+	second, waits := r.place(t)
 	for _, tok := range []string{before, waits} {
-		r.poll(tok)
+		r.Poll(tok)
 	}
 	if !r.used(t, first.ID) || r.used(t, second.ID) {
 		t.Error("used by who waits, or not by who was let in")
 	}
-	r.clock.forward(6001 * time.Millisecond)
-	r.spends.away = true
-	if w := r.poll(waits); w.Code != http.StatusServiceUnavailable {
+	r.Forward(6001 * time.Millisecond)
+	r.Store.Fail(line.ErrStoreUnavailable, "spend")
+	if w := r.Poll(waits); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("let in, though the use is not noted: %d %s", w.Code, w.Body)
 	}
-	r.spends.away = false
-	if d := read(t, r.poll(waits)); !d.CanEnter || !r.used(t, second.ID) {
+	r.Store.Fail(nil)
+	if d := room.Read(t, r.Poll(waits)); !d.CanEnter || !r.used(t, second.ID) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -169,20 +151,20 @@ func TestPollUsesTheTicket(t *testing.T) {
 // while no server has made the step, and is admitted then, has used it, too.
 func TestPollUsesTheTicketBeforeTheStep(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	s := *r.zones.Known(zoneID).Settings()
+	r := newServer(t)
+	s := *r.Zones.Known(zoneID).Settings()
 	s.Events = []event.Event{{
-		Name: "sale", OpensAt: r.clock.Now().Add(8 * time.Second).Format(time.RFC3339Nano), Settings: event.Values{"invitation": "spring"},
+		Name: "sale", OpensAt: r.Now().Add(8 * time.Second).Format(time.RFC3339Nano), Settings: event.Values{"invitation": "spring"},
 	}}
-	s, _, ok := s.Due(r.clock.Now(), nil)
-	r.put(t, s)
-	early, in := r.join(t)
-	late, waits := r.join(t)
-	if r.poll(in); !ok || r.used(t, early.ID) {
+	s, _, ok := s.Due(r.Now(), nil)
+	r.Set(t, func(was *zone.Settings) { *was = s })
+	early, in := r.place(t)
+	late, waits := r.place(t)
+	if r.Poll(in); !ok || r.used(t, early.ID) {
 		t.Error("no event, or used before a ticket was needed")
 	}
-	r.clock.forward(6001 * time.Millisecond)
-	if d := read(t, r.poll(waits)); !d.CanEnter || !r.used(t, late.ID) {
+	r.Forward(6001 * time.Millisecond)
+	if d := room.Read(t, r.Poll(waits)); !d.CanEnter || !r.used(t, late.ID) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -190,29 +172,26 @@ func TestPollUsesTheTicketBeforeTheStep(t *testing.T) {
 // TestPollWhenSoldOut: who waits is told why, whoever was swept meanwhile, too; who was admitted has the pass.
 func TestPollWhenSoldOut(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	_, in := r.join(t)
-	_, present := r.join(t)
-	place, swept := r.join(t)
-	must(t, r.store.Leave(t.Context(), zoneID, place))
-	s := *r.zones.Known(zoneID).Settings()
-	s.SoldOut = zone.Texts{"default": "No seats are left."}
-	r.put(t, s)
-	r.clock.forward(7 * time.Second) // whose turn it would be
+	r := newServer(t)
+	_, in := r.place(t)
+	_, present := r.place(t)
+	place, swept := r.place(t)
+	room.Must(t, r.Store.Store.Leave(t.Context(), zoneID, place))
+	r.Set(t, func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No seats are left."} })
+	r.Forward(7 * time.Second) // whose turn it would be
 	for _, tok := range []string{present, swept, present} {
-		if w := r.poll(tok); w.Code != http.StatusGone || read(t, w).Code != "sold_out" || !strings.Contains(w.Body.String(), "No seats are left.") {
+		if w := r.Poll(tok); w.Code != http.StatusGone || room.Read(t, w).Code != "sold_out" || !strings.Contains(w.Body.String(), "No seats are left.") {
 			t.Errorf("got %d %s", w.Code, w.Body)
 		}
 	}
-	if want := slices.Repeat([]string{"poll TEST_ZONE sold_out", "refuse TEST_ZONE sold_out"}, 3); !slices.Equal(r.meter.seen, want) {
-		t.Errorf("metered %q", r.meter.seen)
+	if got, want := r.Meter.Seen(), slices.Repeat([]string{"poll TEST_ZONE sold_out", "refuse TEST_ZONE sold_out"}, 3); !slices.Equal(got, want) {
+		t.Errorf("metered %q, want %q", got, want)
 	}
-	if d := read(t, r.poll(in)); !d.CanEnter {
+	if d := room.Read(t, r.Poll(in)); !d.CanEnter {
 		t.Errorf("one who was let in got %+v", d)
 	}
-	s.SoldOut = nil
-	r.put(t, s)
-	if d := read(t, r.poll(present)); !d.CanEnter {
+	r.Set(t, func(s *zone.Settings) { s.SoldOut = nil })
+	if d := room.Read(t, r.Poll(present)); !d.CanEnter {
 		t.Errorf("afterwards: %+v", d)
 	}
 }
@@ -222,38 +201,38 @@ func TestPollWhenSoldOut(t *testing.T) {
 // future or outlives its admission, and a repeated poll gets the same answer.
 func TestPassesAfterTheClockWasWrong(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	r.clock.forward(time.Hour)
-	r.join(t)
-	_, early := r.join(t)
-	r.clock.forward(6001 * time.Millisecond)
-	before := read(t, r.poll(early))
-	r.clock.forward(-time.Hour)
+	r := newServer(t)
+	r.Forward(time.Hour)
+	r.place(t)
+	_, early := r.place(t)
+	r.Forward(6001 * time.Millisecond)
+	before := room.Read(t, r.Poll(early))
+	r.Forward(-time.Hour)
 
-	again := read(t, r.poll(early))
-	if old, now := claimsOf(t, before.Admission.Pass), claimsOf(t, again.Admission.Pass); old.ID != now.ID || now.IssuedAt.After(r.clock.Now()) {
+	again := room.Read(t, r.Poll(early))
+	if old, now := claimsOf(t, before.Admission.Pass), claimsOf(t, again.Admission.Pass); old.ID != now.ID || now.IssuedAt.After(r.Now()) {
 		t.Errorf("let in when the clock was wrong: %+v, and set right %+v", old, now)
 	}
 	for at := time.Duration(0); at < 11*time.Hour; at += 100 * time.Minute {
-		r.clock.forward(100 * time.Minute)
-		_, tok := r.join(t) // straight in
-		first := r.poll(tok)
-		d, c := read(t, first), claimsOf(t, read(t, first).Admission.Pass)
-		if begins := r.clock.Now().Sub(c.IssuedAt.Time); begins < 10*time.Second || begins > 11100*time.Millisecond {
+		r.Forward(100 * time.Minute)
+		_, tok := r.place(t) // straight in
+		first := r.Poll(tok)
+		d, c := room.Read(t, first), claimsOf(t, room.Read(t, first).Admission.Pass)
+		if begins := r.Now().Sub(c.IssuedAt.Time); begins < 10*time.Second || begins > 11100*time.Millisecond {
 			t.Errorf("after %v: the pass begins %v ago", at, begins)
 		}
-		if ago := r.clock.Now().UnixMilli() - d.Admission.AdmittedAt; ago < 0 || ago > 2 {
+		if ago := r.Now().UnixMilli() - d.Admission.AdmittedAt; ago < 0 || ago > 2 {
 			t.Errorf("after %v: let in %d ms ago", at, ago)
 		}
-		if c.ExpiresAt.Sub(r.clock.Now()) > 5*time.Minute || d.Admission.ExpiresAt/1000 != c.ExpiresAt.Unix() {
+		if c.ExpiresAt.Sub(r.Now()) > 5*time.Minute || d.Admission.ExpiresAt/1000 != c.ExpiresAt.Unix() {
 			t.Errorf("after %v: it ends at %v, the admission at %d", at, c.ExpiresAt, d.Admission.ExpiresAt)
 		}
-		r.clock.forward(4 * time.Minute)
-		if second := r.poll(tok); second.Body.String() != first.Body.String() {
+		r.Forward(4 * time.Minute)
+		if second := r.Poll(tok); second.Body.String() != first.Body.String() {
 			t.Errorf("after %v: a repeated poll got %s, the first %s", at, second.Body, first.Body)
 		}
-		r.clock.forward(2 * time.Minute)
-		if late := r.poll(tok); late.Code != http.StatusGone {
+		r.Forward(2 * time.Minute)
+		if late := r.Poll(tok); late.Code != http.StatusGone {
 			t.Errorf("after %v: the admission outlives the pass: %d %s", at, late.Code, late.Body)
 		}
 	}
@@ -270,13 +249,13 @@ func claimsOf(t *testing.T, pass string) jwt.RegisteredClaims {
 }
 
 func TestPollRefuses(t *testing.T) {
-	r := newRoom(t)
-	place, tok := r.join(t)
+	r := newServer(t)
+	place, tok := r.place(t)
 	foreign, err := token.NewKeys(bytes.Repeat([]byte{'x'}, 32))
-	must(t, err)
+	room.Must(t, err)
 	body := func(zoneID, tok string) string { return fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok) }
-	before, err := r.store.Observe(t.Context(), zoneID, 0)
-	must(t, err)
+	before, err := r.Store.Store.Observe(t.Context(), zoneID, 0)
+	room.Must(t, err)
 
 	tests := map[string]struct {
 		body   string
@@ -303,33 +282,32 @@ func TestPollRefuses(t *testing.T) {
 		},
 	}
 	for name, tt := range tests {
-		r.meter.seen = nil
 		w := r.send(strings.NewReader(tt.body))
-		if d := read(t, w); w.Code != tt.status || d.Code != tt.code || !strings.HasPrefix(d.Detail, tt.detail) {
+		if d := room.Read(t, w); w.Code != tt.status || d.Code != tt.code || !strings.HasPrefix(d.Detail, tt.detail) {
 			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
 		}
-		if want := []string{"refuse " + tt.zone + " " + tt.code}; !slices.Equal(r.meter.seen, want) {
-			t.Errorf("%s: metered %q, want %q", name, r.meter.seen, want)
+		if got, want := r.Meter.Seen(), []string{"refuse " + tt.zone + " " + tt.code}; !slices.Equal(got, want) {
+			t.Errorf("%s: metered %q, want %q", name, got, want)
 		}
 	}
-	if r.store.polls != 0 {
-		t.Errorf("the store was asked %d times", r.store.polls)
+	if calls := r.Store.Asked(); len(calls) > 0 {
+		t.Errorf("the store was asked %q", calls)
 	}
-	after, err := r.store.Observe(t.Context(), zoneID, 0)
-	must(t, err)
+	after, err := r.Store.Store.Observe(t.Context(), zoneID, 0)
+	room.Must(t, err)
 	if !reflect.DeepEqual(after, before) {
 		t.Errorf("the zone changed from %+v to %+v", before, after)
 	}
-	if r.logs.Len() != 0 {
-		t.Errorf("logged %s", r.logs)
+	if r.Logs.Len() != 0 {
+		t.Errorf("logged %s", r.Logs)
 	}
 }
 
 // 8192 bytes are read, 8193 are not, whether or not the length is announced.
 func TestPollReadsBodiesUpToTheBound(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	_, tok := r.join(t)
+	r := newServer(t)
+	_, tok := r.place(t)
 	body := fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok)
 	body += strings.Repeat(" ", 8192-len(body))
 	for name, announced := range map[string]bool{"announced": true, "chunked": false} {
@@ -350,9 +328,9 @@ func TestPollReadsBodiesUpToTheBound(t *testing.T) {
 
 func TestPollBodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newServer(t)
 	broken := io.MultiReader(strings.NewReader(`{"zoneId":`), iotest.ErrReader(io.ErrUnexpectedEOF))
-	if w := r.send(broken); w.Code != 400 || read(t, w).Detail != "body could not be read to its end" {
+	if w := r.send(broken); w.Code != 400 || room.Read(t, w).Detail != "body could not be read to its end" {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	if w := r.send(iotest.ErrReader(os.ErrDeadlineExceeded)); w.Code != 408 || w.Header().Get("Retry-After") == "" {
@@ -361,7 +339,7 @@ func TestPollBodyThatBreaksOff(t *testing.T) {
 	limited := httptest.NewRequest(http.MethodPost, "/traffic/entry", io.MultiReader(strings.NewReader(`{"zoneId":"Z"}`)))
 	w := httptest.NewRecorder()
 	limited.Body = http.MaxBytesReader(w, limited.Body, 3)
-	if r.http.ServeHTTP(w, limited); w.Code != 413 {
+	if r.HTTP.ServeHTTP(w, limited); w.Code != 413 {
 		t.Errorf("beyond the server's own bound: got %d %s", w.Code, w.Body)
 	}
 }
@@ -385,25 +363,26 @@ func TestPollWhenTheStoreFails(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom(t)
-			_, tok := r.join(t)
-			r.store.err, r.store.status = tt.err, tt.status
-			w := r.poll(tok)
-			if w.Code != tt.want || read(t, w).Code != tt.code {
+			r := newServer(t)
+			_, tok := r.place(t)
+			r.Store.Fail(tt.err)
+			r.Store.Status = tt.status
+			w := r.Poll(tok)
+			if w.Code != tt.want || room.Read(t, w).Code != tt.code {
 				t.Errorf("got %d %s", w.Code, w.Body)
 			}
 			if strings.Contains(w.Body.String(), "hunter2") {
 				t.Errorf("tells the client %s", w.Body)
 			}
-			if logs := strings.Count(r.logs.String(), "\n"); (logs == 1) != tt.logged || logs > 1 {
-				t.Errorf("logged %q", r.logs)
+			if logs := strings.Count(r.Logs.String(), "\n"); (logs == 1) != tt.logged || logs > 1 {
+				t.Errorf("logged %q", r.Logs)
 			}
-			if strings.Contains(r.logs.String(), tok) {
-				t.Errorf("the log has the token: %s", r.logs)
+			if strings.Contains(r.Logs.String(), tok) {
+				t.Errorf("the log has the token: %s", r.Logs)
 			}
 			want := []string{"poll TEST_ZONE error", "refuse TEST_ZONE " + tt.code}
-			if !slices.Equal(r.meter.seen, want) {
-				t.Errorf("metered %q, want %q", r.meter.seen, want)
+			if got := r.Meter.Seen(); !slices.Equal(got, want) {
+				t.Errorf("metered %q, want %q", got, want)
 			}
 		})
 	}
@@ -412,42 +391,44 @@ func TestPollWhenTheStoreFails(t *testing.T) {
 // TestPollBeforeItsTime: it is answered from memory, and refused after too many.
 func TestPollBeforeItsTime(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	r.join(t)
-	_, tok := r.join(t)
-	limits := limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{Now: r.clock.Now}), Now: r.clock.Now})
+	r := newServer(t)
+	r.place(t)
+	_, tok := r.place(t)
+	limits := limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{Now: r.Now}), Now: r.Now})
 	var policies limit.PolicySet
 	limits.Use(policies.Put(limit.Policy{Name: guard.PollsToken, Rules: []limit.Rule{{Algorithm: limit.FixedWindow, Limit: 1, WindowSeconds: 60}}}))
-	g := guard.New(guard.Options{Limiter: limits})
-	r.serve(t, slog.New(slog.DiscardHandler), zones.Options{AnswerEarly: true, Guard: g}, g)
-	told := read(t, r.poll(tok))
-	r.clock.forward(time.Second / 2)
-	again := read(t, r.poll(told.Token))
-	if again.Token != told.Token || again.Waiting.PollingPeriod != told.Waiting.PollingPeriod-500 || r.store.polls != 1 {
+	r.Guard = guard.New(guard.Options{Limiter: limits})
+	r.Open(t, zones.Options{AnswerEarly: true})
+	r.Serve(t)
+	r.Store.Asked()
+	told := room.Read(t, r.Poll(tok))
+	r.Forward(time.Second / 2)
+	again := room.Read(t, r.Poll(told.Token))
+	if again.Token != told.Token || again.Waiting.PollingPeriod != told.Waiting.PollingPeriod-500 || !slices.Equal(r.Store.Asked(), []string{"poll"}) {
 		t.Errorf("first %+v, then %+v", told.Waiting, again.Waiting)
 	}
-	w := r.poll(tok)
-	if w.Code != 429 || read(t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") == "" {
+	w := r.Poll(tok)
+	if w.Code != 429 || room.Read(t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") == "" {
 		t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
 	}
 	want := []string{"poll TEST_ZONE waiting", "poll TEST_ZONE early", "poll TEST_ZONE refused", "refuse TEST_ZONE too_many_requests"}
-	if !slices.Equal(r.meter.seen, want) {
-		t.Errorf("metered %q, want %q", r.meter.seen, want)
+	if got := r.Meter.Seen(); !slices.Equal(got, want) {
+		t.Errorf("metered %q, want %q", got, want)
 	}
 }
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newServer(t)
 	w := httptest.NewRecorder()
-	r.http.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/.well-known/jwks.json", nil))
+	r.HTTP.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/.well-known/jwks.json", nil))
 	var set struct {
 		Keys []struct {
 			Curve string `json:"crv"`
 			ID    string `json:"kid"`
 		} `json:"keys"`
 	}
-	must(t, json.Unmarshal(w.Body.Bytes(), &set))
+	room.Must(t, json.Unmarshal(w.Body.Bytes(), &set))
 	if w.Code != 200 || len(set.Keys) != 1 || set.Keys[0].Curve != "Ed25519" || set.Keys[0].ID == "" {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
@@ -462,10 +443,10 @@ func TestKeys(t *testing.T) {
 // TestRevoked: what was revoked is a signed list that caches keep for five seconds, and that is no pass.
 func TestRevoked(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newServer(t)
 	for path, status := range map[string]int{"?zone=CAPPED": 200, "?zone=NONE": 404, "": 404} {
 		w := httptest.NewRecorder()
-		r.http.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/.well-known/revoked"+path, nil))
+		r.HTTP.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/.well-known/revoked"+path, nil))
 		if w.Code != status {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
@@ -477,7 +458,7 @@ func TestRevoked(t *testing.T) {
 			t.Fatalf("%s %v", w.Body, w.Header())
 		}
 		text, err := base64.RawURLEncoding.DecodeString(parts[1])
-		must(t, err)
+		room.Must(t, err)
 		if !strings.Contains(string(text), `"revokedUpTo":7,"revoked":["`+revokedOne+`","`+revokedTwo+`"]`) {
 			t.Errorf("%s", text)
 		}
@@ -487,8 +468,8 @@ func TestRevoked(t *testing.T) {
 // FuzzPoll sends any body: the answer is one of the contract's, and the store
 // hears of it only when the token is genuine.
 func FuzzPoll(f *testing.F) {
-	r := newRoom(f)
-	_, tok := r.join(f)
+	r := newServer(f)
+	_, tok := r.place(f)
 	for _, body := range []string{
 		`{"zoneId":"TEST_ZONE","token":"` + tok + `"}`, `{"zoneId":"TEST_ZONE","token":"` + tok[1:] + `"}`,
 		`{"zoneId":"OTHER","token":"` + tok + `"}`, `{"zoneId":"","token":""}`, `{`, `[]`, "\xff", ``,
@@ -497,11 +478,11 @@ func FuzzPoll(f *testing.F) {
 	}
 	allowed := map[int]string{400: "invalid_request", 401: "token_invalid", 413: "body_too_large"}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r.store.polls, r.meter.seen = 0, nil
+		r.Store.Asked()
 		w := r.send(bytes.NewReader(body))
-		d := read(t, w)
+		d := room.Read(t, w)
 		if w.Code == http.StatusOK {
-			if d.Token != tok || r.store.polls != 1 {
+			if d.Token != tok || !slices.Equal(r.Store.Asked(), []string{"poll"}) {
 				t.Fatalf("%q was answered %s", body, w.Body)
 			}
 			return
@@ -509,7 +490,7 @@ func FuzzPoll(f *testing.F) {
 		if code, ok := allowed[w.Code]; !ok || d.Code != code {
 			t.Fatalf("%q was answered %d %s", body, w.Code, w.Body)
 		}
-		if r.store.polls != 0 {
+		if len(r.Store.Asked()) > 0 {
 			t.Fatalf("%q reached the store", body)
 		}
 	})

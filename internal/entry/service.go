@@ -43,7 +43,7 @@ type Meter interface {
 type Dependencies struct {
 	Issuer answer.Issuer
 	// Tickets notes which tickets were used.
-	Tickets *ticket.Desk
+	Tickets *ticket.Verifier
 	// Shares counts who was admitted, by the network of the address that Guard counts.
 	Shares *network.Shares
 	Guard  *guard.Guard

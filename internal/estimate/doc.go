@@ -20,6 +20,13 @@
 // time of entry does not depend on when the visitor asks. A new table moves from the one before by a tenth towards what
 // was measured (gain), which evens the samples out, and by more the more it is off (pull).
 //
+// # A zone with a cap
+//
+// While as many are inside as may be, the store's pace is that of those who leave. Where no stay is renewed (insideBy: admission), the
+// store says when the stays end (line.Ends), and visitors enter as they do: behind all who are inside, each waits for one who entered
+// before. Those who come together leave together, so the range is as wide as the difference that a fifth more or fewer ahead would
+// make. If somebody has left before the end, the pace tells. Its range is the wider, the fewer have left since the zone was full.
+//
 // # The range
 //
 // The range has a fixed shape: from wait / f to wait * f. The logarithm of f grows with the share of those ahead who are

@@ -2,8 +2,8 @@ package estimate
 
 import "math"
 
-// Told is an estimate and its range, as a visitor was told them.
-type Told struct {
+// Prediction is an estimate and its range, as a visitor was told them.
+type Prediction struct {
 	// AtMicros is when it was told, in Unix microseconds.
 	AtMicros int64
 	// Millis is the estimate. LowMillis and HighMillis are the range; both are 0 if none was told.
@@ -39,7 +39,7 @@ var Outcomes = [...]string{Held: "held", Sooner: "sooner", Later: "later"}
 
 // Judge compares an estimate with when its visitor entered, in Unix microseconds. ok is false if the wait was shorter
 // than a window: so short a wait depends on the moment of a poll.
-func (t Told) Judge(enteredMicros, windowMillis int64) (j Judgement, ok bool) {
+func (t Prediction) Judge(enteredMicros, windowMillis int64) (j Judgement, ok bool) {
 	wait := float64(enteredMicros-t.AtMicros) / 1000
 	if wait < float64(windowMillis) || wait <= 0 {
 		return j, false

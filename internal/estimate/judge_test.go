@@ -10,19 +10,19 @@ func TestJudge(t *testing.T) {
 	t.Parallel()
 	const at = 1000 * began
 	for name, tt := range map[string]struct {
-		told       Told
+		told       Prediction
 		waitMillis int64
 		want       Judgement
 		ok         bool
 	}{
-		"exact":             {Told{at, 10_000, 8_000, 13_000}, 10_000, Judgement{0, 0.5, Held}, true},
-		"at the low end":    {Told{at, 10_000, 8_000, 12_000}, 8_000, Judgement{0.25, 0.5, Held}, true},
-		"at the high end":   {Told{at, 10_000, 8_000, 20_000}, 20_000, Judgement{-0.5, 0.6, Held}, true},
-		"sooner":            {Told{at, 10_000, 9_000, 12_000}, 8_000, Judgement{0.25, 0.375, Sooner}, true},
-		"later":             {Told{at, 10_000, 8_000, 12_000}, 20_000, Judgement{-0.5, 0.2, Later}, true},
-		"without a range":   {Told{AtMicros: at, Millis: 15_000}, 10_000, Judgement{0.5, 0, NoRange}, true},
-		"within the window": {Told{at, 10_000, 8_000, 12_000}, 5_999, Judgement{}, false},
-		"clock set back":    {Told{at, 10_000, 8_000, 12_000}, -60_000, Judgement{}, false},
+		"exact":             {Prediction{at, 10_000, 8_000, 13_000}, 10_000, Judgement{0, 0.5, Held}, true},
+		"at the low end":    {Prediction{at, 10_000, 8_000, 12_000}, 8_000, Judgement{0.25, 0.5, Held}, true},
+		"at the high end":   {Prediction{at, 10_000, 8_000, 20_000}, 20_000, Judgement{-0.5, 0.6, Held}, true},
+		"sooner":            {Prediction{at, 10_000, 9_000, 12_000}, 8_000, Judgement{0.25, 0.375, Sooner}, true},
+		"later":             {Prediction{at, 10_000, 8_000, 12_000}, 20_000, Judgement{-0.5, 0.2, Later}, true},
+		"without a range":   {Prediction{AtMicros: at, Millis: 15_000}, 10_000, Judgement{0.5, 0, NoRange}, true},
+		"within the window": {Prediction{at, 10_000, 8_000, 12_000}, 5_999, Judgement{}, false},
+		"clock set back":    {Prediction{at, 10_000, 8_000, 12_000}, -60_000, Judgement{}, false},
 	} {
 		if got, ok := tt.told.Judge(at+1000*tt.waitMillis, 6_000); got != tt.want || ok != tt.ok {
 			t.Errorf("%s: %+v, %v, want %+v, %v", name, got, ok, tt.want, tt.ok)
@@ -31,7 +31,7 @@ func TestJudge(t *testing.T) {
 	if j := (Judgement{Off: -0.5}); math.Abs(j.Error()-0.5) > 1e-9 {
 		t.Errorf("half too little is %v off", j.Error())
 	}
-	if _, ok := (Told{AtMicros: at}).Judge(at, 0); ok {
+	if _, ok := (Prediction{AtMicros: at}).Judge(at, 0); ok {
 		t.Error("no wait was judged")
 	}
 }

@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"math"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -27,8 +28,9 @@ const (
 	// if all are. With these, ranges hold four fifths of waits or more where at most 60 % leave,
 	// and where the limit of a second is the one that holds, which costs some 6 % of the pace.
 	sure, leaves = 0.06, 0.6
-	// crowded is what is added while the pace is that of those who leave a full zone: chance alone moves what is measured of it.
-	crowded = 0.3
+	// crowded is what is added while the pace is that of those who leave a full zone, beside what chance makes of the few who have
+	// left: one over the root of their number.
+	crowded = 0.2
 	// clump is the uncertainty that the moments of polls and the length of windows add, in milliseconds: a quarter of
 	// the default window.
 	clump = 1_500.0
@@ -43,9 +45,11 @@ type Model struct {
 	// came are those who entered within recall. admitted is Admitted of the totals in the latest sample.
 	came             []entered
 	admitted, lostAt int64
-	table            *Table
-	reason           line.Reason
-	reasonUntil      int64
+	// left is leftInside when the zone was last not full.
+	left        int64
+	table       *Table
+	reason      line.Reason
+	reasonUntil int64
 }
 
 // Learn takes in a sample, and returns the table for estimates from now on. It returns nil if nobody waits, or if the zone
@@ -68,12 +72,17 @@ func (m *Model) Learn(s line.Observation, idle time.Duration) *Table {
 		// The table is made as if the zone went on now.
 		s.Pace, s.FirstMillis, s.SlotMillis = old.pace, now, now+int64(old.slot)-old.at
 	}
+	if !s.State.Full || held || m.table == nil {
+		m.left = leftInside(&s)
+	}
 	millis := min(recall, float64(idle.Milliseconds()))
 	m.enter(&s, millis)
 	t := &Table{
 		at: now, edge: s.State.EdgeMicros, front: s.FrontMicros, last: s.State.EdgeMicros, pace: s.Pace, held: held, full: s.State.Full && !held,
 		slot: float64(s.SlotMillis), coming: s.Coming,
 	}
+	left := leftInside(&s) - m.left
+	t.exits, t.doubt = exitsOf(&s, left > 0), crowded+1/math.Sqrt(float64(max(4, left)))
 	known := old
 	for range 2 { // the waits and the hazard depend on each other
 		seen := m.see(&s, millis, known)

@@ -61,6 +61,9 @@ type Table struct {
 	held bool
 	// full: as many are inside as may be, and pace is the measured one of those who leave.
 	full bool
+	// doubt is how far the logarithm of that pace may be off. exits, if not nil, tell when visitors enter, in the place of the pace.
+	doubt float64
+	exits *exits
 	// coming is the share of the live released who will come.
 	coming float64
 	points []point
@@ -74,12 +77,19 @@ type Table struct {
 // beyond the edge each one adds to the waits behind it as likely as it stays.
 func (t *Table) put(s *line.Observation, h *hazard) {
 	t.points = t.points[:0]
-	if t.front < t.edge {
-		t.points = append(t.points, point{micros: t.front, entry: min(float64(s.FirstMillis), t.slot), spread: t.near()})
+	first, live := float64(s.FirstMillis), float64(s.State.Live)*t.coming
+	if t.exits != nil {
+		first, t.slot = t.exits.enters(0), t.exits.enters(live)
 	}
-	t.points = append(t.points, point{micros: t.edge, entry: t.slot, spread: t.near()})
+	if t.front < t.edge {
+		t.points = append(t.points, point{micros: t.front, entry: min(first, t.slot), spread: t.near() + t.stays(0)})
+	}
+	t.points = append(t.points, point{micros: t.edge, entry: t.slot, spread: t.near() + t.stays(live)})
 	weight, each := weightOf(s), window.MinuteMillis/float64(t.pace)
-	entry, ahead := t.slot, 0.0
+	if t.exits != nil {
+		each = t.exits.stay / max(1, float64(t.exits.Known+t.exits.Room))
+	}
+	entry, ahead, entered := t.slot, 0.0, live
 	there := max(1, (t.slot-float64(t.at))/each)
 	come := there
 	for i := range s.Line {
@@ -87,13 +97,16 @@ func (t *Table) put(s *line.Observation, h *hazard) {
 		if v.StandsAtMicros <= t.edge {
 			continue
 		}
-		t.points = append(t.points, point{micros: v.StandsAtMicros, entry: entry, ahead: ahead, spread: t.sure() + (1-come/there)*leaves})
+		t.points = append(t.points, point{micros: v.StandsAtMicros, entry: entry, ahead: ahead, spread: t.sure() + (1-come/there)*leaves + t.stays(entered)})
 		t.last = v.StandsAtMicros
 		ahead += weight
 		if s.There(v) {
 			from := float64(v.StandsAtMicros) / 1000
 			p := h.staying(float64(v.PolledMillis)-from, entry-from)
-			entry += weight * each * p
+			if entry += weight * each * p; t.exits != nil {
+				entered += weight * p
+				entry = t.exits.enters(entered)
+			}
 			there, come = there+weight, come+weight*p
 		}
 	}
@@ -103,13 +116,21 @@ func (t *Table) put(s *line.Observation, h *hazard) {
 	}
 }
 
+// stays is what the ends of stays add to how far the logarithm of a wait may be off, behind so many who enter.
+func (t *Table) stays(ahead float64) float64 {
+	if t.exits == nil {
+		return 0
+	}
+	return t.exits.doubt(ahead)
+}
+
 // near is how far the logarithm of a released visitor's wait may be off.
 func (t *Table) near() float64 { return t.sure() + (1-t.coming)*leaves }
 
 // sure is how far the logarithm of a wait may be off if nobody ahead is expected to leave.
 func (t *Table) sure() float64 {
-	if t.full {
-		return sure + crowded
+	if t.full && t.exits == nil {
+		return sure + t.doubt
 	}
 	return sure
 }
@@ -117,7 +138,7 @@ func (t *Table) sure() float64 {
 // follow takes over the times of entry of the table before, and moves them towards what was measured. Places beyond that
 // table's last one are moved as that last one is.
 func (t *Table) follow(old *Table) {
-	if old == nil || old.pace != t.pace && (!old.full || !t.full) || old.held || t.held {
+	if old == nil || (old.exits == nil) != (t.exits == nil) || old.pace != t.pace && (!old.full || !t.full) || old.held || t.held {
 		return
 	}
 	off := 0.0

@@ -136,7 +136,7 @@ func TestASchoolJoins(t *testing.T) {
 	if joined != 1000 || refused != 200 || worst < 1000 || worst >= 3100 {
 		t.Errorf("%d joined, %d refused for up to %d ms", joined, refused, worst)
 	}
-	r.clock.forward(20 * time.Second)
+	r.clock.Forward(20 * time.Second)
 	for i := range 200 {
 		if err := r.admits(t.Context(), guard.Newcomer{ClientID: fmt.Sprint(1000 + i), Address: ip("203.0.113.9")}); err != nil {
 			t.Fatalf("the %dth of the others: %v", i, err)
@@ -240,7 +240,7 @@ func TestAnAddressThatShowsMuch(t *testing.T) {
 		after time.Duration
 		want  bool
 	}{{200, 1, 0, false}, {1, 1, 0, true}, {1, 1, 2 * time.Minute, false}, {20, 20, 0, true}} {
-		r.clock.forward(step.after)
+		r.clock.Forward(step.after)
 		if got := press(step.times, step.cost); got != step.want {
 			t.Errorf("step %d: %v, want %v", i, got, step.want)
 		}

@@ -7,10 +7,10 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
@@ -26,14 +26,14 @@ const zoneID = "TEST_ZONE"
 type room struct {
 	guard *guard.Guard
 	zone  zone.Settings
-	clock *clock
+	clock *fixture.Clock
 	meter *meter
 	logs  *bytes.Buffer
 	limit *limiter.Limiter
 }
 
 func newRoom(policies ...limit.Policy) *room {
-	r := &room{zone: zone.Defaults(zoneID), clock: &clock{now: time.UnixMilli(1_795_223_373_000)}, meter: &meter{}, logs: &bytes.Buffer{}}
+	r := &room{zone: zone.Defaults(zoneID), clock: fixture.NewClock(), meter: &meter{}, logs: &bytes.Buffer{}}
 	r.limit = limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{Now: r.clock.Now}), Now: r.clock.Now})
 	r.use(policies...)
 	r.guard = r.behind(r.limit)
@@ -60,23 +60,6 @@ func (r *room) use(policies ...limit.Policy) {
 		b = b.Put(p)
 	}
 	r.limit.Use(b)
-}
-
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 // meter writes down what it is told.

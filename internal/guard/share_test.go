@@ -52,7 +52,7 @@ func TestAnAddressHasAShareOfAZone(t *testing.T) {
 			}
 			until := func(last, step time.Duration) {
 				for at := step; at <= last; at += step {
-					r.clock.forward(step)
+					r.clock.Forward(step)
 					ask(1)
 				}
 			}
@@ -114,7 +114,7 @@ func TestAShareIsThatOfTheNewSettings(t *testing.T) {
 		t.Fatal("while it is lowered:", err)
 	}
 	r.zone.PerMinute = 6_000
-	r.clock.forward(time.Second)
+	r.clock.Forward(time.Second)
 	if err := join(); err != nil {
 		t.Error("a second after it is raised:", err)
 	}

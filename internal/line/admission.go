@@ -74,8 +74,8 @@ const (
 	StayOver
 )
 
-// Telling is what a server tells the store of those inside.
-type Telling struct {
+// SessionReport is what a server reports to the store of the sessions of those inside.
+type SessionReport struct {
 	Stays []Stay
 	// SinceMillis is up to when the server knows which admissions were done: Next of the latest answer.
 	SinceMillis int64
@@ -84,8 +84,8 @@ type Telling struct {
 	LostAtMillis, Lost int64
 }
 
-// Heard is the answer.
-type Heard struct {
+// SessionReply is what the store answers to a SessionReport.
+type SessionReply struct {
 	State State
 	// Statuses has one for each Stay.
 	Statuses []StayStatus

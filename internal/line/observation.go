@@ -15,10 +15,25 @@ type Observation struct {
 	FrontMicros int64
 	// GraceMillis is how late Line may show the poll of a visitor who is there.
 	GraceMillis int64
+	// Ends are when those leave who are inside, in a zone with a cap in which no stay is renewed (zone.InsideByAdmission).
+	Ends Ends
 	// Line has some of the waiting visitors, in order and evenly spread: at most as many as were asked for, and all if there
 	// are no more.
 	Line []Seen
 }
+
+// MaxEnds is how many Ends.Millis has at most.
+const MaxEnds = 16
+
+// Ends are when the stays of those inside end, if nobody leaves before: of Known stays, evenly spread in order from the first to the
+// last. Room is how many more may be inside; below 0 if more are inside than may be.
+type Ends struct {
+	Room, Known int64
+	Millis      []int64
+}
+
+// EndRank is the rank, in the order in which stays end, of the i-th of n in Ends.Millis.
+func EndRank(i, n, known int64) int64 { return i * (known - 1) / max(1, n-1) }
 
 // Seen is one visitor who waits.
 type Seen struct {

@@ -33,6 +33,9 @@ func (m *Metrics) Called(call store.Call, took time.Duration, err error) {
 // Restored implements registry.Meter.
 func (m *Metrics) Restored(zoneID string) { m.meter(zoneID).restored.Inc() }
 
+// Lost implements registry.Meter.
+func (m *Metrics) Lost(zoneID string) { m.meter(zoneID).losses.Inc() }
+
 // Forgotten implements registry.Meter.
 func (m *Metrics) Forgotten(zoneID string) { m.meter(zoneID).forgotten.Inc() }
 

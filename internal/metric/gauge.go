@@ -12,12 +12,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// Lines are the zones as the watch last saw them, at most a second ago. A zone
-// whose store does not answer is left out.
-type Lines interface {
-	Last() iter.Seq2[zone.Settings, line.Stats]
-}
-
 // gauge is one series of a zone, computed from its settings and its state.
 type gauge struct {
 	desc *prometheus.Desc
@@ -31,7 +25,7 @@ type gauge struct {
 // gauges show each zone's line as it was last seen. A zone whose store does not
 // answer has no series in that scrape: no value is better than an old one.
 type gauges struct {
-	lines  Lines
+	last   func() iter.Seq2[zone.Settings, line.Stats]
 	gauges []gauge
 	// idle counts the sessions of a zone that asked this server, and those that have asked for nothing for that long.
 	idle func(zoneID string, length time.Duration) (sessions, idle int64)
@@ -40,10 +34,10 @@ type gauges struct {
 // idleAfter is for how long a session has asked for nothing to be counted as idle.
 const idleAfter = 5 * time.Minute
 
-// Show registers the gauges of all zones, which ask l at each scrape, and about zones with a cap idle, which counts the
-// sessions that asked this server, and those that have asked for nothing for that long.
-func (m *Metrics) Show(l Lines, idle func(zoneID string, length time.Duration) (sessions, idle int64)) {
-	m.reg.MustRegister(&gauges{lines: l, gauges: zoneGauges(), idle: idle})
+// Show registers the gauges of all zones. At each scrape they ask last what the watch saw last, at most a second ago, and idle, about
+// zones with a cap, how many sessions asked this server, and how many of them have asked for nothing for that long.
+func (m *Metrics) Show(last func() iter.Seq2[zone.Settings, line.Stats], idle func(zoneID string, length time.Duration) (sessions, idle int64)) {
+	m.reg.MustRegister(&gauges{last: last, gauges: zoneGauges(), idle: idle})
 }
 
 var (
@@ -157,6 +151,13 @@ func (m *Metrics) ShowServer(ready func() bool) {
 	}, func() float64 { return oneIf(ready()) }))
 }
 
+// ShowUpgraded registers the gauge of connections to sites that were upgraded, such as WebSockets.
+func (m *Metrics) ShowUpgraded(upgraded func() int) {
+	m.reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "queue_site_upgraded", Help: "Connections through the gateway in the box that were upgraded, such as WebSockets.",
+	}, func() float64 { return float64(upgraded()) }))
+}
+
 // ShowKept registers the gauge that says whether what is in force on this server, or what was used, would
 // be lost with it. It calls notKept at each scrape, which returns nil if none would.
 func (m *Metrics) ShowKept(notKept func() error) {
@@ -177,7 +178,7 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
-	for settings, stats := range g.lines.Last() {
+	for settings, stats := range g.last() {
 		for _, x := range g.gauges {
 			labels := append([]string{settings.ZoneID}, x.mode...)
 			out <- prometheus.MustNewConstMetric(x.desc, x.kind, x.value(settings, stats), labels...)

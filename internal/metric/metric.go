@@ -32,6 +32,8 @@ const (
 var (
 	// callBuckets reach from a call of the embedded store to one of a store that hangs.
 	callBuckets = []float64{.00001, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
+	// answerBuckets reach from a page in memory to one that times out.
+	answerBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 	// waitBuckets reach from no wait to four hours.
 	waitBuckets = []float64{.1, 1, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
 	// stepBuckets are fine around 1 s, by which a step must be made.
@@ -46,6 +48,8 @@ type Options struct {
 	Version, Revision string
 	// Codes are the codes of all refusals, from package problem. Any other is counted as "other".
 	Codes []string
+	// SiteAnswers are the outcomes of what the gateway in the box passes on, from package gateway.
+	SiteAnswers []string
 }
 
 // Metrics are all series of the server except those of the sweeper. Its methods may
@@ -100,7 +104,7 @@ func New(reg prometheus.Registerer, o Options) *Metrics {
 	build.Set(1)
 	reg.MustRegister(calls, failures, m.unlimited, m.forwarded, took, changes, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.addZoneMetrics(o.Codes)
+	m.addZoneMetrics(o)
 	for _, v := range m.ofZones {
 		reg.MustRegister(v)
 	}
@@ -110,7 +114,7 @@ func New(reg prometheus.Registerer, o Options) *Metrics {
 }
 
 // addZoneMetrics adds the metrics that each zone has; see zone.go.
-func (m *Metrics) addZoneMetrics(codes []string) {
+func (m *Metrics) addZoneMetrics(o Options) {
 	type (
 		counters = map[string]prometheus.Counter
 		counter  = prometheus.Counter
@@ -122,9 +126,13 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 	m.counters("queue_polls_total", "Polls of a place, by what became of them.",
 		"outcome", orOther(answer.Outcomes()), func(z *zoneMeter) *counters { return &z.polls })
 	m.counters("queue_refusals_total", "Requests that ended with a problem document, by its code.",
-		"code", orOther(codes), func(z *zoneMeter) *counters { return &z.refusals })
+		"code", orOther(o.Codes), func(z *zoneMeter) *counters { return &z.refusals })
 	m.counters("queue_site_requests_total", "Requests that a gateway asked about, by what became of them.",
 		"outcome", orOther(site.Outcomes), func(z *zoneMeter) *counters { return &z.site })
+	m.counters("queue_site_answers_total", "Requests that went on to a site behind the gateway in the box, by what became of them.",
+		"outcome", orOther(o.SiteAnswers), func(z *zoneMeter) *counters { return &z.siteAnswers })
+	m.histogram("queue_site_first_byte_seconds", "How long the site behind the gateway in the box took to begin an answer.",
+		answerBuckets, func(z *zoneMeter) *observer { return &z.firstByte })
 	m.counters("queue_challenges_total", "Joins that had to show a proof, by what they showed: see docs/operate/challenge.md.",
 		"outcome", orOther(challenge.Outcomes), func(z *zoneMeter) *counters { return &z.challenges })
 	m.counter("queue_admissions_total", "Visitors admitted by this server.",
@@ -133,6 +141,8 @@ func (m *Metrics) addZoneMetrics(codes []string) {
 		func(z *zoneMeter) *counter { return &z.localAdmissions })
 	m.counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.",
 		func(z *zoneMeter) *counter { return &z.restored })
+	m.counter("queue_losses_total", "Losses of the zone's data that its store has noticed. After each, nobody is admitted for about a window.",
+		func(z *zoneMeter) *counter { return &z.losses })
 	m.counter("queue_departures_forgotten_total", "Departures that still mattered and are not remembered at all: after a loss such a place may come back.",
 		func(z *zoneMeter) *counter { return &z.forgotten })
 	m.gauge("queue_store_failing", "1 while the latest call to the zone's store failed, else 0.",

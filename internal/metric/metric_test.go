@@ -32,7 +32,7 @@ var codes = []string{"invalid_request", "zone_closed", "token_invalid", "token_e
 func newTest(t *testing.T) (*Metrics, *prometheus.Registry) {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
-	return New(reg, Options{Version: "v1.2.3", Revision: "abc", Codes: codes}), reg
+	return New(reg, Options{Version: "v1.2.3", Revision: "abc", Codes: codes, SiteAnswers: []string{"answered"}}), reg
 }
 
 // find returns the series of a metric that have all of these labels: name, value, name, value.
@@ -92,8 +92,8 @@ func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
 		"queue_joins_total": len(answer.Outcomes()) + 1, "queue_polls_total": len(answer.Outcomes()) + 1,
 		"queue_refusals_total": len(codes) + 1, "queue_admissions_total": 1,
 		"queue_local_admissions_total": 1, "queue_store_failing": 1, "queue_clock_ahead_seconds": 1,
-		"queue_departures_forgotten_total": 1,
-		"queue_restored_places_total":      1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
+		"queue_departures_forgotten_total": 1, "queue_losses_total": 1,
+		"queue_restored_places_total": 1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
 		"queue_estimate_ranges_total": 3, "queue_estimate_range_width_ratio": 1,
 	}
 	count := func(zoneID string) map[string]int {
@@ -147,6 +147,7 @@ func TestCounts(t *testing.T) {
 		"refusal":                      {func() { m.Refuse("a", "zone_closed") }, "queue_refusals_total", []string{"zone", "a", "code", "zone_closed"}},
 		"refusal with a code of HTTP":  {func() { m.Refuse("", "uri_too_long") }, "queue_refusals_total", []string{"zone", nowhere, "code", other}},
 		"place put back":               {func() { m.Restored("a") }, "queue_restored_places_total", []string{"zone", "a"}},
+		"data lost":                    {func() { m.Lost("a") }, "queue_losses_total", []string{"zone", "a"}},
 		"departure forgotten":          {func() { m.Forgotten("a") }, "queue_departures_forgotten_total", []string{"zone", "a"}},
 		"admission by the server":      {func() { m.AdmitLocally("a") }, "queue_local_admissions_total", []string{"zone", "a"}},
 		"admission":                    {func() { m.Admit("a", 90*time.Second) }, "queue_admissions_total", []string{"zone", "a"}},
@@ -260,7 +261,7 @@ func TestGauges(t *testing.T) {
 	l := &lines{zones: []string{"a"}, state: line.State{
 		Waiting: 900, Released: 70, Live: 50, InWindow: 15, InMinute: 150, WindowLimit: 60, Inside: 40, InsideLost: 4,
 	}}
-	m.Show(l, l.Idle)
+	m.Show(l.Last, l.Idle)
 	for name, want := range map[string]float64{
 		"queue_waiting": 900, "queue_released": 70, "queue_overdue": 20, "queue_window_admissions": 15, "queue_window_limit": 60,
 		"queue_minute_admissions": 150, "queue_second_admissions_max": 12,

@@ -17,18 +17,19 @@ const other = "other"
 
 // zoneMeter holds the series of one zone, so that counting needs no look-up by labels.
 type zoneMeter struct {
-	// joins, polls, refusals, site and challenges are maps that never change.
-	joins, polls, refusals, site, challenges map[string]prometheus.Counter
+	// joins, polls, refusals, site, siteAnswers and challenges are maps that never change.
+	joins, polls, refusals, site, siteAnswers, challenges map[string]prometheus.Counter
 
 	// ranges are by the name of the estimate.Outcome.
 	ranges map[string]prometheus.Counter
 
 	admissions, localAdmissions, restored     prometheus.Counter
-	forgotten                                 prometheus.Counter
+	losses, forgotten                         prometheus.Counter
 	storeFailing, clock                       prometheus.Gauge
 	waits, steps, estimateErrors, rangeWidths prometheus.Observer
-	// refused is the sum of refusals.
-	refused atomic.Int64
+	firstByte                                 prometheus.Observer
+	// refused is what refusals have counted, in a map that never changes.
+	refused map[string]*atomic.Int64
 }
 
 // meter returns the zone's series, or those of nowhere for a zone that is not known,
@@ -50,20 +51,46 @@ func (m *Metrics) Poll(zoneID, outcome string) { add(m.meter(zoneID).polls, outc
 // Refuse counts one request that ended with a problem, by its code.
 func (m *Metrics) Refuse(zoneID, code string) {
 	z := m.meter(zoneID)
-	add(z.refusals, code)
-	z.refused.Add(1)
+	if _, ok := z.refused[code]; !ok {
+		code = other
+	}
+	z.refusals[code].Inc()
+	z.refused[code].Add(1)
 }
 
 // Refused returns how many requests of a zone this server has refused; 0 for a zone that is not known.
-func (m *Metrics) Refused(zoneID string) int64 {
-	if z, ok := (*m.zones.Load())[zoneID]; ok {
-		return z.refused.Load()
+func (m *Metrics) Refused(zoneID string) (all int64) {
+	for _, n := range m.RefusedBy(zoneID) {
+		all += n
 	}
-	return 0
+	return all
+}
+
+// RefusedBy returns the same by the code of the refusal, without those that never occurred.
+func (m *Metrics) RefusedBy(zoneID string) map[string]int64 {
+	by := make(map[string]int64)
+	if z, ok := (*m.zones.Load())[zoneID]; ok {
+		for code, n := range z.refused {
+			if n := n.Load(); n > 0 {
+				by[code] = n
+			}
+		}
+	}
+	return by
 }
 
 // Site counts one request that a gateway asked about, by outcome: one of site.Outcomes.
 func (m *Metrics) Site(zoneID, outcome string) { add(m.meter(zoneID).site, outcome) }
+
+// SiteAnswer counts one request that went on to a site, by outcome, one of gateway.Outcomes, and how long the site took to begin an
+// answer; 0 if that is not to be counted.
+func (m *Metrics) SiteAnswer(zoneID, outcome string, first time.Duration) {
+	z := m.meter(zoneID)
+	add(z.siteAnswers, outcome)
+	if first > 0 {
+		z.firstByte.Observe(first.Seconds())
+	}
+}
 
 // Challenge counts one join that was asked for a proof, by its outcome, one of challenge.Outcomes.
 func (m *Metrics) Challenge(zoneID, outcome string) { add(m.meter(zoneID).challenges, outcome) }
@@ -110,6 +137,10 @@ func (m *Metrics) Know(zoneIDs ...string) {
 		z := &zoneMeter{}
 		for _, v := range m.ofZones {
 			v.bind(z, id)
+		}
+		z.refused = make(map[string]*atomic.Int64, len(z.refusals))
+		for code := range z.refusals {
+			z.refused[code] = new(atomic.Int64)
 		}
 		zones[id] = z
 	}

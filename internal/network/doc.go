@@ -22,7 +22,7 @@
 // While there is a line, a server admits a join of a network if that network then has at most the share s of the places that were taken
 // on this server in the last ten minutes. So with servers i, where n(i) places are the network's and all(i) are all of them, n(i) <= s *
 // all(i). The sum over all servers is n <= s * all, however a load balancer spreads the joins. The first Floor joins of a network are
-// always admitted: that adds Floor for each server. Places that were taken while there was room count, too.
+// always admitted: each server admits its part of them, so that adds Floor for all of them together. Places that were taken while there was room count, too.
 //
 // # What is kept
 //

@@ -100,11 +100,13 @@ func TestFileIsReadAnew(t *testing.T) {
 		defer s.Stop()
 		write(after[:len(after)/2])
 		<-time.After(2*time.Minute + time.Second)
+		synctest.Wait()
 		if s.join("203.0.113.1"); s.of("AS64500").Joins != 1 || strings.Count(log.String(), "cannot be read anew") != 2 {
 			t.Errorf("a file that is cut off: %+v, %s", s.of("AS64500"), &log)
 		}
 		write(after)
 		<-time.After(time.Minute)
+		synctest.Wait()
 		if s.join("203.0.113.1"); s.of("AS64511").Joins != 1 {
 			t.Errorf("the new file is not read: %s", &log)
 		}
@@ -112,6 +114,7 @@ func TestFileIsReadAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
+		synctest.Wait()
 		if s.join("203.0.113.1"); s.of("AS64511").Joins != 2 || strings.Count(log.String(), "cannot be read anew") != 2 {
 			t.Errorf("without the file: %+v, %s", s.of("AS64511"), &log)
 		}

@@ -20,7 +20,8 @@ import (
 const (
 	// Minutes is for how many minutes joins count.
 	Minutes = 10
-	// Floor is how many joins of a network in these minutes each server admits, whatever the share: an office, a family.
+	// Floor is how many joins of a network in these minutes all servers together admit, whatever the share: an office, a family. Each
+	// server has an equal part of them, and at least one.
 	Floor = 20
 	// maxNetworks is how many networks of a zone are kept: with their counts, some 2 MB.
 	maxNetworks = 4_096
@@ -48,6 +49,9 @@ var ErrShare = refusal.New("network: it has its share", refusal.Refusal{
 
 // Shares counts joins by network. It is safe for concurrent use.
 type Shares struct {
+	// Servers says how many servers the visitors come to; nil for one. It is to be set before the first use.
+	Servers func() int64
+
 	file       *File
 	log        *slog.Logger
 	now        func() time.Time
@@ -75,6 +79,17 @@ func (s *Shares) Start(ctx context.Context) {
 
 // Stop ends what Start began.
 func (s *Shares) Stop() { s.background.Stop() }
+
+// servers is how many servers share the room's floor and cap.
+func (s *Shares) servers() int64 {
+	if s.Servers == nil {
+		return 1
+	}
+	return max(1, s.Servers())
+}
+
+// floor is this server's part of Floor.
+func (s *Shares) floor() int64 { return max(1, Floor/s.servers()) }
 
 func (s *Shares) minute() int64 { return int64(s.now().Sub(s.began) / time.Minute) }
 
@@ -143,14 +158,14 @@ func (s *Shares) Begin(z *zone.Settings, from netip.Addr, spared, lined bool) (*
 		t := j.of[i+1]
 		over := t.over(one.share, all, minute, lined)
 		if !lined && z.MaxInside > 0 {
-			over = one.share == 0 || t.unused+t.pending >= max(fewest(z), int64(one.share*float64(z.MaxInside)/100))
+			over = one.share == 0 || t.unused+t.pending >= max(1, max(fewest(z), int64(one.share*float64(z.MaxInside)/100))/s.servers())
 		}
 		if one.bounded && !spared && over {
 			return &Join{shares: s, of: []*tally{j.of[0], t}}, ErrShare
 		}
 		if one.name == "" {
 			j.Level = max(j.Level, t.level(all, minute))
-			j.Holds = j.Holds || z.MaxInside > 0 && t.unused >= fewest(z)
+			j.Holds = j.Holds || z.MaxInside > 0 && t.unused >= max(1, fewest(z)/s.servers())
 		}
 	}
 	for _, t := range j.of {
@@ -276,7 +291,7 @@ func (s *Shares) tallies(zoneID string, networks []of, minute int64) []*tally {
 			}
 		}
 		if kept[one.network] == nil {
-			kept[one.network] = &tally{name: one.name}
+			kept[one.network] = &tally{shares: s, name: one.name}
 		}
 		all = append(all, kept[one.network])
 	}

@@ -133,6 +133,26 @@ func TestShare(t *testing.T) {
 	}
 }
 
+// TestFloorOfTheRoom: all servers together admit as many joins of a network, whatever its share, as one would.
+func TestFloorOfTheRoom(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int64{1, 3, 20} {
+		got := 0
+		for range servers {
+			s := newServer(nil, atMost(5))
+			s.Servers = func() int64 { return servers }
+			for range network.Floor {
+				if s.join("203.0.113.1") {
+					got++
+				}
+			}
+		}
+		if got > network.Floor || got < network.Floor-2 {
+			t.Errorf("%d servers: %d joins, want %d", servers, got, network.Floor)
+		}
+	}
+}
+
 // TestQuietDay: while nobody has to line up, nobody is refused, but a network has no more joins under way than Floor.
 func TestQuietDay(t *testing.T) {
 	t.Parallel()

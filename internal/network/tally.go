@@ -15,7 +15,8 @@ func (c *Counts) add(d Counts) {
 
 // tally counts one network, or all joins of a zone.
 type tally struct {
-	name string
+	shares *Shares
+	name   string
 	// pending counts joins under way, unused the admissions that nobody used yet.
 	pending, unused int64
 	// minute is that of the newest bucket; the bucket of minute m is buckets[m % Minutes].
@@ -49,7 +50,7 @@ func (t *tally) over(share float64, all, minute int64, lined bool) bool {
 	switch {
 	case share == 0:
 		return true
-	case joins <= Floor, !lined && t.pending < Floor:
+	case joins <= t.shares.floor(), !lined && t.pending < Floor:
 		return false
 	}
 	return float64(100*joins) > share*float64(all+1)

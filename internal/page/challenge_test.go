@@ -2,28 +2,28 @@ package page_test
 
 import (
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/challenge"
-	"github.com/openqueue/waitingroom/internal/ticket"
+	"github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // challenging has the zone ask for a proof.
-func (r *room) challenging(kind zone.Challenge, withoutScript string) {
+func (r *server) challenging(kind zone.Challenge, withoutScript string) {
 	r.t.Helper()
-	r.serve(ticket.New(nil, r, slog.New(slog.DiscardHandler)), &challenge.Provider{SiteKey: "the site's key"})
+	r.Challenge(&challenge.Provider{SiteKey: "the site's key"})
+	r.serve()
 	r.set(func(s *zone.Settings) { s.Challenge, s.ChallengeWithoutScript = kind, withoutScript })
 }
 
 // TestWork: a browser with scripts is asked for work, and takes a place with the solution.
 func TestWork(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 0)
+	r := newServer(t, 0)
 	r.challenging(zone.ChallengeWork, zone.WithoutScriptRefuse)
 	b := r.browser()
 	w := b.get("")
@@ -39,12 +39,12 @@ func TestWork(t *testing.T) {
 		t.Fatalf("%d %+v", status, asked)
 	}
 	easy := *asked.Challenge.Work
-	easy.Parameters.KeyPrefix, easy.Parameters.Cost = "0", 2
+	easy.Parameters.KeyPrefix = "0"
 	text, err := json.Marshal(easy.Parameters)
-	must(t, err)
-	easy.Signature = r.keys.SignChallenge(zoneID, string(text))
+	room.Must(t, err)
+	easy.Signature = r.Tokens.SignChallenge(zoneID, string(text))
 	solution, err := challenge.Solve(t.Context(), easy)
-	must(t, err)
+	room.Must(t, err)
 	if status, asked = r.poll("", `{"clientId":"0123456789abcdef","challenge":"`+solution+`"}`); status != http.StatusOK || r.waits() != 1 {
 		t.Errorf("with a solution: %d %+v, %d wait", status, asked, r.waits())
 	}
@@ -53,7 +53,7 @@ func TestWork(t *testing.T) {
 // TestWithoutScripts: a browser without scripts joins after a minute, where the zone's settings say so.
 func TestWithoutScripts(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 0)
+	r := newServer(t, 0)
 	r.challenging(zone.ChallengeWork, zone.WithoutScriptWait)
 	b := r.browser()
 	w := b.get("")
@@ -61,11 +61,11 @@ func TestWithoutScripts(t *testing.T) {
 	if strings.Contains(w.Body.String(), "scriptless") {
 		t.Error("it is told to turn JavaScript on")
 	}
-	r.now = r.now.Add(30 * time.Second)
+	r.Forward(30 * time.Second)
 	if w = b.get(""); w.Code != http.StatusForbidden || w.Header().Get("Retry-After") != "30" {
 		t.Errorf("too early: %d, Retry-After %s", w.Code, w.Header().Get("Retry-After"))
 	}
-	r.now = r.now.Add(31 * time.Second)
+	r.Forward(31 * time.Second)
 	if w = b.get(""); w.Code != http.StatusOK || r.waits() != 1 {
 		t.Errorf("after a minute: %d, %d wait", w.Code, r.waits())
 	}
@@ -78,7 +78,7 @@ func TestWidgets(t *testing.T) {
 		zone.ChallengeTurnstile: "https://challenges.cloudflare.com", zone.ChallengeHCaptcha: "https://*.hcaptcha.com",
 		zone.ChallengeReCaptcha: "https://www.google.com/recaptcha/",
 	} {
-		r := newRoom(t, 0)
+		r := newServer(t, 0)
 		r.challenging(kind, zone.WithoutScriptWait)
 		b := r.browser()
 		w := b.get("")

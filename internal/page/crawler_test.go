@@ -9,7 +9,7 @@ import (
 // to come again.
 func TestFetchedInAdvance(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	const crawler = "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)"
 	for value, name := range map[string]string{
 		"prefetch;prerender": "Sec-Purpose", "prefetch": "Purpose", "preview": "X-Purpose", "image": "Sec-Fetch-Dest", crawler: "User-Agent", "WhatsApp/2.23.20.0 A": "User-Agent",
@@ -30,7 +30,7 @@ func TestFetchedInAdvance(t *testing.T) {
 	fetched.header.Set("Sec-Fetch-Dest", "empty")
 	fetched.header.Set("Sec-Fetch-Mode", "cors")
 	shows(t, fetched.get(""), http.StatusServiceUnavailable)
-	if s, err := r.Observe(t.Context(), zoneID, 0); err != nil || s.Totals.Joined != 0 {
+	if s, err := r.Store.Observe(t.Context(), zoneID, 0); err != nil || s.Totals.Joined != 0 {
 		t.Errorf("%d joined, %v", s.Totals.Joined, err)
 	}
 	fetched.header.Set("Sec-Fetch-Mode", "navigate") // by a service worker, for one who opens the page

@@ -22,11 +22,11 @@ var opening = time.Date(2027, 7, 9, 12, 0, 0, 0, time.FixedZone("", 2*3600))
 var reloads = regexp.MustCompile(`http-equiv="refresh" content="(\d+)[";]`)
 
 // lists puts an event of that order on the zone's list. Without the event the zone is closed.
-func (r *room) lists(order event.Order) {
+func (r *server) lists(order event.Order) {
 	r.t.Helper()
 	at := func(d time.Duration) string { return opening.Add(d).Format(time.RFC3339) }
 	texts := func(text string) map[string]string { return map[string]string{"default": text, "de": text + " (de)"} }
-	r.now = opening.Add(-80 * time.Hour)
+	r.Clock.Set(opening.Add(-80 * time.Hour))
 	r.set(func(s *zone.Settings) {
 		s.Mode, s.IdleTimeoutSeconds = zone.ModeClosed, 3600
 		s.Events = []event.Event{{
@@ -38,16 +38,16 @@ func (r *room) lists(order event.Order) {
 }
 
 // at sets the clock to a time after the opening, and makes the steps of the event that are due.
-func (r *room) at(after time.Duration) {
+func (r *server) at(after time.Duration) {
 	r.t.Helper()
 	for _, after := range []time.Duration{min(after, -61*time.Minute), after} { // the servers fix the event in time
-		if r.now.Before(opening.Add(after)) {
-			r.now = opening.Add(after)
+		if r.Now().Before(opening.Add(after)) {
+			r.Clock.Set(opening.Add(after))
 		}
 		r.set(func(s *zone.Settings) {
 			for due := true; due; {
 				var next zone.Settings
-				if next, _, due = s.Due(r.now, func(string) (string, string) { return strings.Repeat("0", 32), commitment }); due {
+				if next, _, due = s.Due(r.Now(), func(string) (string, string) { return strings.Repeat("0", 32), commitment }); due {
 					*s = next
 				}
 			}
@@ -88,7 +88,7 @@ func TestAnEvent(t *testing.T) {
 		{event.OrderArrival, -59 * time.Minute, false, http.StatusOK, []string{"You are in the waiting room", "Who came first goes in first"}, []string{`<p id="text">Shortly`}, 12, 20},
 		{event.OrderArrival, -29 * time.Second, true, http.StatusOK, []string{"You are in line", figure + "Your place"}, []string{`tabindex="-1">Your number is drawn`}, 1, 20},
 	} {
-		r := newRoom(t, 1)
+		r := newServer(t, 1)
 		r.lists(tt.order)
 		first, b := r.browser(), r.browser()
 		for _, before := range []time.Duration{-59 * time.Minute, -10 * time.Minute, 5 * time.Second} {
@@ -120,12 +120,12 @@ func TestAnEvent(t *testing.T) {
 // TestAnOpeningThatIsHeld: an opening that is held has no time, and the page tells none.
 func TestAnOpeningThatIsHeld(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 1)
+	r := newServer(t, 1)
 	r.lists(event.OrderArrival)
 	r.at(-59 * time.Minute)
 	r.set(func(s *zone.Settings) {
 		var fault string
-		if s.EventState, fault = s.EventState.Hold(event.StepOpens, r.now); fault != "" {
+		if s.EventState, fault = s.EventState.Hold(event.StepOpens, r.Now()); fault != "" {
 			t.Fatal(fault)
 		}
 	})
@@ -139,7 +139,7 @@ func TestAnOpeningThatIsHeld(t *testing.T) {
 // text in their language. Visitors in a line that moves are told nothing of an event that is far away.
 func TestAPauseThatIsAnnounced(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 1)
+	r := newServer(t, 1)
 	r.lists(event.OrderArrival)
 	r.at(-70 * time.Hour)
 	r.set(func(s *zone.Settings) { s.Mode, s.PerMinute = zone.ModeQueue, 0 })

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"html"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -16,23 +15,13 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	"github.com/labstack/echo/v4"
 
-	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
-	"github.com/openqueue/waitingroom/internal/embedded"
-	"github.com/openqueue/waitingroom/internal/entry"
+	"github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/page"
-	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/problem"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
-	"github.com/openqueue/waitingroom/internal/token"
-	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
@@ -42,67 +31,38 @@ const (
 	cookieName = "waitingroom-" + zoneID
 )
 
-// room is a page over real services on the embedded store, whose clock the test moves.
-type room struct {
-	*embedded.Store
-	t    testing.TB
-	now  time.Time
-	away error // what the store answers polls and joins instead
+// server is a server with the page.
+type server struct {
+	*room.Server
+	t testing.TB
 	// inside is the zone in which each browser is inside.
 	inside string
-	zones  *zones.Zones
-	wait   *wait.Service
-	entry  *entry.Service
 	page   *page.HTTP
-	echo   *echo.Echo
-	keys   *token.Keys
-	issuer answer.Issuer
 }
 
-func newRoom(t testing.TB, perMinute int64) *room {
+func newServer(t testing.TB, perMinute int64) *server {
 	t.Helper()
-	r := &room{t: t, now: time.UnixMilli(1_795_223_373_123)}
-	var err error
-	r.Store, err = embedded.Open(embedded.Options{Now: func() time.Time { return r.now }, Logger: slog.New(slog.DiscardHandler)})
-	must(t, err)
-	t.Cleanup(func() { must(t, r.Close()) })
-	r.set(func(s *zone.Settings) { s.PerMinute = perMinute })
-	tokens, err := token.NewKeys(bytes.Repeat([]byte{'n'}, 32))
-	must(t, err)
-	passes, err := pass.NewSigner(pass.DefaultIssuer, bytes.Repeat([]byte{'n'}, 32))
-	must(t, err)
-	r.keys, r.issuer = tokens, answer.NewIssuer(tokens, passes)
-	r.zones = zones.New(zones.Options{Store: r, DrawSeeds: seeds{}, Now: func() time.Time { return r.now }})
-	t.Cleanup(r.zones.Stop)
-	r.zones.RunOnce(t.Context())
-	r.serve(ticket.New(nil, r, slog.New(slog.DiscardHandler)), &challenge.Provider{})
+	r := &server{Server: room.New(t, zoneID, perMinute), t: t}
+	r.Open(t, zones.Options{DrawSeeds: seeds{}})
+	r.serve()
 	return r
 }
 
-// serve begins the server, which has these.
-func (r *room) serve(tickets *ticket.Desk, provider *challenge.Provider) {
+// serve makes the rooms and the page of the server's parts.
+func (r *server) serve() {
 	r.t.Helper()
-	log, now := slog.New(slog.DiscardHandler), func() time.Time { return r.now }
-	g, shares := guard.New(guard.Options{Limiter: guard.Unlimited{}}), network.New(nil, log, now)
-	r.wait = wait.New(wait.Dependencies{
-		Guard: g, Tokens: r.keys, Issuer: r.issuer, Tickets: tickets, Shares: shares, Meter: unmetered{}, Now: now,
-		Challenges: challenge.New(challenge.Options{Keys: r.keys, Spends: r, Provider: provider, Meter: unmetered{}, Now: now}),
-	})
-	r.entry = entry.New(entry.Dependencies{Issuer: r.issuer, Tickets: tickets, Shares: shares, Guard: g, Meter: unmetered{}})
-	r.handle(r.zones)
+	r.Serve(r.t)
+	var err error
+	r.page, err = page.New(r.Wait, r.Entry, r.Zones, r.isInside)
+	room.Must(r.t, err)
+	r.Echo.GET("/wait/:zoneId", r.page.Get)
+	r.Echo.POST("/wait/:zoneId", r.page.Post)
 }
 
-// handle has the page go by these zones.
-func (r *room) handle(known *zones.Zones) {
-	r.t.Helper()
-	var err error
-	r.page, err = page.New(r.wait, r.entry, known, r.isInside)
-	must(r.t, err)
-	r.echo = echo.New()
-	r.echo.GET("/wait/:zoneId", r.page.Get)
-	r.echo.POST("/wait/:zoneId", r.page.Post)
-	r.echo.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), unmetered{})
-}
+func (r *server) set(change func(*zone.Settings)) { r.t.Helper(); r.Set(r.t, change) }
+
+// fail has the store fail where visitors ask it; nil has it answer again.
+func (r *server) fail(err error) { r.Store.Fail(err, "join", "leave", "poll") }
 
 // seeds knows the seed of each draw.
 type seeds struct{}
@@ -110,122 +70,62 @@ type seeds struct{}
 func (seeds) Seed(string, event.Draw) (event.Seed, bool) { return event.Seed{}, true }
 
 // shown is the page of a visitor who waits at the second place and is told that. was is the range that the visitor sees.
-func (r *room) shown(low, high int64, why line.Reason, was string) *httptest.ResponseRecorder {
+func (r *server) shown(low, high int64, why line.Reason, was string) *httptest.ResponseRecorder {
 	r.t.Helper()
-	a, err := r.issuer.Answer(r.zones.Known(zoneID).Settings(), line.Told{
+	a, err := r.Issuer.Answer(r.Zones.Known(zoneID).Settings(), line.Told{
 		Answer: line.Answer{Status: line.Waiting, Position: 1, PeriodMillis: 5_000}, LowMillis: low, HighMillis: high, Reason: why,
 	})
-	must(r.t, err)
+	room.Must(r.t, err)
 	req, w := httptest.NewRequest(http.MethodGet, "/wait/"+zoneID, nil), httptest.NewRecorder()
 	req.Header.Set("Accept-Language", "en")
-	c := r.echo.NewContext(req, w)
+	c := r.Echo.NewContext(req, w)
 	c.SetParamNames("zoneId")
 	c.SetParamValues(zoneID)
-	must(r.t, page.Show(r.page, c, page.View(r.page, c, r.zones.Known(zoneID), &a, nil, was)))
+	room.Must(r.t, page.Show(r.page, c, page.View(r.page, c, r.Zones.Known(zoneID), &a, nil, was)))
 	return w
 }
 
-func (r *room) isInside(zoneID string, _ http.Header) bool { return zoneID == r.inside }
-
-func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
-	if r.away != nil {
-		return line.Answer{}, r.away
-	}
-	return r.Store.Join(ctx, zoneID, id)
-}
-
-func (r *room) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error) {
-	if r.away != nil {
-		return line.Answer{}, r.away
-	}
-	return r.Store.JoinDrawn(ctx, zoneID, drawn, id)
-}
-
-func (r *room) Leave(ctx context.Context, zoneID string, p line.Place) error {
-	if r.away != nil {
-		return r.away
-	}
-	return r.Store.Leave(ctx, zoneID, p)
-}
-
-func (r *room) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	if r.away != nil {
-		return line.Answer{}, r.away
-	}
-	return r.Store.Poll(ctx, zoneID, p)
-}
-
-// unmetered counts nothing.
-type unmetered struct{}
-
-func (unmetered) Join(string, string)         {}
-func (unmetered) Challenge(string, string)    {}
-func (unmetered) Poll(string, string)         {}
-func (unmetered) Admit(string, time.Duration) {}
-func (unmetered) Refuse(string, string)       {}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (r *room) set(change func(*zone.Settings)) {
-	r.t.Helper()
-	settings, err := r.Zone(r.t.Context(), zoneID)
-	if err != nil {
-		settings = zone.Defaults(zoneID)
-	}
-	change(&settings)
-	_, err = r.PutZone(r.t.Context(), settings, nil, "")
-	must(r.t, err)
-	if r.zones != nil {
-		r.zones.RunOnce(r.t.Context())
-	}
-}
+func (r *server) isInside(zoneID string, _ http.Header) bool { return zoneID == r.inside }
 
 // waits returns how many are in the line.
-func (r *room) waits() int64 {
+func (r *server) waits() int64 {
 	r.t.Helper()
-	stats, err := r.Observe(r.t.Context(), zoneID, 0)
-	must(r.t, err)
-	return stats.State.Waiting
+	return r.Stats(r.t).State.Waiting
 }
 
 // sweep removes all who are idle.
-func (r *room) sweep() {
+func (r *server) sweep() {
 	r.t.Helper()
 	for cursor, done := uint64(0), false; !done; {
-		s, err := r.Sweep(r.t.Context(), zoneID, "test", cursor)
-		must(r.t, err)
+		s, err := r.Store.Sweep(r.t.Context(), zoneID, "test", cursor)
+		room.Must(r.t, err)
 		cursor, done = s.Next, s.Next == 0
 	}
 }
 
 // browser is one that keeps its cookies, and follows no redirect.
 type browser struct {
-	room    *room
+	server  *server
 	cookies map[string]*http.Cookie
 	header  http.Header
 }
 
-func (r *room) browser() *browser {
-	return &browser{room: r, cookies: map[string]*http.Cookie{}, header: http.Header{"Accept-Language": {"en"}}}
+func (r *server) browser() *browser {
+	return &browser{server: r, cookies: map[string]*http.Cookie{}, header: http.Header{"Accept-Language": {"en"}}}
 }
 
 func (b *browser) ask(method, path string) *httptest.ResponseRecorder {
-	b.room.t.Helper()
+	b.server.t.Helper()
 	req := httptest.NewRequest(method, path, nil)
 	req.Header = b.header.Clone()
 	for _, c := range b.cookies {
 		req.AddCookie(c)
 	}
 	w := httptest.NewRecorder()
-	b.room.echo.ServeHTTP(w, req)
+	b.server.Echo.ServeHTTP(w, req)
 	for _, c := range w.Result().Cookies() {
 		if c.Path != "/wait/"+zoneID || c.SameSite != http.SameSiteLaxMode {
-			b.room.t.Errorf("cookie %s", c)
+			b.server.t.Errorf("cookie %s", c)
 		}
 		if b.cookies[c.Name] = c; c.MaxAge < 0 {
 			delete(b.cookies, c.Name)
@@ -236,7 +136,7 @@ func (b *browser) ask(method, path string) *httptest.ResponseRecorder {
 
 // get opens the page. A browser without a cookie is led to it with one.
 func (b *browser) get(query string) *httptest.ResponseRecorder {
-	b.room.t.Helper()
+	b.server.t.Helper()
 	w := b.ask(http.MethodGet, "/wait/"+zoneID+query)
 	if to := w.Header().Get("Location"); strings.HasPrefix(to, "?") && strings.Contains(to, "reloaded=") {
 		return b.ask(http.MethodGet, "/wait/"+zoneID+to)
@@ -263,7 +163,7 @@ const refresh = `<noscript><meta http-equiv="refresh" content="`
 // TestWithoutCookies: a browser that keeps no cookies is told so, and takes no place that it would lose.
 func TestWithoutCookies(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 0)
+	r := newServer(t, 0)
 	at := regexp.MustCompile(`; url=([^"]+)"></noscript>`)
 	for name, says := range map[string]string{"keeps": "The line is paused", "forgets": "This browser keeps no cookies"} {
 		b := r.browser()
@@ -296,7 +196,7 @@ func TestWithoutCookies(t *testing.T) {
 // TestTabsAtOnce: tabs that a browser opens together take one place, whatever answer comes first.
 func TestTabsAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 0)
+	r := newServer(t, 0)
 	const tabs = 10
 	for _, together := range []string{"first all are led", "each goes on by itself"} {
 		b := r.browser()
@@ -308,7 +208,7 @@ func TestTabsAtOnce(t *testing.T) {
 				req.AddCookie(c)
 			}
 			w := httptest.NewRecorder()
-			r.echo.ServeHTTP(w, req)
+			r.Echo.ServeHTTP(w, req)
 			got = append(got, w.Result().Cookies()...)
 			return w.Header().Get("Location")
 		}
@@ -336,7 +236,7 @@ func TestTabsAtOnce(t *testing.T) {
 // TestWhoIsInside: a visitor who is inside is led on, and takes no place.
 func TestWhoIsInside(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 0)
+	r := newServer(t, 0)
 	r.inside = zoneID
 	if w := r.browser().get("?to=/cart"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/cart" || r.waits() != 0 {
 		t.Errorf("%d to %q, %d wait", w.Code, w.Header().Get("Location"), r.waits())
@@ -346,7 +246,7 @@ func TestWhoIsInside(t *testing.T) {
 // TestWithoutScript is a wait by reloading alone: from the line to the site.
 func TestWithoutScript(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10) // one in 6 s
+	r := newServer(t, 10) // one in 6 s
 	first, second := r.browser(), r.browser()
 	if w := first.get("?to=/cart?item=7%26n=2"); w.Code != http.StatusSeeOther {
 		t.Fatalf("the first is not let in: %d", w.Code)
@@ -356,10 +256,10 @@ func TestWithoutScript(t *testing.T) {
 		`less than a minute`, refresh, "come back within 1 minute")
 	w = second.get("?to=/cart")
 	shows(t, w, http.StatusOK, `<dd id="place">1</dd>`)
-	if waits, err := r.Observe(t.Context(), zoneID, 0); err != nil || waits.State.Waiting != 1 {
+	if waits, err := r.Store.Observe(t.Context(), zoneID, 0); err != nil || waits.State.Waiting != 1 {
 		t.Errorf("a reload took another place: %d wait, %v", waits.State.Waiting, err)
 	}
-	r.now = r.now.Add(6100 * time.Millisecond)
+	r.Forward(6100 * time.Millisecond)
 	w = second.get("?to=/cart%3Fitem=7")
 	location, err := url.Parse(w.Header().Get("Location"))
 	if w.Code != http.StatusSeeOther || err != nil || location.Path != "/cart" || location.Query().Get("item") != "7" ||
@@ -373,49 +273,49 @@ func TestWithoutScript(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	t.Parallel()
-	waiting := func(r *room) *browser { // one who has a place
+	waiting := func(r *server) *browser { // one who has a place
 		r.browser().get("")
 		b := r.browser()
 		b.get("")
 		return b
 	}
 	for name, tt := range map[string]struct {
-		do     func(r *room, b *browser)
+		do     func(r *server, b *browser)
 		status int
 		texts  []string
 	}{
-		"swept": {func(r *room, _ *browser) {
-			r.now = r.now.Add(10 * time.Minute)
+		"swept": {func(r *server, _ *browser) {
+			r.Forward(10 * time.Minute)
 			r.sweep()
 		}, http.StatusGone, []string{"Your place is gone", `href="?again=1"`}},
-		"paused": {func(r *room, _ *browser) { r.set(func(s *zone.Settings) { s.PerMinute = 0 }) },
+		"paused": {func(r *server, _ *browser) { r.set(func(s *zone.Settings) { s.PerMinute = 0 }) },
 			http.StatusOK, []string{"The line is paused", "You keep your place", "not known at the moment", refresh}},
-		"closed to a newcomer": {func(r *room, b *browser) {
+		"closed to a newcomer": {func(r *server, b *browser) {
 			r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed })
 			clear(b.cookies)
 		}, http.StatusLocked, []string{"The line is closed", `content="30;`}},
-		"sold out for one in line": {func(r *room, _ *browser) {
+		"sold out for one in line": {func(r *server, _ *browser) {
 			r.set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No <seats> are left.", "fr": "Complet."} })
 		}, http.StatusGone, []string{"Sold out", "No &lt;seats&gt; are left."}},
-		"sold out for a newcomer": {func(r *room, b *browser) {
+		"sold out for a newcomer": {func(r *server, b *browser) {
 			r.set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No seats are left.", "fr": "Complet."} })
 			clear(b.cookies)
 			b.header.Set("Accept-Language", "fr")
 		}, http.StatusGone, []string{"Épuisé", "Complet."}},
-		"closed to one in line": {func(r *room, _ *browser) { r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }) },
+		"closed to one in line": {func(r *server, _ *browser) { r.set(func(s *zone.Settings) { s.Mode = zone.ModeClosed }) },
 			http.StatusOK, []string{"You are in line"}},
-		"full": {func(r *room, b *browser) {
+		"full": {func(r *server, b *browser) {
 			r.set(func(s *zone.Settings) { s.MaxWaiting = 1 })
 			clear(b.cookies)
 		}, http.StatusTooManyRequests, []string{"The line is full", `content="30;`}},
-		"store away": {func(r *room, _ *browser) { r.away = line.ErrStoreUnavailable },
+		"store away": {func(r *server, _ *browser) { r.fail(line.ErrStoreUnavailable) },
 			http.StatusServiceUnavailable, []string{"One moment, please", "Your place is kept"}},
-		"zone deleted": {func(r *room, _ *browser) { must(r.t, r.DeleteZone(r.t.Context(), zoneID, "")) },
+		"zone deleted": {func(r *server, _ *browser) { room.Must(r.t, r.Store.DeleteZone(r.t.Context(), zoneID, "")) },
 			http.StatusNotFound, []string{"There is nothing to wait for here"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom(t, 10)
+			r := newServer(t, 10)
 			b := waiting(r)
 			tt.do(r, b)
 			w := b.get("")
@@ -427,7 +327,7 @@ func TestStates(t *testing.T) {
 // TestHowLongAndWhy: the page tells the range of the wait, and why it changed. On hold it tells neither.
 func TestHowLongAndWhy(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	const low, high, none = 245_000, 340_000, `<p id="text" hidden>`
 	shows(t, r.shown(low, high, line.NoReason, ""), http.StatusOK, `<dd id="wait">4 to 6 minutes</dd>`, `data-range="245000 340000"`, `"high":340000`, none)
 	shows(t, r.shown(low, high, line.Slower, ""), http.StatusOK, "You are in line", `<dd id="wait">4 to 6 minutes</dd>`, `<p id="text">Fewer people are let in now. Your wait is longer.</p>`)
@@ -448,11 +348,11 @@ func TestHowLongAndWhy(t *testing.T) {
 // TestAgain: a visitor whose place is gone joins again only on request.
 func TestAgain(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	r.browser().get("")
 	b := r.browser()
 	b.get("")
-	r.now = r.now.Add(10 * time.Minute)
+	r.Forward(10 * time.Minute)
 	r.sweep()
 	r.browser().get("")
 	r.browser().get("")
@@ -470,28 +370,28 @@ func TestAgain(t *testing.T) {
 // TestALinkTakesNobodysPlace: a visitor who waits keeps the place, whatever link leads to the page.
 func TestALinkTakesNobodysPlace(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	r.browser().get("")
 	b := r.browser()
 	b.get("")
 	r.browser().get("")
 	b.get("?again=1&to=/cart")
 	shows(t, b.get("?to=/cart"), http.StatusOK, `<dd id="place">1</dd>`)
-	r.away = line.ErrStoreUnavailable
+	r.fail(line.ErrStoreUnavailable)
 	b.get("?again=1&to=/cart")
-	r.away = nil
+	r.fail(nil)
 	shows(t, b.get("?to=/cart"), http.StatusOK, `<dd id="place">1</dd>`)
 }
 
 // TestWhoComesBackAnotherDay: a visitor whose last place was used is not told that a place was lost.
 func TestWhoComesBackAnotherDay(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	b := r.browser()
 	if w := b.get("?to=/cart"); w.Code != http.StatusSeeOther {
 		t.Fatalf("the first: %d", w.Code)
 	}
-	r.now = r.now.Add(24 * time.Hour)
+	r.Forward(24 * time.Hour)
 	r.sweep()
 	r.browser().get("")
 	shows(t, b.get("?to=/cart"), http.StatusOK, "You are in line", `<dd id="place">1</dd>`)
@@ -500,7 +400,7 @@ func TestWhoComesBackAnotherDay(t *testing.T) {
 // TestAgainAfterThePassWasUsed: the place of the cookie would only give the same pass. No link takes away a pass that is good.
 func TestAgainAfterThePassWasUsed(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 20)
+	r := newServer(t, 20)
 	b := r.browser()
 	at := b.get("?to=/cart").Header().Get("Location")
 	_, given, _ := strings.Cut(at, page.PassParameter+"=")
@@ -512,7 +412,7 @@ func TestAgainAfterThePassWasUsed(t *testing.T) {
 			t.Errorf("%s: first to %q, then %d to %q", link, at, w.Code, w.Header().Get("Location"))
 		}
 	}
-	tab := &browser{room: r, cookies: map[string]*http.Cookie{cookieName: b.cookies[cookieName]}, header: b.header}
+	tab := &browser{server: r, cookies: map[string]*http.Cookie{cookieName: b.cookies[cookieName]}, header: b.header}
 	places := map[string]bool{}
 	for _, one := range []*browser{b, tab} { // two tabs are refused at once
 		one.get("?again=1&to=/cart&refused=" + page.Refused(given))
@@ -543,8 +443,9 @@ func (invites) Spend(context.Context, string, string, time.Duration) (bool, erro
 // TestATicketHandedOver: a ticket that is handed over is kept in a cookie, taken out of the address, and given to the script.
 func TestATicketHandedOver(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
-	r.serve(ticket.New(invites{}, invites{}, slog.New(slog.DiscardHandler)), &challenge.Provider{})
+	r := newServer(t, 10)
+	r.Tickets = ticket.New(invites{}, invites{}, r.Log)
+	r.serve()
 	r.browser().get("")
 	r.set(func(s *zone.Settings) { s.Invitation = "spring" })
 	shows(t, r.browser().get("?to=/x"), http.StatusForbidden, "By invitation only")
@@ -577,20 +478,14 @@ func TestATicketHandedOver(t *testing.T) {
 	}
 }
 
-// deaf is a store that does not answer.
-type deaf struct{ store.Store }
-
-func (deaf) Zone(context.Context, string) (zone.Settings, error) {
-	return zone.Settings{}, line.ErrStoreUnavailable
-}
-func (deaf) Zones(context.Context) ([]zone.Settings, error) { return nil, line.ErrStoreUnavailable }
-
 // TestALinkWhileTheStoreIsAway: the page keeps what the link hands over. It does what the link asks for once, and not
 // again when it is loaded once more, which may be when it is the visitor's turn.
 func TestALinkWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
-	r.handle(zones.New(zones.Options{Store: deaf{}}))
+	r := newServer(t, 10)
+	r.Store.Fail(line.ErrStoreUnavailable)
+	r.Zones = zones.New(zones.Options{Store: r.Store})
+	r.serve()
 	b := r.browser()
 	if w := b.get("?to=/x&again=1&ticket=alice"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "?to=%2Fx" {
 		t.Errorf("%d to %q", w.Code, w.Header().Get("Location"))
@@ -601,11 +496,11 @@ func TestALinkWhileTheStoreIsAway(t *testing.T) {
 // TestATurnComesBack: a visitor who closes the browser on the way to the shop, and comes back, still has the turn.
 func TestATurnComesBack(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	r.browser().get("")
 	b := r.browser()
 	b.get("?to=/cart")
-	r.now = r.now.Add(7 * time.Second)
+	r.Forward(7 * time.Second)
 	first, again := b.get("?to=/cart"), b.get("?to=/cart")
 	if at := first.Header().Get("Location"); at == "" || again.Header().Get("Location") != at {
 		t.Errorf("led to %q, then %d to %q", at, again.Code, again.Header().Get("Location"))
@@ -628,14 +523,14 @@ type scripted struct {
 }
 
 // poll polls or joins as the script does.
-func (r *room) poll(query, body string) (status int, s scripted) {
+func (r *server) poll(query, body string) (status int, s scripted) {
 	r.t.Helper()
 	req := httptest.NewRequest(http.MethodPost, "/wait/"+zoneID+query, strings.NewReader(body))
 	// A proxy on the way may have added a charset.
 	req.Header = http.Header{"Accept-Language": {"en"}, "Content-Type": {"Application/JSON ;charset=UTF-8"}}
 	w := httptest.NewRecorder()
-	r.echo.ServeHTTP(w, req)
-	must(r.t, json.Unmarshal(w.Body.Bytes(), &s))
+	r.Echo.ServeHTTP(w, req)
+	room.Must(r.t, json.Unmarshal(w.Body.Bytes(), &s))
 	if len(w.Result().Cookies()) > 0 || w.Header().Get("Cache-Control") != "no-store" {
 		r.t.Errorf("%s: %v", body, w.Header())
 	}
@@ -646,7 +541,7 @@ func (r *room) poll(query, body string) (status int, s scripted) {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	const join = `{"clientId":"0123456789abcdef0123456789abcdef"}`
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	check := func(query, body string, status int, code string, texts ...string) scripted {
 		t.Helper()
 		got, s := r.poll(query, body)
@@ -670,10 +565,10 @@ func TestScript(t *testing.T) {
 	check("", poll, 200, "", `<p id="notice" dir="auto">Soon.</p>`)
 	check("", `{"token":"made-up"}`, 401, "token_invalid")
 	check("", `{"token":7}`, 400, "invalid_request")
-	r.away = line.ErrStoreUnavailable
+	r.fail(line.ErrStoreUnavailable)
 	check("", poll, 503, "store_unavailable", "One moment, please")
-	r.away = nil
-	r.now = r.now.Add(7 * time.Second)
+	r.fail(nil)
+	r.Forward(7 * time.Second)
 	s = check("?to=/cart?item=7", poll, 200, "", "It is your turn", "★ It is your turn", "Your turn is kept for")
 	if want := `href="/cart?item=7&amp;waiting_room_pass=` + s.Admission.Pass + `"`; !s.CanEnter || !strings.Contains(s.HTML, want) {
 		t.Errorf("it does not lead to %q: %+v", want, s)
@@ -685,7 +580,7 @@ func TestScript(t *testing.T) {
 // TestParametersOfOthers: the page's own address keeps where it leads, and nothing that others have added.
 func TestParametersOfOthers(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 0)
+	r := newServer(t, 0)
 	for _, query := range []string{"?utm_source=mail&to=/cart", "?utm_source=mail&again=1&to=/cart&reloaded=0"} {
 		b := r.browser()
 		w := b.get(query)
@@ -700,19 +595,19 @@ func TestParametersOfOthers(t *testing.T) {
 
 func TestLeave(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	r.browser().get("")
 	b := r.browser()
 	b.get("")
-	r.away = line.ErrStoreUnavailable
+	r.fail(line.ErrStoreUnavailable)
 	w := b.ask(http.MethodPost, "/wait/"+zoneID)
 	shows(t, w, http.StatusServiceUnavailable, "One moment, please", "Your place is kept")
 	if after := w.Header().Get("Retry-After"); after == "" || w.Header().Get("Refresh") != after {
 		t.Errorf("the page is not loaded again: %v", w.Header())
 	}
-	r.away = nil
+	r.fail(nil)
 	shows(t, b.ask(http.MethodPost, "/wait/"+zoneID), http.StatusOK, "You have left the line", "Join the line again")
-	if s, err := r.Observe(t.Context(), zoneID, 0); err != nil || s.State.Waiting != 0 {
+	if s, err := r.Store.Observe(t.Context(), zoneID, 0); err != nil || s.State.Waiting != 0 {
 		t.Errorf("%d wait, %v", s.State.Waiting, err)
 	}
 }
@@ -720,7 +615,7 @@ func TestLeave(t *testing.T) {
 // TestLanguages: each language's page says who waits in that language, in its direction.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	r.browser().get("")
 	b := r.browser()
 	for accept, texts := range map[string][]string{
@@ -747,7 +642,7 @@ func TestLanguages(t *testing.T) {
 // no operator can have set is not.
 func TestLook(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	const svg = "data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+"
 	r.set(func(s *zone.Settings) {
 		s.Sites = []string{"https://shop.example"}
@@ -774,16 +669,16 @@ func TestLook(t *testing.T) {
 // TestPreview: an operator's console shows the page in a frame, where it can do nothing.
 func TestPreview(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	h := r.page
 	w := httptest.NewRecorder()
 	s := zone.Defaults(zoneID)
 	s.SoldOut = zone.Texts{"default": "No seats are left."}
 	sold := httptest.NewRecorder()
-	must(t, h.Preview(sold, httptest.NewRequest(http.MethodPost, "/", nil), s))
+	room.Must(t, h.Preview(sold, httptest.NewRequest(http.MethodPost, "/", nil), s))
 	shows(t, sold, http.StatusOK, "Sold out", "No seats are left.")
 	s.SoldOut, s.PageTitle, s.PageLogo, s.PageColor = nil, "Shop", "https://evil.example/x.png", "red } body { display: none"
-	must(t, h.Preview(w, httptest.NewRequest(http.MethodPost, "/", nil), s))
+	room.Must(t, h.Preview(w, httptest.NewRequest(http.MethodPost, "/", nil), s))
 	shows(t, w, http.StatusOK, "Shop", "You are in line", "1,234", "10 to 15 minutes")
 	if p := w.Header().Get("Content-Security-Policy"); !strings.Contains(p, "sandbox; frame-ancestors 'self'") || strings.Contains(w.Body.String(), "<script") ||
 		strings.Contains(w.Body.String(), "evil.example") || strings.Contains(w.Body.String(), "red }") {
@@ -794,7 +689,7 @@ func TestPreview(t *testing.T) {
 // TestOneRequest: the page loads nothing else, and is small.
 func TestOneRequest(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t, 10)
+	r := newServer(t, 10)
 	r.browser().get("")
 	b := r.browser()
 	b.header.Set("Accept-Language", "hi")
@@ -802,8 +697,8 @@ func TestOneRequest(t *testing.T) {
 	var small bytes.Buffer
 	z := gzip.NewWriter(&small)
 	_, err := z.Write(w.Body.Bytes())
-	must(t, err)
-	must(t, z.Close())
+	room.Must(t, err)
+	room.Must(t, z.Close())
 	const most = 20_000
 	if small.Len() > most {
 		t.Errorf("%d bytes compressed, want at most %d", small.Len(), most)

@@ -23,7 +23,9 @@ const say = (text) => set('spoken', text);
 // What is shown, as the server has said it: see page.html.
 const shown = () => $('told').dataset;
 const seated = () => shown().seated !== undefined;
-const WAITS = ['inLine', 'paused', 'away', 'offline', 'full', 'tooLong', 'gathering', 'drawn'];
+// A page that asks again by itself says when the device is offline, unless what it shows stays true without a connection.
+const STAYS = ['turn', 'closed', 'announced', 'proving', 'cookieless', 'offline'];
+const waits = () => shown().after > 0 && !STAYS.includes(shown().state);
 // When the event opens, on the clock of performance.now(), whatever time this device says it is; 0 for no event.
 let opens = 0;
 // The event whose draw gave the place, once its seed is public.
@@ -51,6 +53,7 @@ const local = (state) => head(state, texts[state], texts[`${state}Text`]);
 // over shows a state in which there is no place any more.
 function over(state) {
   delete shown().seated;
+  shown().after = 0;
   ['figures', 'when', 'message', 'keep', 'go'].forEach((id) => { $(id).hidden = true; });
   $('rejoin').hidden = state === 'away';
   local(state);
@@ -344,7 +347,7 @@ $('options').addEventListener('submit', async (event) => {
 // the room is asked when it wants to be.
 let online = ['away', texts.away, texts.awayText];
 window.addEventListener('offline', () => {
-  if (!WAITS.includes(shown().state) || shown().state === 'offline') return;
+  if (!waits()) return;
   online = [shown().state, $('heading').textContent, $('text').textContent, document.title];
   local('offline');
 });

@@ -9,7 +9,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/token"
-	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // TestTheStoresClockDecides: of two servers one's clock is 10 s ahead and jumps to 10 s behind at the opening, and the
@@ -33,17 +32,14 @@ func TestTheStoresClockDecides(t *testing.T) {
 			}
 			return r.at.Add(-by)
 		}
-		zones := zones.New(zones.Options{Store: r.store, DrawSeeds: keys, Now: wrong})
-		zones.RunOnce(ctx)
-		t.Cleanup(zones.Stop)
-		r.servers = append(r.servers, server{New(Options{Zones: zones, Seeds: keys}), zones})
+		r.serve(keys, wrong)
 	}
 	r.pass(gathers + time.Second)
 	r.join(40)
 	r.pass(opens - 30*time.Second - gathers - time.Second - time.Millisecond)
 	poll := func(name string) line.Told {
 		t.Helper()
-		a, err := r.servers[len(name)%2].zones.Known(zoneID).Poll(ctx, r.places[name])
+		a, err := r.servers[len(name)%2].Zones.Known(zoneID).Poll(ctx, r.places[name])
 		if err != nil {
 			t.Fatal(err)
 		}

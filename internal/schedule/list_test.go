@@ -48,22 +48,8 @@ func (r *room) forgets() {
 	}
 	r.t.Cleanup(func() { _ = empty.Close() })
 	for i := range r.servers {
-		r.servers[i].Zones = forgetful{r.servers[i].zones, empty}
+		r.servers[i].way.draws = empty
 	}
-}
-
-// forgetful has its draws in a store of their own.
-type forgetful struct {
-	*registry
-	draws *embedded.Store
-}
-
-func (f forgetful) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (bool, error) {
-	return f.draws.KeepDraw(ctx, zoneID, nonce, list)
-}
-
-func (f forgetful) Draw(ctx context.Context, zoneID, nonce string) ([]byte, error) {
-	return f.draws.Draw(ctx, zoneID, nonce)
 }
 
 // TestListThatIsLostIsWrittenAnew: by a server that has not written it, long after the opening, and the same.
@@ -124,42 +110,17 @@ func TestTwoServersMakeTheListAtOnce(t *testing.T) {
 	r := closed(t)
 	r.later(4 * time.Second)
 	slow := r.servers[1]
-	slow.Zones = late{slow.zones, func() {
-		if err := slow.zones.Known(zoneID).Leave(t.Context(), r.places["v7"]); err != nil {
+	slow.way.beforeList = func() { // which has read the line
+		if err := slow.Zones.Known(zoneID).Leave(t.Context(), r.places["v7"]); err != nil {
 			t.Error(err)
 		}
 		r.servers[0].RunOnce(t.Context())
-	}}
+	}
 	slow.RunOnce(t.Context())
 	one, other := r.servers[0].published(t), slow.published(t)
 	if len(one) != 39*ticketBytes || !bytes.Equal(one, other) {
 		t.Errorf("%d and %d bytes", len(one), len(other))
 	}
-}
-
-// late does something when it has read the line, and before it writes a list.
-type late struct {
-	*registry
-	then func()
-}
-
-func (l late) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (bool, error) {
-	l.then()
-	return l.registry.KeepDraw(ctx, zoneID, nonce, list)
-}
-
-// failing returns few visitors at a time, and answers every second time only.
-type failing struct {
-	*registry
-	calls *int
-}
-
-func (f failing) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
-	if *f.calls++; *f.calls%15 == 2 {
-		return nil, line.ErrStoreUnavailable
-	}
-	all, err := f.registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
-	return all[:min(7, len(all))], err
 }
 
 // TestListHasAllOfTheLine: however many are read of it at a time, and if a call fails. The list of nobody is one, too.
@@ -168,8 +129,14 @@ func TestListHasAllOfTheLine(t *testing.T) {
 	for _, n := range []int{40, 0} {
 		r := newRoom(t, event.Event{Order: event.OrderDraw}, gathers, opens)
 		calls := 0
-		for i := range r.servers {
-			r.servers[i].Zones = failing{r.servers[i].zones, &calls}
+		for i := range r.servers { // few visitors at a time, and now and then none
+			r.servers[i].way.read = func(_ context.Context, drawn func() ([]line.Place, error)) ([]line.Place, error) {
+				if calls++; calls%15 == 2 {
+					return nil, line.ErrStoreUnavailable
+				}
+				all, err := drawn()
+				return all[:min(7, len(all))], err
+			}
 		}
 		r.pass(gathers + time.Second)
 		r.join(n)
@@ -179,21 +146,6 @@ func TestListHasAllOfTheLine(t *testing.T) {
 				t.Errorf("of %d: %+v, %v", n, d, err)
 			}
 		}
-	}
-}
-
-// stuck does not read the line until it is released.
-type stuck struct {
-	*registry
-	release chan struct{}
-}
-
-func (s stuck) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
-	select {
-	case <-s.release:
-		return s.registry.Drawn(ctx, zoneID, after, fromMicros, uptoMicros)
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 
@@ -210,11 +162,18 @@ func TestNothingWaitsForAList(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, s := range r.servers {
-				s.zones.RunOnce(ctx)
+				s.Zones.RunOnce(ctx)
 			}
 			release := make(chan struct{})
 			s := r.servers[0]
-			s.Zones = stuck{s.zones, release}
+			s.way.read = func(ctx context.Context, drawn func() ([]line.Place, error)) ([]line.Place, error) {
+				select {
+				case <-release:
+					return drawn()
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
 			s.Start(ctx)
 			r.later(3 * time.Second) // the draw has closed
 			<-time.After(time.Second)

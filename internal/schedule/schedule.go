@@ -13,8 +13,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // every is how often a server looks which steps are due. A step must be made within a second of its time.
@@ -22,17 +22,6 @@ const every = 250 * time.Millisecond
 
 // warnEvery is how often the log says that something fails: each look would say it else.
 const warnEvery = time.Minute
-
-// Zones is what a Schedule needs of the registry.
-type Zones interface {
-	store.Viewer
-	// NowMillis is what the zone's clock shows, reckoned from the latest answer; 0 if that is not known.
-	NowMillis(zoneID string) int64
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
-	Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error)
-	KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error)
-	Draw(ctx context.Context, zoneID, nonce string) (list []byte, err error)
-}
 
 // Seeds makes and knows the seeds of draws.
 type Seeds interface {
@@ -50,7 +39,7 @@ type Meter interface {
 
 // Options of a Schedule. All but Meter and Logger are required.
 type Options struct {
-	Zones  Zones
+	Zones  *zones.Zones
 	Seeds  Seeds
 	Meter  Meter
 	Logger *slog.Logger

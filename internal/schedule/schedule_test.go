@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -21,10 +22,46 @@ import (
 
 const zoneID = "Z"
 
-// server is one of two that share a store.
+// server is one of two that share a store, each on a way of its own.
 type server struct {
 	*Schedule
-	zones *zones.Zones
+	way *way
+}
+
+// way is a server's way to the store.
+type way struct {
+	*embedded.Store
+	// observed counts the looks at a zone.
+	observed int
+	// draws, when not nil, is a store of draws beside.
+	draws *embedded.Store
+	// beforeList is called before a list is written, and read instead of a read of the line, each if not nil.
+	beforeList func()
+	read       func(ctx context.Context, drawn func() ([]line.Place, error)) ([]line.Place, error)
+}
+
+func (w *way) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
+	w.observed++
+	return w.Store.Observe(ctx, zoneID, most)
+}
+
+func (w *way) Drawn(ctx context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) ([]line.Place, error) {
+	drawn := func() ([]line.Place, error) { return w.Store.Drawn(ctx, zoneID, after, fromMicros, uptoMicros) }
+	if w.read != nil {
+		return w.read(ctx, drawn)
+	}
+	return drawn()
+}
+
+func (w *way) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (bool, error) {
+	if w.beforeList != nil {
+		w.beforeList()
+	}
+	return cmp.Or(w.draws, w.Store).KeepDraw(ctx, zoneID, nonce, list)
+}
+
+func (w *way) Draw(ctx context.Context, zoneID, nonce string) ([]byte, error) {
+	return cmp.Or(w.draws, w.Store).Draw(ctx, zoneID, nonce)
 }
 
 // room is a zone with an event, on a store with a clock of its own.
@@ -63,12 +100,18 @@ func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
 		t.Fatal(err)
 	}
 	for range 2 {
-		zones := zones.New(zones.Options{Store: r.store, DrawSeeds: keys, Now: now})
-		zones.RunOnce(t.Context())
-		t.Cleanup(zones.Stop)
-		r.servers = append(r.servers, server{New(Options{Zones: zones, Seeds: keys}), zones})
+		r.serve(keys, now)
 	}
 	return r
+}
+
+// serve begins one more server, whose clock shows this.
+func (r *room) serve(keys *token.Keys, now func() time.Time) {
+	w := &way{Store: r.store}
+	known := zones.New(zones.Options{Store: w, DrawSeeds: keys, Now: now})
+	known.RunOnce(r.t.Context())
+	r.t.Cleanup(known.Stop)
+	r.servers = append(r.servers, server{New(Options{Zones: known, Seeds: keys}), w})
 }
 
 // later is so much later, while nobody works.
@@ -97,7 +140,7 @@ func (r *room) join(n int) {
 		name := fmt.Sprintf("v%d", i)
 		var id line.ID
 		copy(id[:], name)
-		a, err := r.servers[i%2].zones.Known(zoneID).Join(r.t.Context(), id)
+		a, err := r.servers[i%2].Zones.Known(zoneID).Join(r.t.Context(), id)
 		if err != nil || a.Status != line.Waiting || a.Position != 0 {
 			r.t.Fatalf("%s: %+v, %v", name, a, err)
 		}
@@ -129,7 +172,7 @@ func TestDrawIsAsItsListSays(t *testing.T) {
 		t.Fatalf("%+v, %v, %v", d, err, fault)
 	}
 	for name, place := range r.places {
-		a, err := r.servers[0].zones.Known(zoneID).Poll(ctx, place)
+		a, err := r.servers[0].Zones.Known(zoneID).Poll(ctx, place)
 		number := slices.Index(tickets, event.TicketOf(zoneID, "noon", place.ID)) + 1
 		if err != nil || a.Position != int64(number) {
 			t.Errorf("%s stands at %d, the list says %d: %v", name, a.Position, number, err)
@@ -201,39 +244,27 @@ func TestSeedIsNowhere(t *testing.T) {
 	}
 }
 
-// registry is embedded under this name, since zones.Zones has a method Zones.
-type registry = zones.Zones
-
-// counting is a registry that counts how often a zone's store is asked.
-type counting struct {
-	*registry
-	asked int
-}
-
-func (c *counting) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	c.asked++
-	return c.registry.Stats(ctx, zoneID)
-}
-
 // TestStoreIsAskedWhenAStepIsDue: not before, while the zone's clock is known from other answers.
 func TestStoreIsAskedWhenAStepIsDue(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
 	r.pass(time.Second)
-	zones := &counting{registry: r.servers[0].zones}
-	r.servers = []server{{New(Options{Zones: zones, Seeds: r.servers[0].Seeds}), zones.registry}}
-	for range 7 {
-		if _, err := zones.registry.Stats(t.Context(), zoneID); err != nil { // as the watch does
+	r.servers = r.servers[:1]
+	only := r.servers[0]
+	const looks = 7
+	only.way.observed = 0
+	for range looks {
+		if _, err := only.Zones.Stats(t.Context(), zoneID); err != nil { // as the watch does
 			t.Fatal(err)
 		}
-		zones.RunOnce(t.Context())
+		only.Zones.RunOnce(t.Context())
 		r.pass(time.Second)
 	}
-	if zones.asked != 0 {
-		t.Errorf("asked %d times before a step was due", zones.asked)
+	if only.way.observed != looks {
+		t.Errorf("asked %d times before a step was due", only.way.observed-looks)
 	}
 	r.pass(2 * time.Second)
-	if z, err := r.store.Zone(t.Context(), zoneID); err != nil || zones.asked == 0 || z.EventState.Now.Phase != event.PhaseGathering {
-		t.Errorf("asked %d times when it was: %+v, %v", zones.asked, z.EventState, err)
+	if z, err := r.store.Zone(t.Context(), zoneID); err != nil || only.way.observed == looks || z.EventState.Now.Phase != event.PhaseGathering {
+		t.Errorf("asked %d times when it was: %+v, %v", only.way.observed-looks, z.EventState, err)
 	}
 }

@@ -155,6 +155,12 @@ func fromNetwork(settings *zone.Settings, q *request) bool {
 	})
 }
 
+// Plain reports whether no site reads the path of a URI as another one: see plainPath.
+func Plain(uri string) bool {
+	_, ok := plainPath(uri)
+	return ok
+}
+
 // plainPath returns the path of a URI, decoded. ok is false for a path that the site may read
 // as another one: /assets/..;/checkout may be /checkout there.
 func plainPath(uri string) (decoded string, ok bool) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -20,12 +21,12 @@ func TestInside(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
 	r.set(func(s *zone.Settings) { s.MaxInside, s.DonePaths, s.PassTTLSeconds = 1, []string{"/thanks*"}, 60 })
-	r.zones.RunOnce(t.Context())
+	r.Zones.RunOnce(t.Context())
 	inside := func(want int64) {
 		t.Helper()
-		r.zones.TellInsideOnce(t.Context())
-		stats, err := r.Observe(t.Context(), zoneID, 0)
-		must(t, err)
+		r.Zones.ReportInsideOnce(t.Context())
+		stats, err := r.Store.Observe(t.Context(), zoneID, 0)
+		fixture.Must(t, err)
 		if stats.State.Inside != want {
 			t.Fatalf("%d are inside, want %d", stats.State.Inside, want)
 		}
@@ -45,7 +46,7 @@ func TestInside(t *testing.T) {
 		return r.ask("nginx", http.MethodGet, "/cart", with(header, opens...)...)
 	}
 
-	r.forward(2 * time.Second) // sessions of before are told first
+	r.Forward(2 * time.Second) // sessions of before are told first
 
 	// The first gets in, and stays longer than the pass is good.
 	first := get()
@@ -55,7 +56,7 @@ func TestInside(t *testing.T) {
 	}
 	inside(1)
 	for range 90 {
-		r.forward(time.Second)
+		r.Forward(time.Second)
 		inside(1)
 	}
 	if second := get(); second.Code != http.StatusUnauthorized {
@@ -70,7 +71,7 @@ func TestInside(t *testing.T) {
 		`{"pass": "` + r.pass("OTHER", time.Minute) + `"}`: http.StatusBadRequest,
 		`{"jti": "00000000-0000-8000-8000-000000000000"}`:  http.StatusBadRequest,
 		`{"jti": "x"}`: http.StatusBadRequest,
-		`{"jti": "` + uuid.UUID(line.Admission{ID: line.ID{9}, AtMillis: r.clock().UnixMilli()}.JTI(zoneID)).String() + `"}`: http.StatusBadRequest,
+		`{"jti": "` + uuid.UUID(line.Admission{ID: line.ID{9}, AtMillis: r.Now().UnixMilli()}.JTI(zoneID)).String() + `"}`: http.StatusBadRequest,
 	} {
 		done(body, want)
 	}
@@ -100,7 +101,7 @@ func TestInside(t *testing.T) {
 	}
 	inside(0)
 	for range 61 {
-		r.forward(time.Second)
+		r.Forward(time.Second)
 		inside(0)
 	}
 	again := get("Cookie", held)
@@ -129,31 +130,31 @@ func TestInside(t *testing.T) {
 		here(jti, http.StatusBadRequest)
 	}
 	inside(0)
-	by := uuid.UUID(line.Admission{ID: line.ID{9}, AtMillis: r.clock().UnixMilli()}.JTI(zoneID)).String()
+	by := uuid.UUID(line.Admission{ID: line.ID{9}, AtMillis: r.Now().UnixMilli()}.JTI(zoneID)).String()
 	here(by, http.StatusNoContent)
 	here(by, http.StatusNoContent)
 	inside(1)
 	done(`{"jti": "`+by+`"}`, http.StatusNoContent)
 	inside(0)
-	r.forward(61 * time.Second)
+	r.Forward(61 * time.Second)
 	here(by, http.StatusBadRequest)
 
 	// An operator revokes all: they are refused at once.
 	third := get()
 	inside(1)
-	r.set(func(s *zone.Settings) { s.InsideState.RevokedUpToMillis = r.clock().UnixMilli() + 1000 })
-	r.zones.RunOnce(t.Context())
+	r.set(func(s *zone.Settings) { s.InsideState.RevokedUpToMillis = r.Now().UnixMilli() + 1000 })
+	r.Zones.RunOnce(t.Context())
 	if revoked := get("Cookie", cookie(third)); cookie(revoked) == "" && revoked.Code == http.StatusOK {
 		t.Error("a session that was revoked goes on")
 	}
 
 	// Beside it a good one counts, whichever cookie comes first; and the waiting page goes by the same.
-	r.forward(2 * time.Second)
-	now := r.clock()
-	good := "waitingroom_session-" + zoneID + "=" + r.keys.SignSession(zoneID, token.Session{
+	r.Forward(2 * time.Second)
+	now := r.Now()
+	good := "waitingroom_session-" + zoneID + "=" + r.Tokens.SignSession(zoneID, token.Session{
 		Admission: line.Admission{ID: line.ID{8}, AtMillis: now.UnixMilli()}.JTI(zoneID), Begun: now, Issued: now, Length: time.Minute,
 	})
-	isInside := site.Inside(r.keys, r.zones, r.clock)
+	isInside := site.Inside(r.Tokens, r.Zones, r.Now)
 	for kept, want := range map[string]bool{
 		cookie(third): false, good: true, cookie(third) + "; " + good: true, good + "; " + cookie(third): true,
 	} {
@@ -172,8 +173,8 @@ func BenchmarkSession(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			r := newRoom(b, 600)
 			r.set(func(s *zone.Settings) { s.MaxInside = most })
-			r.zones.RunOnce(b.Context())
-			r.forward(5 * time.Second)
+			r.Zones.RunOnce(b.Context())
+			r.Forward(5 * time.Second)
 			held := cookie(r.ask("nginx", http.MethodGet, "/cart", opens...))
 			for b.Loop() {
 				if w := r.askAt(r.bare, "nginx", http.MethodGet, "/cart", "Cookie", held); w.Code != http.StatusOK {

@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/site"
@@ -25,7 +26,7 @@ func (r *room) post(path string, fields ...string) (status int, session, code st
 		body[fields[i]] = fields[i+1]
 	}
 	text, err := json.Marshal(body)
-	must(r.t, err)
+	fixture.Must(r.t, err)
 	w := httptest.NewRecorder()
 	r.public.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, strings.NewReader(string(text))))
 	var got struct {
@@ -33,7 +34,7 @@ func (r *room) post(path string, fields ...string) (status int, session, code st
 		Code    string `json:"code"`
 	}
 	if w.Body.Len() > 0 {
-		must(r.t, json.Unmarshal(w.Body.Bytes(), &got))
+		fixture.Must(r.t, json.Unmarshal(w.Body.Bytes(), &got))
 	}
 	return w.Code, got.Session, got.Code
 }
@@ -80,11 +81,11 @@ func TestSessionsForTheEdge(t *testing.T) {
 	if r.counted("exchanged") != 2 || r.counted("pass") != 1 || r.counted("pass_refused") != 6 { // one of them at the gate
 		t.Errorf("counted: %v", r.counts)
 	}
-	r.floods = true
+	r.Limiter.Refuses = true
 	if status, _ := exchange(r.pass(zoneID, time.Minute), "key", "k"); status != 429 {
 		t.Errorf("shown too often: %d", status)
 	}
-	r.floods = false
+	r.Limiter.Refuses = false
 	r.away = line.ErrStoreUnavailable
 	if status, _ := exchange(r.pass(zoneID, time.Minute), "key", "k"); status != 503 {
 		t.Errorf("while the store is away: %d", status)
@@ -96,22 +97,22 @@ func TestSessionsOfTheEdgeCount(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
 	r.set(func(s *zone.Settings) { s.MaxInside, s.SessionSeconds, s.PassTTLSeconds = 1, 120, 60 })
-	r.zones.RunOnce(t.Context())
+	r.Zones.RunOnce(t.Context())
 	inside := func(want int64) {
 		t.Helper()
-		r.zones.TellInsideOnce(t.Context())
-		if stats, err := r.Observe(t.Context(), zoneID, 0); err != nil || stats.State.Inside != want {
+		r.Zones.ReportInsideOnce(t.Context())
+		if stats, err := r.Store.Observe(t.Context(), zoneID, 0); err != nil || stats.State.Inside != want {
 			t.Fatalf("%d are inside, want %d: %v", stats.State.Inside, want, err)
 		}
 	}
-	r.forward(2 * time.Second)
+	r.Forward(2 * time.Second)
 	a, err := r.Store.Join(t.Context(), zoneID, line.ID{7})
-	must(t, err)
-	now := r.clock().UnixMilli()
+	fixture.Must(t, err)
+	now := r.Now().UnixMilli()
 	shown := r.passOf(pass.Grant{ZoneID: zoneID, ID: line.ID{7}, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: now + 60_000})
 	_, first, _ := r.post("/traffic/session", "zoneId", zoneID, "pass", shown, "key", "k")
 	for range 61 {
-		r.forward(time.Second)
+		r.Forward(time.Second)
 		inside(1)
 	}
 	_, second, _ := r.post("/traffic/session", "zoneId", zoneID, "session", first)
@@ -125,7 +126,7 @@ func TestSessionsOfTheEdgeCount(t *testing.T) {
 		t.Errorf("counted: %v", r.counts)
 	}
 	for range 90 {
-		r.forward(time.Second)
+		r.Forward(time.Second)
 		inside(1)
 	}
 	for range 2 {

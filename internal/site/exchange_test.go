@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -31,7 +32,7 @@ func TestExchange(t *testing.T) {
 			t.Errorf("%s: the session of a pass: %d", gateway, w.Code)
 		}
 		// The answer got lost, and the phone was in a tunnel, and has another address now.
-		r.forward(4 * time.Minute)
+		r.Forward(4 * time.Minute)
 		for range 20 {
 			if again := r.ask(gateway, "GET", uri, with(browser, "X-Forwarded-For", "198.51.100.7", "User-Agent", "updated")...); cookie(again) == "" {
 				t.Fatalf("%s: the same browser: %d", gateway, again.Code)
@@ -108,22 +109,22 @@ func TestOneExchange(t *testing.T) {
 	// Two servers let a visitor in while the store was away. One of the passes is good, though they are two admissions; another
 	// visitor's is good, and the visitor's next one.
 	local := func(id byte) string {
-		now := r.clock().UnixMilli()
-		p, err := r.passes.Issue(pass.Grant{ZoneID: zoneID, ID: line.ID{id}, AdmittedAtMillis: now, ExpiresAtMillis: now + 300_000, Local: true})
-		must(t, err)
+		now := r.Now().UnixMilli()
+		p, err := r.Passes.Issue(pass.Grant{ZoneID: zoneID, ID: line.ID{id}, AdmittedAtMillis: now, ExpiresAtMillis: now + 300_000, Local: true})
+		fixture.Must(t, err)
 		return p
 	}
 	one, browser := local(1), newKey()
-	r.forward(290 * time.Second)
+	r.Forward(290 * time.Second)
 	two, three = local(1), local(2)
 	if !inLink(one, "Cookie", browser) || inLink(two, "Cookie", newKey()) || bearer(two) || !bearer(three) {
 		t.Error("let in by two servers")
 	}
-	r.forward(280 * time.Second)
+	r.Forward(280 * time.Second)
 	if inLink(two, "Cookie", newKey()) || bearer(two) || bearer(three) {
 		t.Error("let in by two servers, when one pass has expired")
 	}
-	r.forward(time.Hour)
+	r.Forward(time.Hour)
 	if !bearer(local(1)) {
 		t.Error("let in anew")
 	}
@@ -135,7 +136,7 @@ func TestBeforeThePass(t *testing.T) {
 	r := newRoom(t, 10)
 	r.ask("caddy", "GET", "/", opens...)
 	waits := r.ask("caddy", "GET", "/cart", opens...)
-	r.forward(time.Minute) // there is room again
+	r.Forward(time.Minute) // there is room again
 	joins := r.joins
 	for _, uri := range []string{"/cart", "/deep/link"} {
 		w := r.ask("caddy", "GET", uri, with(opens, "Cookie", key(waits))...)
@@ -144,11 +145,11 @@ func TestBeforeThePass(t *testing.T) {
 		}
 	}
 	// Many at once: the gate leaves no place behind.
-	r.forward(time.Minute)
+	r.Forward(time.Minute)
 	for range 10 {
 		r.ask("caddy", "GET", "/", opens...)
 	}
-	if s, err := r.Observe(t.Context(), zoneID, 0); err != nil || s.State.Waiting != 0 {
+	if s, err := r.Store.Observe(t.Context(), zoneID, 0); err != nil || s.State.Waiting != 0 {
 		t.Errorf("%d wait, %v", s.State.Waiting, err)
 	}
 }
@@ -190,7 +191,7 @@ func TestPassesOfAnyLifeAreExchangedOnce(t *testing.T) {
 		if w := r.shows(shown); cookie(w) == "" {
 			t.Fatalf("%v: %d", life, w.Code)
 		}
-		r.forward(life - 2*time.Second)
+		r.Forward(life - 2*time.Second)
 		if w := r.shows(shown); cookie(w) != "" {
 			t.Errorf("%v: exchanged again just before it ends", life)
 		}
@@ -204,9 +205,9 @@ func TestAnApp(t *testing.T) {
 		r := newRoom(t, 0)
 		shown := r.pass(zoneID, time.Minute)
 		var session string
-		g, err := r.passes.Verify(shown, r.clock())
-		must(t, err)
-		place := r.keys.Sign(zoneID, line.Place{ID: g.ID, ArrivedAtMicros: 1, Epoch: 1})
+		g, err := r.Passes.Verify(shown, r.Now())
+		fixture.Must(t, err)
+		place := r.Tokens.Sign(zoneID, line.Place{ID: g.ID, ArrivedAtMicros: 1, Epoch: 1})
 		for _, header := range [][]string{{site.AppHeader, shown}, {"Authorization", "Bearer " + shown}, {"Authorization", "bearer " + shown}} {
 			// With the token, whose answer gets lost can ask again.
 			w := r.ask(gateway, "GET", "/api", with(header, site.PlaceHeader, place)...)
@@ -215,19 +216,19 @@ func TestAnApp(t *testing.T) {
 				t.Errorf("%s: %d %v", gateway, w.Code, w.Header())
 			}
 		}
-		for _, other := range []string{"", "made-up", r.keys.Sign(zoneID, line.Place{ID: line.ID{1}, ArrivedAtMicros: 1, Epoch: 1})} {
+		for _, other := range []string{"", "made-up", r.Tokens.Sign(zoneID, line.Place{ID: line.ID{1}, ArrivedAtMicros: 1, Epoch: 1})} {
 			if w := r.ask(gateway, "GET", "/api", site.AppHeader, shown, site.PlaceHeader, other); w.Code == 200 {
 				t.Errorf("%s: another app with the token %q: %d", gateway, other, w.Code)
 			}
 		}
-		r.forward(5 * time.Minute)
+		r.Forward(5 * time.Minute)
 		if w := r.ask(gateway, "GET", "/api", site.AppHeader, shown, site.PlaceHeader, place); w.Code == 200 {
 			t.Errorf("%s: a pass that has expired: %d", gateway, w.Code)
 		}
 		if w := r.ask(gateway, "GET", "/api", site.SessionHeader, session); w.Code != 200 || w.Header().Get(site.SessionHeader) != "" {
 			t.Errorf("%s: the session: %d %v", gateway, w.Code, w.Header())
 		}
-		r.forward(15 * time.Minute)
+		r.Forward(15 * time.Minute)
 		w := r.ask(gateway, "GET", "/api", site.SessionHeader, session)
 		if renewed := w.Header().Get(site.SessionHeader); w.Code != 200 || renewed == "" || renewed == session {
 			t.Errorf("%s: renewed: %d %v", gateway, w.Code, w.Header())

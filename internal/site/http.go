@@ -4,11 +4,13 @@ import (
 	"context"
 	"mime"
 	"net/http"
+	"net/netip"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -40,6 +42,15 @@ func (v *verdict) allow(h http.Header) {
 		h[echo.HeaderAccessControlExposeHeaders] = exposedOfRefusals
 	}
 }
+
+// forwarded is the origin of a gateway's question.
+type forwarded struct {
+	echo.Context
+	proxies []netip.Prefix
+}
+
+// Told returns the address if a trusted proxy tells it.
+func (f forwarded) Told() (netip.Addr, bool) { return address.Told(f.Request(), f.proxies) }
 
 // Ask answers any method of /site/:zoneId and of all paths below it. It does not read the body.
 func (s *Service) Ask(c echo.Context) error {

@@ -16,19 +16,24 @@ import (
 // proxies have the address from which httptest's requests come.
 var proxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}
 
+// refuse answers with the problem of an error.
+func (r *room) refuse(w http.ResponseWriter, q *http.Request, _ string, err error) {
+	problem.Handler(slog.New(slog.DiscardHandler), r.Meter)(err, echo.New().NewContext(q, w))
+}
+
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
 	h := site.New(site.Dependencies{
-		Room: r.wait, Zones: r.zones, Guard: r.guard, Keys: r.keys, Passes: r.passes, Spends: r, Meter: r, RoomURL: roomURL, Now: r.clock,
+		Room: r.Wait, Zones: r.Zones, Guard: r.Guard, Keys: r.Tokens, Passes: r.Passes, Meter: r, RoomURL: roomURL, Now: r.Now,
 		Proxies: proxies,
 	})
-	r.decides = h
+	r.gate = h
 	e := echo.New()
-	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r)
+	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), r.Meter)
 	e.IPExtractor = address.Finder(proxies)
 	e.POST("/traffic/session", h.Session)
 	e.POST("/traffic/session/end", h.EndSession)
-	e.GET("/traffic/zones/:zoneId", wait.NewHTTP(r.wait, r.zones).State)
+	e.GET("/traffic/zones/:zoneId", wait.NewHTTP(r.Wait, r.Zones).State)
 	e.POST("/site/:zoneId/done", h.Done)
 	e.POST("/site/:zoneId/here", h.Here)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {

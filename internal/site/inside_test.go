@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -25,7 +26,7 @@ func newShop(t *testing.T, change func(*zone.Settings)) shop {
 			change(s)
 		}
 	})
-	r.zones.RunOnce(t.Context())
+	r.Zones.RunOnce(t.Context())
 	s := shop{r}
 	s.wait(5)
 	return s
@@ -34,16 +35,16 @@ func newShop(t *testing.T, change func(*zone.Settings)) shop {
 // wait has seconds pass, in which the server tells the store of sessions as it does in the background.
 func (s shop) wait(seconds int) {
 	for range seconds {
-		s.forward(time.Second)
-		s.zones.TellInsideOnce(s.t.Context())
+		s.Forward(time.Second)
+		s.Zones.ReportInsideOnce(s.t.Context())
 	}
 }
 
 func (s shop) inside(want int64) {
 	s.t.Helper()
-	s.zones.TellInsideOnce(s.t.Context())
-	stats, err := s.Observe(s.t.Context(), zoneID, 0)
-	must(s.t, err)
+	s.Zones.ReportInsideOnce(s.t.Context())
+	stats, err := s.Store.Observe(s.t.Context(), zoneID, 0)
+	fixture.Must(s.t, err)
 	if stats.State.Inside != want {
 		s.t.Fatalf("%d are inside, want %d", stats.State.Inside, want)
 	}
@@ -89,9 +90,9 @@ func TestRenewedInTime(t *testing.T) {
 	s := newShop(t, nil)
 	kept := s.asks("/", "", http.StatusOK)
 	s.wait(44)
-	s.forward(15 * time.Second)
-	s.zones.TellInsideOnce(t.Context())
-	s.forward(700 * time.Millisecond) // a session begins with a whole second
+	s.Forward(15 * time.Second)
+	s.Zones.ReportInsideOnce(t.Context())
+	s.Forward(700 * time.Millisecond) // a session begins with a whole second
 	if s.asks("/", kept, http.StatusOK) != kept {
 		t.Error("renewed in the last 200 ms")
 	}
@@ -105,7 +106,7 @@ func TestUsedPassIsNobody(t *testing.T) {
 	s := newShop(t, func(z *zone.Settings) { z.PassTTLSeconds = 70 })
 	id := token.NewID()
 	a, err := s.Store.Join(t.Context(), zoneID, id)
-	must(t, err)
+	fixture.Must(t, err)
 	shown := s.passOf(pass.Grant{ZoneID: zoneID, ID: id, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis})
 	app := func(want int) {
 		t.Helper()
@@ -125,7 +126,7 @@ func TestByAdmission(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(z *zone.Settings) { z.InsideBy, z.PassTTLSeconds = zone.InsideByAdmission, 300 })
 	a, err := s.Store.Join(t.Context(), zoneID, token.NewID())
-	must(t, err)
+	fixture.Must(t, err)
 	shown := s.passOf(pass.Grant{ZoneID: zoneID, ID: a.Place.ID, AdmittedAtMillis: a.AdmittedAtMillis, ExpiresAtMillis: a.ExpiresAtMillis})
 	s.wait(20)
 	_, held, _ := strings.Cut(cookie(s.shows(shown)), "=")
@@ -165,9 +166,9 @@ func TestRevokedStaysSo(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nil)
 	kept := s.asks("/", "", http.StatusOK)
-	s.set(func(z *zone.Settings) { z.InsideState.RevokedUpToMillis = s.clock().UnixMilli(); z.PerMinute = 0 })
+	s.set(func(z *zone.Settings) { z.InsideState.RevokedUpToMillis = s.Now().UnixMilli(); z.PerMinute = 0 })
 	s.set(func(z *zone.Settings) { z.MaxInside = 0 })
-	s.zones.RunOnce(t.Context())
+	s.Zones.RunOnce(t.Context())
 	var w *httptest.ResponseRecorder
 	if w = s.ask("nginx", http.MethodGet, "/", with(opens, "Cookie", kept)...); w.Code == http.StatusOK {
 		t.Error("a session that was revoked goes on when nobody is counted")

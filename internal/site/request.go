@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
@@ -49,15 +46,6 @@ func field(h http.Header, name string) string {
 	}
 	return ""
 }
-
-// forwarded is the origin of a gateway's question.
-type forwarded struct {
-	echo.Context
-	proxies []netip.Prefix
-}
-
-// Told returns the address if a trusted proxy tells it.
-func (f forwarded) Told() (netip.Addr, bool) { return address.Told(f.Request(), f.proxies) }
 
 // readRequest reads what the visitor asks for. It returns a *serve.FieldError if the gateway does not say that.
 func readRequest(r *http.Request) (request, error) {

@@ -1,41 +1,26 @@
 package site_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"go.uber.org/goleak"
 
-	"github.com/openqueue/waitingroom/internal/answer"
-	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	"github.com/openqueue/waitingroom/internal/embedded"
-	"github.com/openqueue/waitingroom/internal/guard"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
-	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/network"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/site"
-	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
-	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
-	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const (
@@ -71,137 +56,57 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// room is the gate over a real line and real limits, whose clock the test moves.
+// room is the gate before a server's rooms.
 type room struct {
-	*embedded.Store
+	*fixture.Server
 	t      testing.TB
 	mu     sync.Mutex
-	now    time.Time
 	away   error // what the store answers instead
-	hangs  bool  // the store answers only when its caller has gone
-	floods bool  // each pass is shown too often
-	lined  bool  // one waits who may enter
+	hangs  bool  // the store answers joins only when their caller has gone
 	joins  int
 	counts map[string]int
-	keys   *token.Keys
-	passes *pass.Signer
-	wait   *wait.Service
-	guard  *guard.Guard
-	zones  *zones.Zones
+	// gate is the one that http asks.
+	gate *site.Service
 	// http is bare, with each answer checked against the description of the site's listener; public, of the public one.
 	http, public, bare http.Handler
-	// decides is the gate in this process.
-	decides *site.Service
-}
-
-func (r *room) clock() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.now
-}
-
-func (r *room) forward(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.now = r.now.Add(d)
 }
 
 func newRoom(tb testing.TB, perMinute int64) *room {
 	tb.Helper()
-	r := &room{t: tb, now: time.UnixMilli(1_795_223_373_123), counts: map[string]int{}}
-	var err error
-	r.Store, err = embedded.Open(embedded.Options{Now: r.clock, Logger: slog.New(slog.DiscardHandler)})
-	must(tb, err)
-	tb.Cleanup(func() { must(tb, r.Close()) })
-	r.set(func(s *zone.Settings) { s.PerMinute = perMinute })
-	secret := bytes.Repeat([]byte{'n'}, 32)
-	r.keys, err = token.NewKeys(secret)
-	must(tb, err)
-	r.passes, err = pass.NewSigner(pass.DefaultIssuer, secret)
-	must(tb, err)
-	log := slog.New(slog.DiscardHandler)
-	r.guard = guard.New(guard.Options{Limiter: r})
-	r.wait = wait.New(wait.Dependencies{
-		Guard: r.guard, Tokens: r.keys, Issuer: answer.NewIssuer(r.keys, r.passes), Tickets: ticket.New(nil, r, log),
-		Challenges: challenge.New(challenge.Options{Keys: r.keys, Spends: r, Provider: &challenge.Provider{}, Meter: meter{r}, Now: r.clock}),
-		Shares:     network.New(nil, log, r.clock), Meter: meter{r}, Now: r.clock,
-	})
-	r.zones = zones.New(zones.Options{Store: r, Now: r.clock})
-	tb.Cleanup(r.zones.Stop)
-	r.zones.RunOnce(tb.Context())
+	r := &room{Server: fixture.New(tb, zoneID, perMinute), t: tb, counts: map[string]int{}}
+	r.Store.Do(r.before)
 	r.bare = r.server(roomURL)
 	r.http, r.public = openapitest.Site.Handler(tb, r.bare), openapitest.Public.Handler(tb, r.bare)
 	return r
 }
 
-// Check and CheckAll are the limiter's, which refuses all while the room says so.
-
-func (r *room) Check(ctx context.Context, q limiter.Question) (limiter.Answer, error) {
-	return r.CheckAll(ctx, q)
-}
-
-func (r *room) CheckAll(context.Context, ...limiter.Question) (limiter.Answer, error) {
-	return limiter.Answer{Verdict: limit.Verdict{Allowed: !r.floods, RetryMillis: 1_000}}, nil
-}
-
-func (r *room) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+// before is called before the store answers.
+func (r *room) before(ctx context.Context, call string) error {
 	r.mu.Lock()
-	r.joins++
 	away, hangs := r.away, r.hangs
+	if call == "join" {
+		r.joins++
+	}
 	r.mu.Unlock()
-	if hangs {
-		<-ctx.Done()
-		return line.Answer{}, ctx.Err()
+	switch call {
+	case "join":
+		if hangs {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return away
+	case "spend", "zone":
+		return away
+	default:
+		return nil
 	}
-	if away != nil {
-		return line.Answer{}, away
-	}
-	return r.Store.Join(ctx, zoneID, id)
 }
 
-func (r *room) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
-	o, err := r.Store.Observe(ctx, zoneID, most)
-	if r.lined {
-		o.State.Waiting = 1
-	}
-	return o, err
-}
-
-func (r *room) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
-	r.mu.Lock()
-	away := r.away
-	r.mu.Unlock()
-	if away != nil {
-		return zone.Settings{}, away
-	}
-	return r.Store.Zone(ctx, zoneID)
-}
-
-// Spend is the store's, which all servers share.
-func (r *room) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
-	r.mu.Lock()
-	away := r.away
-	r.mu.Unlock()
-	if away != nil {
-		return false, away
-	}
-	return r.Store.Spend(ctx, key, by, life)
-}
-
-// meter is the room as the meter of package wait, whose Join is not the store's.
-type meter struct{ *room }
-
-func (meter) Join(string, string)      {}
-func (meter) Challenge(string, string) {}
-
-func (*room) Refuse(string, string)       {}
-func (*room) Admit(string, time.Duration) {}
-func (r *room) Site(_, outcome string)    { r.count(outcome) }
-
-func (r *room) count(what string) {
+// Site counts the outcomes of the gate.
+func (r *room) Site(_, outcome string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts[what]++
+	r.counts[outcome]++
 }
 
 func (r *room) counted(what string) int {
@@ -210,46 +115,30 @@ func (r *room) counted(what string) int {
 	return r.counts[what]
 }
 
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
 func (r *room) set(change func(*zone.Settings)) {
 	r.t.Helper()
-	settings, err := r.Store.Zone(r.t.Context(), zoneID)
-	if err != nil {
-		settings = zone.Defaults(zoneID)
-	}
-	change(&settings)
-	_, err = r.PutZone(r.t.Context(), settings, nil, "")
-	must(r.t, err)
-	if r.zones != nil {
-		r.zones.RunOnce(r.t.Context())
-	}
-	r.forward(2 * time.Second) // what State remembers is older now
+	r.Set(r.t, change)
+	r.Forward(2 * time.Second) // what State remembers is older now
 }
 
 // pass returns the pass of an admission at this moment.
 func (r *room) pass(zone string, life time.Duration) string {
 	r.t.Helper()
-	now := r.clock().UnixMilli()
+	now := r.Now().UnixMilli()
 	return r.passOf(pass.Grant{ZoneID: zone, ID: token.NewID(), AdmittedAtMillis: now, ExpiresAtMillis: now + life.Milliseconds()})
 }
 
 func (r *room) passOf(g pass.Grant) string {
 	r.t.Helper()
-	p, err := r.passes.Issue(g)
-	must(r.t, err)
+	p, err := r.Passes.Issue(g)
+	fixture.Must(r.t, err)
 	return p
 }
 
 // session returns a session that begins now.
 func (r *room) session(zone string, length time.Duration) string {
-	now := r.clock()
-	return r.keys.SignSession(zone, token.Session{Admission: [16]byte{1}, Begun: now, Issued: now, Length: length})
+	now := r.Now()
+	return r.Tokens.SignSession(zone, token.Session{Admission: [16]byte{1}, Begun: now, Issued: now, Length: length})
 }
 
 // gatewayNames are the four gateways, each of which asks in its own way.
@@ -267,8 +156,8 @@ func (r *room) ask(gateway, method, uri string, header ...string) *httptest.Resp
 
 func (r *room) askAt(h http.Handler, gateway, method, uri string, header ...string) *httptest.ResponseRecorder {
 	r.t.Helper()
-	if gateway == "process" {
-		return r.decide(method, uri, header)
+	if gateway == "queue-server" {
+		return r.front(method, uri, header)
 	}
 	path, asks := "/site/"+zoneID, http.MethodGet
 	var tells []string
@@ -292,37 +181,6 @@ func (r *room) askAt(h http.Handler, gateway, method, uri string, header ...stri
 	h.ServeHTTP(w, req)
 	return w
 }
-
-// decide asks in this process, and answers as its gateway does. The forged headers are not read.
-func (r *room) decide(method, uri string, header []string) *httptest.ResponseRecorder {
-	r.t.Helper()
-	req := httptest.NewRequest(method, "/", http.NoBody)
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	v := site.Visit{Method: method, URI: uri, Host: "shop.example", Secure: req.Header.Get("X-Forwarded-Proto") == "https", From: direct{}, Header: req.Header}
-	for _, name := range []string{"X-Original-URI", "X-Original-URL", "X-Forwarded-Uri"} {
-		req.Header.Set(name, "/assets/forged")
-	}
-	req.Header.Set("X-Forwarded-Method", http.MethodOptions)
-	d := r.decides.Decide(r.t.Context(), zoneID, &v)
-	w := httptest.NewRecorder()
-	maps.Copy(w.Header(), d.Header)
-	if d.Err != nil {
-		problem.Handler(slog.New(slog.DiscardHandler), r)(d.Err, echo.New().NewContext(req, w))
-		return w
-	}
-	w.WriteHeader(d.Status)
-	_, err := w.Write(d.Document)
-	must(r.t, err)
-	return w
-}
-
-// direct is a visitor without a gateway.
-type direct struct{}
-
-func (direct) RealIP() string           { return "203.0.113.9" }
-func (direct) Told() (netip.Addr, bool) { return netip.MustParseAddr("203.0.113.9"), true }
 
 // opens are the headers that a browser sends when it opens a page.
 var opens = []string{"Sec-Fetch-Mode", "navigate"}

@@ -19,7 +19,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -76,8 +75,6 @@ type Dependencies struct {
 	Zones  *zones.Zones
 	Keys   *token.Keys
 	Passes *pass.Signer
-	// Spends makes each pass good for one session, on all servers.
-	Spends store.Spender
 	Meter  Meter
 	// Guard refuses a pass for which a gate at a CDN's edge asks too often.
 	Guard *guard.Guard
@@ -317,9 +314,9 @@ func (s *Service) spend(ctx context.Context, what string, g pass.Grant, by strin
 	if by == "" {
 		left = 0
 	}
-	first, err := s.Spends.Spend(ctx, what+g.Admission.String(), by, left)
+	first, err := s.Zones.Spend(ctx, what+g.Admission.String(), by, left)
 	if g.Local && first && err == nil {
-		first, err = s.Spends.Spend(ctx, what+g.ZoneID+"/"+string(g.ID[:]), by, left)
+		first, err = s.Zones.Spend(ctx, what+g.ZoneID+"/"+string(g.ID[:]), by, left)
 	}
 	if err != nil {
 		return false, fmt.Errorf("site: exchange: %w: %w", line.ErrStoreUnavailable, err)

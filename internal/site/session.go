@@ -37,6 +37,12 @@ const (
 	keyLife = 24 * time.Hour
 )
 
+// OwnCookie reports whether a cookie, as NAME=VALUE, is of the gate or of the waiting page.
+func OwnCookie(pair string) bool {
+	name := strings.TrimPrefix(strings.TrimPrefix(pair, "__Host-"), "__Secure-")
+	return strings.HasPrefix(name, "waitingroom-") || strings.HasPrefix(name, "waitingroom_")
+}
+
 // newKey returns a key that nobody guesses.
 func newKey() string {
 	var raw [keySize / 2]byte

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
@@ -73,12 +74,12 @@ func TestALine(t *testing.T) {
 		}
 		// The second joins, lands in line, and is led to the page, where it takes a place that no address has.
 		to, err := url.Parse(led(t, gateway, r.ask(gateway, "GET", "/cart?item=7&n=a%20b", opens...)))
-		must(t, err)
+		fixture.Must(t, err)
 		q := to.Query()
 		if got := "https://" + to.Host + to.Path; got != roomURL+"/wait/SHOP" || q.Get("to") != "https://shop.example/cart?item=7&n=a%20b" {
 			t.Errorf("%s: led to %s", gateway, to)
 		}
-		if s, err := r.Observe(t.Context(), zoneID, 0); err != nil || len(q) != 1 || s.State.Waiting != 0 {
+		if s, err := r.Store.Observe(t.Context(), zoneID, 0); err != nil || len(q) != 1 || s.State.Waiting != 0 {
 			t.Errorf("%s: led to %s, %d wait, %v", gateway, to, s.State.Waiting, err)
 		}
 		// Nobody else asks the store for a second.
@@ -99,7 +100,7 @@ func TestALine(t *testing.T) {
 				Join   string `json:"join"`
 				Page   string `json:"page"`
 			}
-			must(t, json.Unmarshal([]byte(document), &got))
+			fixture.Must(t, json.Unmarshal([]byte(document), &got))
 			if (gateway == "nginx") != (w.Code == 403) || (gateway != "nginx") != (w.Code == 429) || got.Code != "admission_required" ||
 				got.Join != roomURL+"/traffic/wait" || got.Page != roomURL+"/wait/SHOP" || got.ZoneID != zoneID {
 				t.Errorf("%s: %d %s", gateway, w.Code, document)
@@ -118,9 +119,9 @@ func TestWhoHasGoneIsInNobodysWay(t *testing.T) {
 		r := newRoom(t, 10)
 		r.ask(gateway, "GET", "/", opens...)
 		led(t, gateway, r.ask(gateway, "GET", "/", opens...)) // and goes away
-		r.forward(13 * time.Second)
+		r.Forward(13 * time.Second)
 		page, form := r.ask(gateway, "GET", "/cart", opens...), r.askAt(r.bare, gateway, "POST", "/pay", opens...)
-		r.forward(7 * time.Second)
+		r.Forward(7 * time.Second)
 		later := r.askAt(r.bare, gateway, "POST", "/pay", opens...)
 		if page.Code != 200 || cookie(page) == "" || cookie(form) != "" || later.Code != 200 {
 			t.Errorf("%s: %d, a form beyond the limit %d, and later %d", gateway, page.Code, form.Code, later.Code)
@@ -139,7 +140,7 @@ func TestRenewalEnds(t *testing.T) {
 	held := cookie(r.shows(r.pass(zoneID, time.Minute)))
 	hours := 0
 	for ; hours < 48; hours++ {
-		r.forward(59 * time.Minute)
+		r.Forward(59 * time.Minute)
 		if w := r.ask("caddy", "GET", "/assets/a.js", "Cookie", held); w.Code != 200 || cookie(w) != "" {
 			t.Fatalf("an asset: %d %q", w.Code, cookie(w))
 		}
@@ -219,8 +220,8 @@ func TestNoOtherCookie(t *testing.T) {
 	for name, cookie := range map[string]string{
 		"a key":               newKey(),
 		"another zone's name": "__Host-waitingroom-OTHER=" + good,
-		"from the future":     "__Host-waitingroom-SHOP=" + r.keys.SignSession(zoneID, token.Session{Issued: r.clock().Add(time.Hour), Length: time.Hour}),
-		"a token":             "__Host-waitingroom-SHOP=" + r.keys.Sign(zoneID, line.Place{ArrivedAtMicros: 1, Epoch: 1}),
+		"from the future":     "__Host-waitingroom-SHOP=" + r.Tokens.SignSession(zoneID, token.Session{Issued: r.Now().Add(time.Hour), Length: time.Hour}),
+		"a token":             "__Host-waitingroom-SHOP=" + r.Tokens.Sign(zoneID, line.Place{ArrivedAtMicros: 1, Epoch: 1}),
 	} {
 		if w := r.ask("nginx", "GET", "/", "Cookie", cookie); w.Code == 200 {
 			t.Errorf("%s: %d", name, w.Code)
@@ -273,7 +274,7 @@ func TestCrawlers(t *testing.T) {
 		if r.counted("admitted") != 3 || r.joins != 1 {
 			t.Fatalf("%s: %d joins", gateway, r.joins)
 		}
-		r.forward(2 * recently)
+		r.Forward(2 * recently)
 		r.set(func(s *zone.Settings) { s.PerMinute = 0 })
 		for _, header := range [][]string{crawler, with(crawler, "Purpose", "preview"), crawler[2:]} {
 			w := r.ask(gateway, "GET", "/sale", header...)
@@ -285,7 +286,7 @@ func TestCrawlers(t *testing.T) {
 				t.Errorf("%s: %v: %d %v", gateway, header, w.Code, w.Header())
 			}
 		}
-		if stats, err := r.Observe(t.Context(), zoneID, 0); err != nil || stats.State.Waiting > 0 {
+		if stats, err := r.Store.Observe(t.Context(), zoneID, 0); err != nil || stats.State.Waiting > 0 {
 			t.Errorf("%s: %d places, %v", gateway, stats.State.Waiting, err)
 		}
 	}
@@ -333,23 +334,23 @@ func TestCallsOfPages(t *testing.T) {
 			if tt.ok && (sessions[""] || len(sessions) != 1 || r.joins > joins+2) || !tt.ok && (!sessions[""] || r.joins != joins) {
 				t.Errorf("%s: %s: %d sessions, %d joins: %v", gateway, name, len(sessions), r.joins-joins, sessions)
 			}
-			stats, err := r.Observe(t.Context(), zoneID, 0)
-			must(t, err)
+			stats, err := r.Store.Observe(t.Context(), zoneID, 0)
+			fixture.Must(t, err)
 			if n := stats.Totals.Admitted; n > 1 || (n == 1) != tt.ok {
 				t.Errorf("%s: %s: %d admissions", gateway, name, n)
 			}
 			// In a line.
-			r.forward(time.Minute)
+			r.Forward(time.Minute)
 			r.set(func(s *zone.Settings) { s.PerMinute = 10 })
 			for range 4 {
-				_, err := r.wait.Join(t.Context(), r.zones.Known(zoneID), wait.Newcomer{})
-				must(t, err)
+				_, err := r.Wait.Join(t.Context(), r.Zones.Known(zoneID), wait.Newcomer{})
+				fixture.Must(t, err)
 			}
 			w := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "late")...)
-			r.forward(2 * time.Second)
+			r.Forward(2 * time.Second)
 			later := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "later")...)
-			stats, err = r.Observe(t.Context(), zoneID, 0)
-			must(t, err)
+			stats, err = r.Store.Observe(t.Context(), zoneID, 0)
+			fixture.Must(t, err)
 			if w.Code == 200 || later.Code == 200 || stats.State.Waiting != 3 {
 				t.Errorf("%s: %s: in a line: %d, %d, %d wait", gateway, name, w.Code, later.Code, stats.State.Waiting)
 			}
@@ -400,7 +401,7 @@ func TestChallenges(t *testing.T) {
 func TestOpenAndGathering(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 600)
-	now := r.clock()
+	now := r.Now()
 	at := func(in time.Duration) string { return now.Add(in).Format(time.RFC3339Nano) }
 	r.set(func(s *zone.Settings) {
 		s.Mode = zone.ModeOpen
@@ -415,7 +416,7 @@ func TestOpenAndGathering(t *testing.T) {
 		forward   time.Duration
 		page, api int
 	}{{0, 200, 200}, {2 * time.Minute, 302, 429}, {time.Hour, 200, 200}} {
-		r.forward(step.forward)
+		r.Forward(step.forward)
 		if page, api := r.ask("caddy", "GET", "/", opens...), r.ask("caddy", "GET", "/api"); page.Code != step.page || api.Code != step.api {
 			t.Errorf("%v later: got %d, %d, want %d, %d", step.forward, page.Code, api.Code, step.page, step.api)
 		}
@@ -508,7 +509,7 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 	if n := r.counted("unreadable"); n != 5 {
 		t.Errorf("%d were counted as unreadable, want 5", n)
 	}
-	must(t, r.zones.DeleteZone(t.Context(), zoneID, ""))
+	fixture.Must(t, r.Zones.DeleteZone(t.Context(), zoneID, ""))
 	if w := r.ask("caddy", "POST", "/api"); w.Code != 200 || r.counted("zone_unknown") != 1 {
 		t.Errorf("a zone that does not exist: %d, %v", w.Code, r.counts)
 	}
@@ -584,7 +585,7 @@ func TestHostsThatNobodyStates(t *testing.T) {
 	} {
 		r.set(func(s *zone.Settings) { s.Sites = tt.sites })
 		to, err := url.Parse(led(t, "nginx", r.askAt(r.bare, "nginx", "GET", "/cart?item=7", with(opens, "X-Original-Host", tt.host)...)))
-		must(t, err)
+		fixture.Must(t, err)
 		if got := to.Query().Get("to"); got != tt.want {
 			t.Errorf("%v, %q: led back to %s, want %s", tt.sites, tt.host, got, tt.want)
 		}

@@ -48,7 +48,7 @@ type Visitors interface {
 
 	// Leave gives a place up, for good: no later poll brings it back. It is no error if there is no such place, so it
 	// can be repeated. A visitor who was admitted stays admitted; in a zone with
-	// a cap the admission is done instead (Healer.Tell).
+	// a cap the admission is done instead (Healer.Report).
 	Leave(ctx context.Context, zoneID string, p line.Place) error
 }
 
@@ -150,15 +150,45 @@ type Healer interface {
 	// latest, and all of them count. What the store knows already stays as it is, so the call can be repeated.
 	Recall(ctx context.Context, zoneID string, departed []line.Departure) error
 
-	// Tell takes in what a server knows of those inside (line.Telling), and says what else was done. An admission that
+	// Report takes in what a server knows of those inside (line.SessionReport), and says what else was done. An admission that
 	// stays for longer than the store knew stays so; one that ends is done for good, on all servers, and its pass is not
 	// given out again. It may have been lost: then it counts as one of the phantoms. A repeated call does the same, but
 	// a session may then last for longer by the time between. In a zone without a cap nothing is done.
-	Tell(ctx context.Context, zoneID string, t line.Telling) (line.Heard, error)
+	Report(ctx context.Context, zoneID string, t line.SessionReport) (line.SessionReply, error)
 }
 
-// TellBatch is how many Stays go to a store in one call; Tell makes several of more.
-const TellBatch = 256
+// History reads what happened in each minute (package history).
+type History interface {
+	// Minutes returns the rows of the minutes from <= Minute < upto, ordered by minute and writer, none of a zone that was
+	// never there. It returns neither ErrZoneUnknown nor ErrZoneDeleted.
+	Minutes(ctx context.Context, zoneID string, from, upto int64) ([]Minute, error)
+}
+
+// Historian keeps it.
+type Historian interface {
+	History
+	// KeepMinutes keeps rows of a zone for as long as keep, counted from now. Of several rows of the same minute and writer the
+	// first stays, so the call can be repeated. The rows survive their zone, and any loss of its line. It returns neither
+	// ErrZoneUnknown nor ErrZoneDeleted.
+	KeepMinutes(ctx context.Context, zoneID string, keep time.Duration, rows []Minute) error
+}
+
+// Minute is one row. The store does not look into it.
+type Minute struct {
+	// Minute is Unix time in minutes, on the zone's clock.
+	Minute int64 `json:"minute"`
+	// By is "" for the row of the zone that all servers share, else the name of the server whose row it is: lower-case letters
+	// and digits.
+	By string `json:"by,omitempty"`
+	// Row is what is kept.
+	Row []byte `json:"row"`
+}
+
+// MinutesOfDay is how many minutes are kept in one place. All servers and versions must agree on it.
+const MinutesOfDay = 24 * 60
+
+// ReportBatch is how many Stays go to a store in one call; Report makes several of more.
+const ReportBatch = 256
 
 // Store is all that a store does.
 type Store interface {
@@ -168,6 +198,7 @@ type Store interface {
 	Editor
 	Sweeper
 	Healer
+	Historian
 	Spender
 
 	// Ping returns nil if the store answers, this server knows the format of its data, and the other servers have the
@@ -197,7 +228,9 @@ const (
 	KeepDraw
 	Draw
 	Spend
-	Tell
+	Report
+	KeepMinutes
+	Minutes
 )
 
 // Calls are the names of all calls, as metrics write them.
@@ -206,5 +239,6 @@ var Calls = [...]string{
 	PutZone: "put_zone", DeleteZone: "delete_zone", Changes: "changes", Sweep: "sweep",
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
-	Spend: "spend", Tell: "tell",
+	Spend: "spend", Report: "report",
+	KeepMinutes: "keep_minutes", Minutes: "minutes",
 }

@@ -69,26 +69,28 @@ type Keys interface {
 	Claims(token string) (jwt.MapClaims, error)
 }
 
-// Desk checks tickets. Its methods may be called from any number of goroutines.
-type Desk struct {
+// Verifier checks tickets. Its methods may be called from any number of goroutines.
+type Verifier struct {
 	keys   Keys
 	spends store.Spender
 	log    *slog.Logger
 }
 
-// New returns a desk that notes uses in a store. Without keys, every ticket is invalid.
-func New(keys Keys, spends store.Spender, log *slog.Logger) *Desk { return &Desk{keys, spends, log} }
+// New returns a verifier that notes uses in a store. Without keys, every ticket is invalid.
+func New(keys Keys, spends store.Spender, log *slog.Logger) *Verifier {
+	return &Verifier{keys, spends, log}
+}
 
 // Name returns the name in a ticket for the zone's invitation. With no invitation, "", a ticket for any event
 // of the zone is good. The error is ErrMissing or an *InvalidError.
-func (d *Desk) Name(ticket, zoneID, invitation string) (string, error) {
+func (v *Verifier) Name(ticket, zoneID, invitation string) (string, error) {
 	switch {
 	case ticket == "":
 		return "", ErrMissing
-	case d.keys == nil:
+	case v.keys == nil:
 		return "", &InvalidError{"This server has no keys to check tickets with."}
 	}
-	claims, err := d.keys.Claims(ticket)
+	claims, err := v.keys.Claims(ticket)
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
 		return "", &InvalidError{"It has expired."}
@@ -126,22 +128,22 @@ func VisitorName(zoneID, invitation, name string) (zone, client string) {
 }
 
 // Joined notes in the log who took a place with a ticket.
-func (d *Desk) Joined(ctx context.Context, zoneID, invitation, name string, id line.ID) {
-	d.log.InfoContext(ctx, "joined by ticket", "zone", zoneID, "invitation", invitation, "name", name, "visitor", hex.EncodeToString(id[:]))
+func (v *Verifier) Joined(ctx context.Context, zoneID, invitation, name string, id line.ID) {
+	v.log.InfoContext(ctx, "joined by ticket", "zone", zoneID, "invitation", invitation, "name", name, "visitor", hex.EncodeToString(id[:]))
 }
 
 // Use notes that the visitor was admitted. It can be repeated. With an error, one of the store, nobody may be given the
 // admission: the ticket might be used again.
-func (d *Desk) Use(ctx context.Context, zoneID, invitation string, id line.ID) error {
-	if _, err := d.spends.Spend(ctx, key(zoneID, invitation, id), "", remembered); err != nil {
+func (v *Verifier) Use(ctx context.Context, zoneID, invitation string, id line.ID) error {
+	if _, err := v.spends.Spend(ctx, key(zoneID, invitation, id), "", remembered); err != nil {
 		return fmt.Errorf("ticket: use: %w", err)
 	}
 	return nil
 }
 
 // Used reports whether the visitor was admitted within the last day. With an error, one of the store, nobody knows.
-func (d *Desk) Used(ctx context.Context, zoneID, invitation string, id line.ID) (bool, error) {
-	unused, err := d.spends.Spend(ctx, key(zoneID, invitation, id), "", 0)
+func (v *Verifier) Used(ctx context.Context, zoneID, invitation string, id line.ID) (bool, error) {
+	unused, err := v.spends.Spend(ctx, key(zoneID, invitation, id), "", 0)
 	if err != nil {
 		return false, fmt.Errorf("ticket: used: %w", err)
 	}

@@ -36,7 +36,7 @@ func must(tb testing.TB, err error) {
 }
 
 // desk is one with the shop's key, and its log.
-func desk(t *testing.T) (*ticket.Desk, *bytes.Buffer) {
+func desk(t *testing.T) (*ticket.Verifier, *bytes.Buffer) {
 	t.Helper()
 	public, _ := shop.Public().(ed25519.PublicKey)
 	file := filepath.Join(t.TempDir(), "jwks.json")

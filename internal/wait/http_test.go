@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,65 +14,51 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/labstack/echo/v4"
-
+	"github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// routes is the room behind echo.
-func routes(r *room, log *slog.Logger) http.Handler {
-	h := wait.NewHTTP(r.service, r.zones)
-	e := echo.New()
-	e.IPExtractor = echo.ExtractIPDirect()
-	e.HTTPErrorHandler = problem.Handler(log, r.meter)
-	e.POST("/traffic/wait", h.Join)
-	e.POST("/traffic/leave", h.Leave)
-	e.GET("/traffic/zones/:zoneId", h.State)
-	return e
-}
-
 func TestJoinStraightIn(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	w := r.send("POST", "/traffic/wait",
+	r := newServer(t)
+	w := r.Send("POST", "/traffic/wait",
 		`{"zoneId":"TEST_ZONE","clientIp":"203.0.113.9","clientAgent":"WEB","clientId":"c-1"}`)
-	d := read(t, w)
+	d := room.Read(t, w)
 	if w.Code != http.StatusOK || !d.CanEnter || d.Waiting != nil || d.Admission == nil || d.ZoneID != zoneID {
 		t.Fatalf("got %d %s", w.Code, w.Body)
 	}
 	if got := w.Header().Get("Retry-After"); got != "" {
 		t.Errorf("Retry-After %q with an admission", got)
 	}
-	now := r.clock.Now().UnixMilli()
+	now := r.Now().UnixMilli()
 	if d.Admission.AdmittedAt != now || d.Admission.ExpiresAt != now+300_000 {
 		t.Errorf("got %s", w.Body)
 	}
-	grant, err := r.passes.Verify(d.Admission.Pass, r.clock.Now())
-	if err != nil || grant.ZoneID != zoneID || grant.ID != r.tokens.VisitorID(zoneID, "c-1") {
+	grant, err := r.Passes.Verify(d.Admission.Pass, r.Now())
+	if err != nil || grant.ZoneID != zoneID || grant.ID != r.Tokens.VisitorID(zoneID, "c-1") {
 		t.Errorf("pass: got %+v, %v", grant, err)
 	}
-	if place, err := r.tokens.Verify(zoneID, d.Token); err != nil || place.ID != grant.ID {
+	if place, err := r.Tokens.Verify(zoneID, d.Token); err != nil || place.ID != grant.ID {
 		t.Errorf("token: got %+v, %v", place, err)
 	}
-	if again := r.join("c-1"); again.Body.String() != w.Body.String() {
+	if again := r.Join("c-1"); again.Body.String() != w.Body.String() {
 		t.Errorf("a repeated join got %s, the first %s", again.Body, w.Body)
 	}
 	want := []string{"join TEST_ZONE admitted", "admit TEST_ZONE 0s", "join TEST_ZONE admitted_before"}
-	if got := r.meter.told(); !slices.Equal(got, want) {
+	if got := r.Meter.Seen(); !slices.Equal(got, want) {
 		t.Errorf("metered %q, want %q", got, want)
 	}
 }
 
 func TestJoinTheLine(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	r.join("first")
-	r.meter.told()
-	w := r.join("second")
-	d := read(t, w)
+	r := newServer(t)
+	r.Join("first")
+	r.Meter.Seen()
+	w := r.Join("second")
+	d := room.Read(t, w)
 	if w.Code != http.StatusOK || d.CanEnter || d.Waiting == nil || d.Admission != nil {
 		t.Fatalf("got %d %s", w.Code, w.Body)
 	}
@@ -87,17 +72,17 @@ func TestJoinTheLine(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, value)
 		}
 	}
-	again := read(t, r.join("second"))
-	if r.place(t, again.Token) != r.place(t, d.Token) || again.Waiting.Position != 1 || again.Waiting.Total != 1 {
+	again := room.Read(t, r.Join("second"))
+	if r.Place(t, again.Token) != r.Place(t, d.Token) || again.Waiting.Position != 1 || again.Waiting.Total != 1 {
 		t.Errorf("a repeated join got %+v, the first %+v", again, d)
 	}
-	if other := read(t, r.join("")); other.Waiting.Position != 2 || r.place(t, other.Token) == r.place(t, d.Token) {
+	if other := room.Read(t, r.Join("")); other.Waiting.Position != 2 || r.Place(t, other.Token) == r.Place(t, d.Token) {
 		t.Errorf("a join without clientId got %+v", other)
 	}
-	if other := read(t, r.join("")); other.Waiting.Position != 3 {
+	if other := room.Read(t, r.Join("")); other.Waiting.Position != 3 {
 		t.Errorf("another join without clientId got %+v", other)
 	}
-	if got, want := r.meter.told(), slices.Repeat([]string{"join TEST_ZONE waiting"}, 4); !slices.Equal(got, want) {
+	if got, want := r.Meter.Seen(), slices.Repeat([]string{"join TEST_ZONE waiting"}, 4); !slices.Equal(got, want) {
 		t.Errorf("metered %q, want %q", got, want)
 	}
 }
@@ -134,27 +119,27 @@ func TestJoinIsTurnedAway(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom(t)
-			r.join("admitted")
-			present := read(t, r.join("present"))
-			r.set(t, tt.change)
-			r.meter.told()
-			before := r.stats(t)
-			w := r.join("newcomer")
-			if w.Code != tt.want || read(t, w).Code != tt.code {
+			r := newServer(t)
+			r.Join("admitted")
+			present := room.Read(t, r.Join("present"))
+			r.Set(t, tt.change)
+			r.Meter.Seen()
+			before := r.Stats(t)
+			w := r.Join("newcomer")
+			if w.Code != tt.want || room.Read(t, w).Code != tt.code {
 				t.Errorf("got %d %s", w.Code, w.Body)
 			}
 			if got := w.Header().Get("Retry-After"); !slices.Contains(tt.retry, got) {
 				t.Errorf("Retry-After %q", got)
 			}
-			if after := r.stats(t); !reflect.DeepEqual(after, before) {
+			if after := r.Stats(t); !reflect.DeepEqual(after, before) {
 				t.Errorf("the zone changed from %+v to %+v", before, after)
 			}
 			want := []string{"join TEST_ZONE " + tt.outcome, "refuse TEST_ZONE " + tt.code}
-			if got := r.meter.told(); !slices.Equal(got, want) {
+			if got := r.Meter.Seen(); !slices.Equal(got, want) {
 				t.Errorf("metered %q, want %q", got, want)
 			}
-			if again := read(t, r.join("present")); r.place(t, again.Token) != r.place(t, present.Token) || again.Status != 0 {
+			if again := room.Read(t, r.Join("present")); r.Place(t, again.Token) != r.Place(t, present.Token) || again.Status != 0 {
 				t.Errorf("one who has a place got %+v", again)
 			}
 		})
@@ -164,32 +149,30 @@ func TestJoinIsTurnedAway(t *testing.T) {
 // TestJoinWhenSoldOut: everybody is told why, in their language, but who was admitted; and it can be taken back.
 func TestJoinWhenSoldOut(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	r.join("admitted")
-	present := read(t, r.join("present"))
-	r.set(t, func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No seats are left.", "de": "Ausverkauft."} })
-	r.meter.told()
+	r := newServer(t)
+	r.Join("admitted")
+	present := room.Read(t, r.Join("present"))
+	r.Set(t, func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "No seats are left.", "de": "Ausverkauft."} })
+	r.Meter.Seen()
 	for _, who := range []string{"newcomer", "present", "newcomer"} {
 		for accept, want := range map[string]string{"": "No seats are left.", "de-DE,en;q=0.5": "Ausverkauft."} {
-			w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/traffic/wait", strings.NewReader(fmt.Sprintf(`{"zoneId":%q,"clientId":%q}`, zoneID, who)))
-			q.Header.Set("Accept-Language", accept)
-			r.http.ServeHTTP(w, q)
-			if d := read(t, w); w.Code != http.StatusGone || d.Code != "sold_out" || d.Detail != want || w.Header().Get("Retry-After") != "" {
+			w := r.Send("POST", "/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientId":%q}`, zoneID, who), "Accept-Language", accept)
+			if d := room.Read(t, w); w.Code != http.StatusGone || d.Code != "sold_out" || d.Detail != want || w.Header().Get("Retry-After") != "" {
 				t.Errorf("%s: got %d %s", who, w.Code, w.Body)
 			}
 		}
 	}
-	if got := r.meter.told(); len(got) != 12 || got[0] != "join TEST_ZONE sold_out" || got[1] != "refuse TEST_ZONE sold_out" {
+	if got := r.Meter.Seen(); len(got) != 12 || got[0] != "join TEST_ZONE sold_out" || got[1] != "refuse TEST_ZONE sold_out" {
 		t.Errorf("metered %q", got)
 	}
-	if d := read(t, r.join("admitted")); !d.CanEnter || r.stats(t).State.Waiting != 1 {
+	if d := room.Read(t, r.Join("admitted")); !d.CanEnter || r.Stats(t).State.Waiting != 1 {
 		t.Errorf("one who was let in got %+v", d)
 	}
-	if w := r.send("GET", "/traffic/zones/TEST_ZONE", ""); !strings.Contains(w.Body.String(), `"soldOut":"No seats are left."`) {
+	if w := r.Send("GET", "/traffic/zones/TEST_ZONE", ""); !strings.Contains(w.Body.String(), `"soldOut":"No seats are left."`) {
 		t.Errorf("the state is %s", w.Body)
 	}
-	r.set(t, func(s *zone.Settings) { s.SoldOut = nil })
-	if again := read(t, r.join("present")); r.place(t, again.Token) != r.place(t, present.Token) || again.Waiting.Position != 1 {
+	r.Set(t, func(s *zone.Settings) { s.SoldOut = nil })
+	if again := room.Read(t, r.Join("present")); r.Place(t, again.Token) != r.Place(t, present.Token) || again.Waiting.Position != 1 {
 		t.Errorf("afterwards: %+v", again)
 	}
 }
@@ -197,46 +180,38 @@ func TestJoinWhenSoldOut(t *testing.T) {
 // TestJoinIsGuarded: the guard hears who asks, and its word counts.
 func TestJoinIsGuarded(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newServer(t)
 	send := func(header string) *httptest.ResponseRecorder {
-		req := httptest.NewRequest(http.MethodPost, "/traffic/wait",
-			strings.NewReader(`{"zoneId":"TEST_ZONE","clientId":"c","clientIp":"203.0.113.9"}`))
-		req.RemoteAddr = "198.51.100.7:1234"
-		if header != "" {
-			req.Header.Set(header, "192.0.2.1")
-		}
-		w := httptest.NewRecorder()
-		r.http.ServeHTTP(w, req)
-		return w
+		return r.Send("POST", "/traffic/wait", `{"zoneId":"TEST_ZONE","clientId":"c","clientIp":"203.0.113.9"}`, "From", "198.51.100.7", header, "192.0.2.1")
 	}
 	if w, want := send(""), []string{"joins-client client:TEST_ZONE/c", "joins-zone zone:TEST_ZONE/ip:198.51.100.7", "joins-address ip:198.51.100.7"}; w.Code != 200 ||
-		!slices.Equal(r.limited, want) {
-		t.Errorf("%d, the limiter was asked %q, want %q", w.Code, r.limited, want)
+		!slices.Equal(r.Limiter.Asked, want) {
+		t.Errorf("%d, the limiter was asked %q, want %q", w.Code, r.Limiter.Asked, want)
 	}
 	for header, want := range map[string]bool{"X-Forwarded-For": true, "Forwarded": true, "X-Real-IP": true, "Via": false} {
 		if n := (wait.Newcomer{}).From("198.51.100.7", http.Header{http.CanonicalHeaderKey(header): {"192.0.2.1"}}); n.Forwarded != want {
 			t.Errorf("%s: %+v", header, n)
 		}
 	}
-	r.refuses = true
-	r.meter.told()
-	before := r.stats(t)
-	w := send("")
-	if w.Code != 429 || read(t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") != "13" {
+	r.Limiter.Refuses = true
+	r.Meter.Seen()
+	before := r.Stats(t)
+	w := send("Via")
+	if w.Code != 429 || room.Read(t, w).Code != "too_many_requests" || w.Header().Get("Retry-After") != "13" {
 		t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
 	}
-	if after := r.stats(t); !reflect.DeepEqual(after, before) {
+	if after := r.Stats(t); !reflect.DeepEqual(after, before) {
 		t.Errorf("the zone changed from %+v to %+v", before, after)
 	}
 	want := []string{"join TEST_ZONE refused", "refuse TEST_ZONE too_many_requests"}
-	if got := r.meter.told(); !slices.Equal(got, want) {
+	if got := r.Meter.Seen(); !slices.Equal(got, want) {
 		t.Errorf("metered %q, want %q", got, want)
 	}
 }
 
 func TestJoinRefuses(t *testing.T) {
-	r := newRoom(t)
-	before := r.stats(t)
+	r := newServer(t)
+	before := r.Stats(t)
 	with := func(field, value string) string { return fmt.Sprintf(`{"zoneId":"TEST_ZONE",%q:%q}`, field, value) }
 	tests := map[string]struct{ body, detail string }{
 		"no body":              {``, "body must be a JSON object"},
@@ -249,32 +224,32 @@ func TestJoinRefuses(t *testing.T) {
 		"clientId too long":    {with("clientId", strings.Repeat("é", 128)+"x"), "clientId must not be longer than 256 bytes"},
 	}
 	for name, tt := range tests {
-		w := r.send("POST", "/traffic/wait", tt.body)
-		if d := read(t, w); w.Code != 400 || d.Code != "invalid_request" || d.Detail != tt.detail {
+		w := r.Send("POST", "/traffic/wait", tt.body)
+		if d := room.Read(t, w); w.Code != 400 || d.Code != "invalid_request" || d.Detail != tt.detail {
 			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
 		}
-		if got, want := r.meter.told(), []string{"refuse  invalid_request"}; !slices.Equal(got, want) {
+		if got, want := r.Meter.Seen(), []string{"refuse  invalid_request"}; !slices.Equal(got, want) {
 			t.Errorf("%s: metered %q, want %q", name, got, want)
 		}
 	}
-	large := r.send("POST", "/traffic/wait", with("clientAgent", strings.Repeat("x", 8192)))
-	if large.Code != 413 || read(t, large).Code != "body_too_large" {
+	large := r.Send("POST", "/traffic/wait", with("clientAgent", strings.Repeat("x", 8192)))
+	if large.Code != 413 || room.Read(t, large).Code != "body_too_large" {
 		t.Errorf("a large body got %d %s", large.Code, large.Body)
 	}
-	if got := r.store.asked(); len(got) > 0 {
+	if got := r.Store.Asked(); len(got) > 0 {
 		t.Errorf("the store was asked %q", got)
 	}
-	if after := r.stats(t); !reflect.DeepEqual(after, before) {
+	if after := r.Stats(t); !reflect.DeepEqual(after, before) {
 		t.Errorf("the zone changed from %+v to %+v", before, after)
 	}
-	if r.logs.Len() != 0 {
-		t.Errorf("logged %s", r.logs)
+	if r.Logs.Len() != 0 {
+		t.Errorf("logged %s", r.Logs)
 	}
 }
 
 func TestJoinAcceptsWhatMobileClientsSend(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newServer(t)
 	for name, body := range map[string]string{
 		"IPv6":              `{"zoneId":"TEST_ZONE","clientIp":"2001:db8::1"}`,
 		"empty strings":     `{"zoneId":"TEST_ZONE","clientIp":"","clientAgent":"","clientId":""}`,
@@ -284,10 +259,7 @@ func TestJoinAcceptsWhatMobileClientsSend(t *testing.T) {
 			`","clientId":"` + strings.Repeat("x", 256) + `"}`,
 	} {
 		for _, contentType := range []string{"application/json", "text/plain", ""} {
-			req := httptest.NewRequest(http.MethodPost, "/traffic/wait", strings.NewReader(body))
-			req.Header.Set("Content-Type", contentType)
-			w := httptest.NewRecorder()
-			if r.http.ServeHTTP(w, req); w.Code != 200 {
+			if w := r.Send("POST", "/traffic/wait", body, "Content-Type", contentType); w.Code != 200 {
 				t.Errorf("%s as %q: got %d %s", name, contentType, w.Code, w.Body)
 			}
 		}
@@ -296,26 +268,26 @@ func TestJoinAcceptsWhatMobileClientsSend(t *testing.T) {
 
 func TestLeave(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	r.join("admitted")
-	tok := read(t, r.join("leaving")).Token
+	r := newServer(t)
+	r.Join("admitted")
+	tok := room.Read(t, r.Join("leaving")).Token
 	for _, when := range []string{"first", "again"} {
-		w := r.leave(tok)
+		w := r.Leave(tok)
 		if w.Code != http.StatusNoContent || w.Body.Len() != 0 {
 			t.Errorf("%s: got %d %s", when, w.Code, w.Body)
 		}
 	}
-	if got := r.stats(t).State.Waiting; got != 0 {
+	if got := r.Stats(t).State.Waiting; got != 0 {
 		t.Errorf("%d wait", got)
 	}
 }
 
 func TestLeaveRefuses(t *testing.T) {
-	r := newRoom(t)
-	r.join("admitted")
-	tok := read(t, r.join("waiting")).Token
-	r.store.asked()
-	before := r.stats(t)
+	r := newServer(t)
+	r.Join("admitted")
+	tok := room.Read(t, r.Join("waiting")).Token
+	r.Store.Asked()
+	before := r.Stats(t)
 	body := func(zoneID, tok string) string { return fmt.Sprintf(`{"zoneId":%q,"token":%q}`, zoneID, tok) }
 	tests := map[string]struct {
 		body   string
@@ -330,15 +302,15 @@ func TestLeaveRefuses(t *testing.T) {
 		"body too large": {body(zoneID, strings.Repeat("A", 8193)), 413, "body_too_large"},
 	}
 	for name, tt := range tests {
-		w := r.send("POST", "/traffic/leave", tt.body)
-		if w.Code != tt.status || read(t, w).Code != tt.code {
+		w := r.Send("POST", "/traffic/leave", tt.body)
+		if w.Code != tt.status || room.Read(t, w).Code != tt.code {
 			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
 		}
 	}
-	if got := r.store.asked(); len(got) > 0 {
+	if got := r.Store.Asked(); len(got) > 0 {
 		t.Errorf("the store was asked %q", got)
 	}
-	if after := r.stats(t); !reflect.DeepEqual(after, before) {
+	if after := r.Stats(t); !reflect.DeepEqual(after, before) {
 		t.Errorf("the zone changed from %+v to %+v", before, after)
 	}
 }
@@ -346,11 +318,11 @@ func TestLeaveRefuses(t *testing.T) {
 // TestBodyThatStalls: nothing of it came until the listener's time was over.
 func TestBodyThatStalls(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newServer(t)
 	for _, path := range []string{"/traffic/wait", "/traffic/leave"} {
 		w := httptest.NewRecorder()
-		r.http.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, iotest.ErrReader(os.ErrDeadlineExceeded)))
-		if w.Code != 408 || read(t, w).Code != "request_timeout" || w.Header().Get("Retry-After") == "" {
+		r.HTTP.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, iotest.ErrReader(os.ErrDeadlineExceeded)))
+		if w.Code != 408 || room.Read(t, w).Code != "request_timeout" || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: got %d %s", path, w.Code, w.Body)
 		}
 	}
@@ -371,25 +343,25 @@ func TestWhenTheStoreFails(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRoom(t)
-			tok := read(t, r.join("c")).Token
-			r.meter.told()
-			r.store.fail(tt.err)
+			r := newServer(t)
+			tok := room.Read(t, r.Join("c")).Token
+			r.Meter.Seen()
+			r.Store.Fail(tt.err)
 			for call, w := range map[string]*httptest.ResponseRecorder{
-				"join": r.join("c"), "leave": r.leave(tok), "state": r.send("GET", "/traffic/zones/TEST_ZONE", ""),
+				"join": r.Join("c"), "leave": r.Leave(tok), "state": r.Send("GET", "/traffic/zones/TEST_ZONE", ""),
 			} {
-				if w.Code != tt.want || read(t, w).Code != tt.code {
+				if w.Code != tt.want || room.Read(t, w).Code != tt.code {
 					t.Errorf("%s: got %d %s", call, w.Code, w.Body)
 				}
 				if strings.Contains(w.Body.String(), "hunter2") {
 					t.Errorf("%s: tells the client %s", call, w.Body)
 				}
 			}
-			if logs := strings.Count(r.logs.String(), "\n"); (logs == 3) != tt.logged || logs%3 != 0 {
-				t.Errorf("logged %q", r.logs)
+			if logs := strings.Count(r.Logs.String(), "\n"); (logs == 3) != tt.logged || logs%3 != 0 {
+				t.Errorf("logged %q", r.Logs)
 			}
 			want := append([]string{"join TEST_ZONE error"}, slices.Repeat([]string{"refuse TEST_ZONE " + tt.code}, 3)...)
-			got := r.meter.told()
+			got := r.Meter.Seen()
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Errorf("metered %q, want %q", got, want)
 			}
@@ -399,20 +371,20 @@ func TestWhenTheStoreFails(t *testing.T) {
 
 func TestJoinWithAStatusThatIsNone(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	r.store.status = line.Gone
-	if w := r.join("c"); w.Code != 500 || strings.Count(r.logs.String(), "\n") != 1 {
-		t.Errorf("got %d %s, logged %s", w.Code, w.Body, r.logs)
+	r := newServer(t)
+	r.Store.Status = line.Gone
+	if w := r.Join("c"); w.Code != 500 || strings.Count(r.Logs.String(), "\n") != 1 {
+		t.Errorf("got %d %s, logged %s", w.Code, w.Body, r.Logs)
 	}
 }
 
 // A client that hung up is neither logged nor counted as refused.
 func TestJoinOfAClientThatIsGone(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	r.store.fail(fmt.Errorf("store: %w", context.Canceled))
-	r.join("c")
-	if want := []string{"join TEST_ZONE error"}; !slices.Equal(r.meter.told(), want) || r.logs.Len() != 0 {
-		t.Errorf("metered otherwise than %q, or logged %s", want, r.logs)
+	r := newServer(t)
+	r.Store.Fail(fmt.Errorf("store: %w", context.Canceled))
+	r.Join("c")
+	if want := []string{"join TEST_ZONE error"}; !slices.Equal(r.Meter.Seen(), want) || r.Logs.Len() != 0 {
+		t.Errorf("metered otherwise than %q, or logged %s", want, r.Logs)
 	}
 }

@@ -18,12 +18,12 @@ func (j *join) share() (err error) {
 }
 
 // end counts what became of the join.
-func (j *join) end(a *line.Told, err error) {
+func (j *join) end(a *line.Told, err error, newest int64) {
 	if err == nil && a.Status == line.Admitted && j.settings.MaxInside > 0 {
 		admission := line.Admission{ID: a.Place.ID, AtMillis: a.AdmittedAtMillis}.JTI(j.zone.ID())
 		j.joining.Admitted(admission, time.Duration(a.ExpiresAtMillis-a.State.NowMillis)*time.Millisecond)
 	}
-	j.joining.End(counts(a, err))
+	j.joining.End(counts(a, err, newest))
 }
 
 // Used takes in that an admission of a zone is used, or over: it is no longer one that its network has for nothing.
@@ -53,16 +53,17 @@ func (j *join) again(ctx context.Context) (line.Told, error) {
 		j.joining.End(network.Counts{Refused: 1})
 		return line.Told{}, network.ErrShare
 	}
-	j.joining.End(counts(&a, nil))
+	j.joining.End(network.Counts{Admissions: counts(&a, nil, 0).Admissions})
 	return a, nil
 }
 
-// counts are what the answer to a join counts for. A join took a new place if the visitor arrived in the call, and not before.
-func counts(a *line.Told, err error) (c network.Counts) {
+// counts are what the answer to a join counts for. A join took a new place if the visitor arrived in the call, and not before. Newest
+// is the newest arrival that this server had heard of before it asked: after a draw that was cancelled, arrivals lie in the future.
+func counts(a *line.Told, err error, newest int64) (c network.Counts) {
 	if err == nil && a.Status == line.Admitted {
 		c.Admissions = 1
 	}
-	if err == nil && (c.Admissions == 1 || a.Status == line.Waiting) && (a.Local || a.Place.ArrivedAtMicros >= 1000*a.State.NowMillis) {
+	if err == nil && (c.Admissions == 1 || a.Status == line.Waiting) && (a.Local || a.Place.ArrivedAtMicros >= max(newest+1, 1000*a.State.NowMillis)) {
 		c.Joins = 1
 	}
 	return c

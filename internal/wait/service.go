@@ -49,7 +49,8 @@ var (
 		Title:    "The wait is too long",
 		Detail:   "No place was taken. Try again when Retry-After has passed.",
 		RetryMin: leastLater, RetryMax: mostLater,
-		Page: refusal.Page{State: "tooLong"},
+		Ordered: true,
+		Page:    refusal.Page{State: "tooLong"},
 		Alert: "newcomers would wait for longer than `maxWaitMinutes`. Raise `perMinute` if the service bears it, or the bound: " +
 			"`queue-server zones set SHOP maxWaitMinutes=60`",
 		Readers: refusal.Visitors,
@@ -107,9 +108,9 @@ type Dependencies struct {
 	Tokens *token.Keys
 	Issuer answer.Issuer
 	// Tickets checks tickets, where a zone takes invited visitors alone.
-	Tickets *ticket.Desk
+	Tickets *ticket.Verifier
 	// Challenges checks proofs, where a zone asks for them.
-	Challenges *challenge.Desk
+	Challenges *challenge.Checker
 	// Shares counts joins by network, and holds each network to its share.
 	Shares *network.Shares
 	Meter  Meter
@@ -217,7 +218,8 @@ func (j *join) do(ctx context.Context) (a line.Told, err error) {
 	if err := j.share(); err != nil {
 		return j.again(ctx)
 	}
-	defer func() { j.end(&a, err) }()
+	newest := j.zone.LastArrivalMicros()
+	defer func() { j.end(&a, err, newest) }()
 	return j.take(ctx)
 }
 

@@ -4,23 +4,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 func TestStateOfAZone(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
-	r.join("first")
-	r.join("second")
-	r.join("third")
-	w := r.send("GET", "/traffic/zones/TEST_ZONE", "")
+	r := newServer(t)
+	r.Join("first")
+	r.Join("second")
+	r.Join("third")
+	w := r.Send("GET", "/traffic/zones/TEST_ZONE", "")
 	want := fmt.Sprintf(`{"zoneId":"TEST_ZONE","mode":"queue","waiting":2,"estimatedWait":%d,`+
 		`"site":{"newcomers":"wait","sessionSeconds":1800,"sessionRenewal":"use","bypassCommon":"on"}}`+"\n",
-		r.stats(t).EstimateMillis)
+		r.Stats(t).EstimateMillis)
 	if w.Code != http.StatusOK || w.Body.String() != want {
 		t.Errorf("got %d %s, want %s", w.Code, w.Body, want)
 	}
@@ -30,8 +30,8 @@ func TestStateOfAZone(t *testing.T) {
 	for path, code := range map[string]string{
 		"/traffic/zones/OTHER": "zone_unknown", "/traffic/zones/%7Bx%7D": "invalid_request",
 	} {
-		w := r.send("GET", path, "")
-		if read(t, w).Code != code || w.Header().Get("Cache-Control") != "no-store" {
+		w := r.Send("GET", path, "")
+		if room.Read(t, w).Code != code || w.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: got %d %s %v", path, w.Code, w.Body, w.Header())
 		}
 	}
@@ -48,13 +48,11 @@ func TestStateInTheReadersLanguage(t *testing.T) {
 		{zone.Texts{"default": "Soon.", "de": "Gleich."}, "de-AT", "Gleich.", "Accept-Language"},
 		{zone.Texts{"default": "Soon.", "de": "Gleich."}, "fr", "Soon.", "Accept-Language"},
 	} {
-		r := newRoom(t)
-		r.set(t, func(s *zone.Settings) { s.Message = tt.message })
-		w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/traffic/zones/TEST_ZONE", http.NoBody)
-		q.Header.Set("Accept-Language", tt.accept)
-		r.http.ServeHTTP(w, q)
+		r := newServer(t)
+		r.Set(t, func(s *zone.Settings) { s.Message = tt.message })
+		w := r.Send("GET", "/traffic/zones/TEST_ZONE", "", "Accept-Language", tt.accept)
 		var got wait.State
-		must(t, json.Unmarshal(w.Body.Bytes(), &got))
+		room.Must(t, json.Unmarshal(w.Body.Bytes(), &got))
 		if s := (zone.Settings{Message: tt.message}); got.Message != tt.want || got.Notice != s.Notice() || w.Header().Get("Vary") != tt.vary {
 			t.Errorf("%v for %s: %s, %v", tt.message, tt.accept, w.Body, w.Header())
 		}

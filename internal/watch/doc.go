@@ -1,4 +1,4 @@
-// Package watch observes every zone once a second and keeps the last hour: what
+// Package watch observes every zone once a second, or every five while nobody asks about it, and keeps the last hour: what
 // an operator sees in the console, in /admin/zones/{zoneId}/stats and history,
 // and in the gauges of /metrics, is read once, here.
 //

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -29,6 +30,8 @@ const (
 	// workers is how many zones are asked at a time: enough that a dead node's
 	// zones do not keep those of others out, few enough to be no load.
 	workers = 16
+	// restEvery is in how many rounds a zone that rests is asked once.
+	restEvery = 5
 	// MaxZones is of how many zones samples are kept. Those that are known first stay. The others are observed, too, but of
 	// them there is no sample until some are gone.
 	MaxZones = 500
@@ -46,6 +49,8 @@ type Zones interface {
 // Options of a Watch. Zones is required.
 type Options struct {
 	Zones Zones
+	// Rests reports whether a zone may be asked in one of restEvery rounds only, as far as visitors go. May be nil: none may.
+	Rests func(zoneID string) bool
 	// Refused counts the requests of a zone that this server has refused. May be nil.
 	Refused func(zoneID string) int64
 	// Logger defaults to one that discards.
@@ -54,7 +59,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Watch observes all zones. Its methods may be called from any goroutine.
+// Watch observes all zones, those that rest less often. Its methods may be called from any goroutine.
 type Watch struct {
 	Options
 
@@ -89,6 +94,8 @@ type track struct {
 	seen seen
 	// at is when the zone was last heard.
 	at time.Time
+	// shownAt is when somebody last looked at the samples, in Unix milliseconds.
+	shownAt atomic.Int64
 }
 
 // seen is what a sample is made from.
@@ -135,12 +142,13 @@ func (w *Watch) Stop() {
 	w.rounds.Stop()
 }
 
-// Latest returns the newest sample of a zone, at most two seconds old; false for
-// one that is not known or has none yet.
+// Latest returns the newest sample of a zone, at most two seconds old; false for one that is not known or has none yet. In the
+// first two seconds that somebody looks at a zone that rested, the figures are up to six seconds old.
 func (w *Watch) Latest(zoneID string) (Sample, bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if t := w.zones[zoneID]; t != nil {
+		t.shownAt.Store(w.Now().UnixMilli())
 		if last := t.history.last(); last != nil {
 			s := *last
 			s.Stalled = t.stalled(&s)
@@ -151,11 +159,12 @@ func (w *Watch) Latest(zoneID string) (Sample, bool) {
 }
 
 // History returns the samples of the last hour, oldest first, at most one a
-// second and 3,600. Seconds in which nothing was read are missing.
+// second and 3,600. Seconds in which nothing was read are missing; those of a zone that rested are as the one before.
 func (w *Watch) History(zoneID string) []Sample {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if t := w.zones[zoneID]; t != nil {
+		t.shownAt.Store(w.Now().UnixMilli())
 		return t.history.samples()
 	}
 	return nil
@@ -221,10 +230,12 @@ type result struct {
 	// group, 1 for failing zones, and before say whose turn it is first: see order.
 	group  int
 	before int64
-	asked  bool
-	at     time.Time
-	stats  line.Stats
-	err    error
+	// rests: it is not asked in this round.
+	rests bool
+	asked bool
+	at    time.Time
+	stats line.Stats
+	err   error
 	// refused is what Refused says.
 	refused int64
 }
@@ -262,9 +273,12 @@ func (w *Watch) order(list []zone.Settings) []result {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	results := make([]result, 0, len(list))
-	for _, s := range list {
+	now := w.Now().UnixMilli()
+	for i, s := range list {
 		r := result{settings: s.InForce()}
 		if t := w.zones[s.ZoneID]; t != nil {
+			r.rests = w.Rests != nil && (w.tick+int64(i))%restEvery != 0 && t.failingSince == 0 && t.asked > 0 &&
+				now-t.shownAt.Load() > restEvery*every.Milliseconds() && w.Rests(s.ZoneID)
 			if r.before = t.asked; t.failingSince > 0 {
 				r.group = 1
 			}
@@ -283,7 +297,7 @@ func (w *Watch) ask(ctx context.Context, results []result) {
 	work.SetLimit(workers)
 	for i := range results {
 		work.Go(func() error {
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && !results[i].rests {
 				w.askOne(ctx, &results[i])
 			}
 			return nil
@@ -330,6 +344,8 @@ func (w *Watch) keep(at time.Time, results []result) {
 			t.asked = w.tick + 1
 		}
 		switch {
+		case r.rests:
+			t.rest(at)
 		case !r.asked && t.failingSince == 0:
 			// The round was too short for it: a gap, and no failure.
 		case !r.asked, r.err != nil:
@@ -356,6 +372,15 @@ func (t *track) fail(at time.Time) {
 		return
 	}
 	t.history.add(Sample{At: second, Store: StoreFailing, FailingSince: t.failingSince})
+}
+
+// rest adds a sample that is as the one before.
+func (t *track) rest(at time.Time) {
+	if last := t.history.last(); last != nil {
+		s := *last
+		s.At = at.Truncate(every).UnixMilli()
+		t.history.add(s)
+	}
 }
 
 // stalled reports whether nobody comes in, although somebody could.

@@ -651,3 +651,29 @@ func TestColumns(t *testing.T) {
 		t.Errorf("of nothing: %s, %v", text, err)
 	}
 }
+
+// TestZonesThatRest are asked in one of five rounds, each zone in its own, unless somebody looks at them or they fail. Meanwhile the samples
+// go on.
+func TestZonesThatRest(t *testing.T) {
+	t.Parallel()
+	b := newBench("a", "b", "c", "d", "e", "fails", "shown", "visited")
+	b.Rests = func(zoneID string) bool { return zoneID != "visited" }
+	b.store.errs["fails"] = line.ErrStoreUnavailable
+	b.second(t)
+	b.store.asked = nil
+	for range 10 {
+		_, _ = b.Latest("shown")
+		b.second(t)
+	}
+	asked := map[string]int{}
+	for _, id := range b.store.asked {
+		asked[id]++
+	}
+	want := map[string]int{"a": 2, "b": 2, "c": 2, "d": 2, "e": 2, "fails": 10, "shown": 10, "visited": 10}
+	if !maps.Equal(asked, want) {
+		t.Errorf("asked %v, want %v", asked, want)
+	}
+	if samples := b.History("a"); len(samples) != 11 || samples[10].At != start.Add(10*time.Second).UnixMilli() || !samples[10].Known() {
+		t.Errorf("%d samples of one that rests: %+v", len(samples), samples)
+	}
+}

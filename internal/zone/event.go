@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -226,7 +227,36 @@ func (s Settings) Cancel(now time.Time) (next Settings, fault string) {
 	case !p.Fixed:
 		return s, event.NotFixed(p)
 	}
-	return s.over(now), ""
+	next = s.over(now)
+	return next, strings.Join(next.Faults(), "; ")
+}
+
+// StepFault says which step of which event cannot be made, since the zone's settings after the step do not go together; ""
+// for none. It looks at the steps to come from a time of the store's clock on, of the fixed event and of those that are listed.
+func (s Settings) StepFault(now time.Time) string {
+	var coming []*event.Progress
+	for _, e := range s.Events {
+		if p := s.EventState.Of(e, now); p != nil && !p.Fixed {
+			coming = append(coming, p)
+		}
+	}
+	slices.SortFunc(coming, func(a, b *event.Progress) int { return cmp.Compare(a.OpensAtMillis, b.OpensAtMillis) })
+	if p := s.EventState.Now; p != nil && p.Fixed {
+		coming = append([]*event.Progress{p}, coming...)
+	}
+	for _, p := range coming {
+		s.EventState.Now = p
+		for step, _ := p.Next(); step != ""; step, _ = p.Next() {
+			s = s.made(step, now)
+			if faults := Table.Check(s); len(faults) > 0 {
+				return fmt.Sprintf("events %q: the zone cannot have its settings from the step %s on: %s", p.Event.Name, step, strings.Join(faults, "; "))
+			}
+			if p = s.EventState.Now; p == nil {
+				break
+			}
+		}
+	}
+	return ""
 }
 
 // eventFault says which event has settings that may not be; "" for none.

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -76,15 +75,16 @@ func patternFault(pattern string) string {
 	return ""
 }
 
-// NarrowPatterns returns the patterns that match requests with the parameters they name alone: those with a ? and without &* at the end.
-// Versions up to 0.1.0 took them for requests with any others, too.
-func (s Settings) NarrowPatterns() (narrow []string) {
-	for _, pattern := range slices.Concat(s.BypassPaths, s.DonePaths) {
-		if strings.Contains(pattern, "?") && !strings.HasSuffix(pattern, "&*") {
-			narrow = append(narrow, pattern)
+// FromFormat1 has settings that version 0.1.0 stored (format 1) mean what they meant there: a pattern with parameters took requests with
+// any others, too.
+func (s *Settings) FromFormat1() {
+	for _, patterns := range [][]string{s.BypassPaths, s.DonePaths} {
+		for i, pattern := range patterns {
+			if strings.Contains(pattern, "?") && !strings.HasSuffix(pattern, "&*") {
+				patterns[i] = pattern + "&*"
+			}
 		}
 	}
-	return narrow
 }
 
 func (s Settings) agentFault() string {

@@ -45,13 +45,3 @@ func TestWhatCanNeverMatchIsRefused(t *testing.T) {
 		}
 	}
 }
-
-// TestNarrowPatterns: a server warns of patterns with parameters that do not say that others may be there.
-func TestNarrowPatterns(t *testing.T) {
-	t.Parallel()
-	s := zone.Defaults("Z")
-	s.BypassPaths, s.DonePaths = []string{"/a*", "/?wc-api=*", "/?wc-api=*&*"}, []string{"/b?c=*"}
-	if got := strings.Join(s.NarrowPatterns(), " "); got != "/?wc-api=* /b?c=*" {
-		t.Error(got)
-	}
-}

@@ -87,7 +87,7 @@ const (
 	// MaxBypasses and MaxBypassLength bound the lists of what is never queued: they are
 	// gone through with each request that has no session.
 	MaxBypasses     = 50
-	MaxBypassLength = 200
+	MaxBypassLength = 256
 	// MaxInvitationLength is in bytes.
 	MaxInvitationLength = 64
 	// MaxMaxInside bounds the largest cap.

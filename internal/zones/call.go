@@ -22,6 +22,7 @@ func (r *Zones) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
 	if err != nil {
 		return line.Stats{}, err
 	}
+	z.asked()
 	o, err := z.observe(ctx, 0)
 	if err != nil {
 		return line.Stats{}, err
@@ -52,7 +53,7 @@ func (z *Zone) Latest(ctx context.Context) (line.Stats, error) {
 // latestMillis is how old what Latest returns may be, in milliseconds.
 const latestMillis = 1_000
 
-// Observe is Stats for the caller that asks each zone once a second. It also makes anew the table by which visitors are
+// Observe is Stats for the caller that asks each zone once a second, and each that Rests every five. It also makes anew the table by which visitors are
 // told how long they will wait. A zone is observed by one goroutine at a time. While the store is away, a zone keeps its
 // last table.
 func (r *Zones) Observe(ctx context.Context, zoneID string) (line.Stats, error) {

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -34,7 +35,7 @@ type told struct {
 func TestEarlyAnswersAreTrue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		clock := &clock{now: time.UnixMilli(1_795_223_373_000)}
+		clock := fixture.NewClock()
 		lines, err := embedded.Open(embedded.Options{Now: clock.Now})
 		must(t, err)
 		defer func() { must(t, lines.Close()) }()
@@ -49,7 +50,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 		must(t, err)
 		visitors := make([]*told, 8)
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
-			clock.forward(time.Duration(rapid.SampledFrom([]int{0, 1, 50, 250, 999, 1000, 3000, 9000}).Draw(t, "ms")) * time.Millisecond)
+			clock.Forward(time.Duration(rapid.SampledFrom([]int{0, 1, 50, 250, 999, 1000, 3000, 9000}).Draw(t, "ms")) * time.Millisecond)
 			n := rapid.IntRange(0, len(visitors)-1).Draw(t, "visitor")
 			v := visitors[n]
 			switch rapid.SampledFrom([]string{"poll", "poll", "poll", "poll", "poll", "join", "join", "leave", "change", "sweep"}).Draw(t, "step") {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
@@ -24,13 +25,13 @@ type room struct {
 	guard *guard.Guard
 	store *scripted
 	lines *zones.Zones
-	clock *clock
+	clock *fixture.Clock
 	limit *limiter.Limiter
 }
 
 func newRoom(t testing.TB, policies ...limit.Policy) *room {
 	t.Helper()
-	r := &room{t: t, store: newStore(), clock: &clock{now: time.UnixMilli(1_795_223_373_000)}}
+	r := &room{t: t, store: newStore(), clock: fixture.NewClock()}
 	r.limit = limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{Now: r.clock.Now}), Now: r.clock.Now})
 	r.use(policies...)
 	r.guard = guard.New(guard.Options{Limiter: r.limit})
@@ -77,7 +78,7 @@ func (r *room) poll(p line.Place) (a line.Told, asked bool) {
 // passes and waits poll after a while, and say who must have answered.
 func (r *room) passes(what string, after time.Duration, p line.Place) line.Told {
 	r.t.Helper()
-	r.clock.forward(after)
+	r.clock.Forward(after)
 	a, asked := r.poll(p)
 	if !asked || a.Early {
 		r.t.Errorf("%s: the store was not asked: %+v", what, a)
@@ -87,7 +88,7 @@ func (r *room) passes(what string, after time.Duration, p line.Place) line.Told 
 
 func (r *room) early(what string, after time.Duration, p line.Place) line.Told {
 	r.t.Helper()
-	r.clock.forward(after)
+	r.clock.Forward(after)
 	a, asked := r.poll(p)
 	if asked || !a.Early {
 		r.t.Errorf("%s: the store was asked: %+v", what, a)
@@ -98,23 +99,6 @@ func (r *room) early(what string, after time.Duration, p line.Place) line.Told {
 // visitor is somebody far from the front.
 func visitor(n byte) line.Place {
 	return line.Place{ID: line.ID{n, 1, 2, 3, 4, 5, 6, n}, ArrivedAtMicros: 1_795_223_300_000_000 + int64(n)}
-}
-
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 // scripted is a store that says to everybody what it is told to.

@@ -150,7 +150,7 @@ func TestLeaving(t *testing.T) {
 			t.Fatalf("left %d times, %v", r.store.left, err)
 		}
 	}
-	r.clock.forward(time.Second)
+	r.clock.Forward(time.Second)
 	if err := r.Leave(t.Context(), v); err != nil || r.store.left != 2 {
 		t.Fatalf("left %d times, %v", r.store.left, err)
 	}
@@ -217,7 +217,7 @@ func TestAFloodAsksOnce(t *testing.T) {
 	t.Parallel()
 	r, v := newRoom(t), visitor(1)
 	r.passes("", 0, v)
-	r.clock.forward(10 * time.Second)
+	r.clock.Forward(10 * time.Second)
 	hold := make(chan struct{})
 	r.store.set(func(s *scripted) { s.hold, s.asked = hold, 0 })
 	var first, others sync.WaitGroup
@@ -249,7 +249,7 @@ func TestVouching(t *testing.T) {
 	r.passes("told to come after 10 s", 0, v)
 	r.store.err = line.ErrStoreUnavailable
 	for _, when := range []string{"at the first poll", "at the second"} {
-		r.clock.forward(100 * time.Second)
+		r.clock.Forward(100 * time.Second)
 		if _, err := r.Poll(t.Context(), v); !errors.Is(err, line.ErrStoreUnavailable) {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestAStoreThatIsBehind(t *testing.T) {
 		}
 	}
 	told := r.passes("", 0, v)
-	r.clock.forward(10 * time.Second)
+	r.clock.Forward(10 * time.Second)
 	r.store.err = line.ErrStoreUnavailable
 	for _, what := range []string{"at first", "again"} {
 		a, asked := r.poll(v)
@@ -281,7 +281,7 @@ func TestAStoreThatIsBehind(t *testing.T) {
 			t.Errorf("%s: asked %t, %+v, want what was told before: %+v", what, asked, a, told)
 		}
 		r.early("before its time", 300*milli, v)
-		r.clock.forward(time.Duration(a.PeriodMillis) * milli)
+		r.clock.Forward(time.Duration(a.PeriodMillis) * milli)
 		r.store.err = nil
 		r.passes("another, who is answered", 0, visitor(2))
 		r.store.err = line.ErrStoreUnavailable
@@ -289,7 +289,7 @@ func TestAStoreThatIsBehind(t *testing.T) {
 	if _, err := r.Join(t.Context(), visitor(3).ID); !errors.Is(err, line.ErrStoreUnavailable) {
 		t.Errorf("a newcomer: %v", err)
 	}
-	r.clock.forward(zones.AwayAfter)
+	r.clock.Forward(zones.AwayAfter)
 	refused("the store is away")
 	r.store.err = nil
 	r.passes("the store is back", time.Second, v)
@@ -298,7 +298,7 @@ func TestAStoreThatIsBehind(t *testing.T) {
 	refused("the settings changed")
 	r.store.err = nil
 	r.passes("in the end", time.Second, v)
-	r.clock.forward(time.Minute)
+	r.clock.Forward(time.Minute)
 	r.store.err = line.ErrStoreUnavailable
 	refused("the last answer is old")
 }
@@ -312,7 +312,7 @@ func TestAFloodIsRefused(t *testing.T) {
 	var burst int
 	var refusal *guard.RefusedError
 	for range 100 {
-		r.clock.forward(10 * milli)
+		r.clock.Forward(10 * milli)
 		_, err := r.Poll(t.Context(), v)
 		if errors.As(err, &refusal) {
 			break
@@ -346,7 +346,7 @@ func TestAFloodWithTwoPlacesIsRefused(t *testing.T) {
 	r.passes("", 0, v)
 	refused := 0
 	for i := range 200 {
-		r.clock.forward(5 * milli)
+		r.clock.Forward(5 * milli)
 		if _, err := r.Poll(t.Context(), []line.Place{anew, v}[i%2]); errors.Is(err, guard.ErrRefused) {
 			refused++
 		}

@@ -34,9 +34,9 @@ type fakeStore struct {
 	partial  bool                    // Zones returns what it has, and an error
 	neverAll bool                    // RestoreZone and PutZone report success and do nothing
 	refuses  error                   // what PutZone says instead of changing anything
-	stays    []line.Stay             // as handed to Tell last, and how many were lost
+	stays    []line.Stay             // as handed to Report last, and how many were lost
 	lost     int64
-	heard    line.State // what Tell answers
+	heard    line.State // what Report answers
 }
 
 func newFakeStore(zones ...zone.Settings) *fakeStore {
@@ -113,6 +113,18 @@ func (f *fakeStore) Draw(_ context.Context, zoneID, _ string) ([]byte, error) {
 	return nil, err
 }
 
+func (f *fakeStore) KeepMinutes(_ context.Context, zoneID string, _ time.Duration, _ []store.Minute) error {
+	leave, err := f.enter("KeepMinutes", zoneID)
+	defer leave()
+	return err
+}
+
+func (f *fakeStore) Minutes(_ context.Context, zoneID string, _, _ int64) ([]store.Minute, error) {
+	leave, err := f.enter("Minutes", zoneID)
+	defer leave()
+	return nil, err
+}
+
 func (f *fakeStore) Spend(context.Context, string, string, time.Duration) (bool, error) {
 	leave, err := f.enter("Spend", "")
 	defer leave()
@@ -128,11 +140,11 @@ func (f *fakeStore) Leave(_ context.Context, zoneID string, _ line.Place) error 
 	return err
 }
 
-func (f *fakeStore) Tell(_ context.Context, zoneID string, t line.Telling) (line.Heard, error) {
-	leave, err := f.enter("tell", zoneID)
+func (f *fakeStore) Report(_ context.Context, zoneID string, t line.SessionReport) (line.SessionReply, error) {
+	leave, err := f.enter("report", zoneID)
 	defer leave()
 	f.stays, f.lost = t.Stays, t.Lost
-	return line.Heard{State: f.heard, Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays))}, err
+	return line.SessionReply{State: f.heard, Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays))}, err
 }
 
 func (f *fakeStore) Observe(_ context.Context, zoneID string, _ int) (line.Observation, error) {
@@ -287,9 +299,12 @@ type watched struct {
 	called map[store.Call]tally
 	// restored are counted, judged are all.
 	restored int
+	losses   int
 	judged   []estimate.Judgement
 	ahead    time.Duration
 }
+
+func (w *watched) Lost(string) { w.losses++ }
 
 type tally struct {
 	calls, failures int

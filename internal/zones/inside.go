@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// tellInsideEvery is how often the store is told of sessions, and asked which are over: often enough that a session
+	// reportInsideEvery is how often the store is told of sessions, and asked which are over: often enough that a session
 	// that is done or revoked is refused everywhere within a second.
-	tellInsideEvery = 900 * time.Millisecond
+	reportInsideEvery = 900 * time.Millisecond
 	// ToldWithin is how long it takes at most until the store was told of a session. A session or a pass that ends earlier is
 	// not renewed and begins none.
 	ToldWithin = 2 * time.Second
@@ -33,6 +33,9 @@ const (
 	// toldAgain is about how many sessions a telling has at most because the store lost data. They may be told later: those who
 	// are not known count all the same.
 	toldAgain = 10_000
+	// settled, in milliseconds, is by how much a session's end has to be later than was told for the store to be told again. Where
+	// it is less, the session was not renewed: the wall clock is being corrected.
+	settled = 1_000
 	// overMost is how many admissions that are over a store says in one answer.
 	overMost = 5_000
 	// graceMillis is for how long a session is still let through after it was told to be done, for what belongs to the
@@ -91,13 +94,14 @@ func (c *insiders) part(j jti) *insidersPart { return &c.parts[j[len(j)-1]%insid
 // Here takes in that a session asks that lasts until then. It reports whether the session is to be refused, and which paths of
 // the zone end a visit. In a zone without a cap only what was revoked is refused.
 func (z *Zone) Here(admission [16]byte, until time.Time) (over bool, donePaths []string) {
+	z.asked()
 	s := z.settings.Load()
 	if z.revokes(s, admission) {
 		return true, nil
 	} else if s.MaxInside == 0 {
 		return false, nil
 	}
-	now, ends := z.zones.Millis(), until.UnixMilli()
+	now, ends := z.zones.Millis(), z.zones.millisOf(until)
 	p := z.crowd.part(admission)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,23 +109,28 @@ func (z *Zone) Here(admission [16]byte, until time.Time) (over bool, donePaths [
 	if isOver && gone.from <= now {
 		return true, nil
 	}
-	if was, known := p.sessions[admission]; !isOver && (!known || ends > was.until) {
-		add(&p.untold, admission, max(ends, was.until))
+	if p.asks(admission, now, ends) && !isOver {
+		add(&p.untold, admission, ends)
 	}
-	p.asks(admission, now, ends)
 	return false, s.DonePaths
 }
 
-// asks remembers that a session asks that lasts until then. The caller holds mu.
-func (p *insidersPart) asks(j jti, now, ends int64) {
+// asks remembers that a session asks that lasts until then. It reports whether the session is new or was prolonged. The caller
+// holds mu.
+func (p *insidersPart) asks(j jti, now, ends int64) bool {
 	was, known := p.sessions[j]
-	if known || len(p.sessions) < maxSessions/insideParts {
-		is := session{max(ends, was.until), now, now, was.renewed || known && ends > was.until}
-		if known {
-			is.since = was.since
-		}
-		add(&p.sessions, j, is)
+	longer := !known || ends > was.until+settled
+	switch {
+	case !known && len(p.sessions) >= maxSessions/insideParts: // it is told again each time
+	case !known:
+		add(&p.sessions, j, session{until: ends, since: now, asked: now})
+	case longer:
+		p.sessions[j] = session{ends, was.since, now, true}
+	default:
+		was.asked = now
+		p.sessions[j] = was
 	}
+	return longer
 }
 
 // Begin tells the store that a session lasts until then, before it begins or is renewed: so the store knows of it, whatever becomes
@@ -135,12 +144,12 @@ func (z *Zone) Begin(ctx context.Context, admission [16]byte, until time.Time) (
 	if !ok || z.Over(admission) {
 		return true, nil
 	}
-	now, ends := z.zones.Millis(), until.UnixMilli()
-	heard, err := z.tell(z.zones.deadlines.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now), Begins: true}}, SinceMillis: z.now.Load()})
+	now, ends := z.zones.Millis(), z.zones.millisOf(until)
+	reply, err := z.report(z.zones.deadlines.bound(ctx), line.SessionReport{Stays: []line.Stay{{Admission: a, LeftMillis: max(1, ends-now), Begins: true}}, SinceMillis: z.now.Load()})
 	if err != nil {
 		return false, err
 	}
-	switch heard.Statuses[0] {
+	switch reply.Statuses[0] {
 	case line.StayOver:
 		z.end(admission, false)
 		return true, nil
@@ -204,7 +213,7 @@ func (z *Zone) Over(admission [16]byte) bool {
 // MayRenew reports whether a session that ends then may be renewed, with Begin. Where those inside are counted it has to be one that
 // is not over, sessions have to count, and the store has to hear of it before the session would end.
 func (z *Zone) MayRenew(admission [16]byte, ends time.Time) bool {
-	s, left := z.settings.Load(), ends.UnixMilli()-z.zones.Millis()
+	s, left := z.settings.Load(), ends.Sub(z.zones.wall()).Milliseconds()
 	return !z.Over(admission) && (s.MaxInside == 0 || s.InsideBy == zone.InsideBySession && left > ToldWithin.Milliseconds())
 }
 
@@ -221,9 +230,9 @@ func (z *Zone) Done(ctx context.Context, admission [16]byte, named bool) (known 
 	if !named && z.Over(admission) { // so that a visitor who says so again and again costs the store nothing
 		return true, nil
 	}
-	heard, err := z.tell(z.zones.deadlines.bound(ctx), line.Telling{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
+	reply, err := z.report(z.zones.deadlines.bound(ctx), line.SessionReport{Stays: []line.Stay{{Admission: a, Named: named}}, SinceMillis: z.now.Load()})
 	switch {
-	case err == nil && heard.Statuses[0] == line.StayUnknown:
+	case err == nil && reply.Statuses[0] == line.StayUnknown:
 		return false, nil
 	case err != nil && (named || !errors.Is(err, line.ErrStoreUnavailable)):
 		return false, err
@@ -280,9 +289,9 @@ func (c *insiders) mayBeInside(z *Zone, millis int64) int64 {
 	return window.MayBeInside(c.inside, window.RatesOf(s).Admits(since, s.Burst), s.MaxInside, s.Mode == zone.ModeOpen)
 }
 
-// Heard is what this server knows of those inside of a zone, also while the store is away: State has the zone's clock, reckoned
+// KnownInside is what this server knows of those inside of a zone, also while the store is away: State has the zone's clock, reckoned
 // from the latest answer, and how many were inside then.
-func (r *Zones) Heard(zoneID string) (s line.State) {
+func (r *Zones) KnownInside(zoneID string) (s line.State) {
 	if z := r.Known(zoneID); z != nil {
 		z.crowd.mu.Lock()
 		defer z.crowd.mu.Unlock()
@@ -291,38 +300,38 @@ func (r *Zones) Heard(zoneID string) (s line.State) {
 	return s
 }
 
-func (z *Zone) tell(ctx context.Context, t line.Telling) (line.Heard, error) {
+func (z *Zone) report(ctx context.Context, t line.SessionReport) (line.SessionReply, error) {
 	r := z.zones
-	heard, err := ask(ctx, z, store.Tell, func() (line.Heard, error) { return r.store.Tell(ctx, z.id, t) })
+	reply, err := ask(ctx, z, store.Report, func() (line.SessionReply, error) { return r.store.Report(ctx, z.id, t) })
 	if err == nil {
-		z.learn(heard.State, r.Millis())
+		z.learn(reply.State, r.Millis())
 	}
-	return heard, err
+	return reply, err
 }
 
-// tellAllInside begins to tell the store of those inside of all zones with a cap.
-func (r *Zones) tellAllInside(ctx context.Context) {
+// reportAllInside begins to tell the store of those inside of all zones with a cap.
+func (r *Zones) reportAllInside(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if z.settings.Load().MaxInside > 0 && z.seen.Load() {
-			r.background.GoAlone(&z.crowd.telling, func() { r.tellInside(ctx, z) })
+			r.background.GoAlone(&z.crowd.telling, func() { r.reportInside(ctx, z) })
 		}
 	}
 }
 
-// TellInsideOnce tells the store of those inside, one zone after the other. After Start this is done every 900 ms.
-func (r *Zones) TellInsideOnce(ctx context.Context) {
+// ReportInsideOnce tells the store of those inside, one zone after the other. After Start this is done every 900 ms.
+func (r *Zones) ReportInsideOnce(ctx context.Context) {
 	for _, z := range *r.zones.Load() {
 		if z.settings.Load().MaxInside > 0 {
-			r.tellInside(ctx, z)
+			r.reportInside(ctx, z)
 		}
 	}
 }
 
-// tellInside tells the store of the sessions of one zone. What it does not take is told again later.
-func (r *Zones) tellInside(ctx context.Context, z *Zone) {
+// reportInside tells the store of the sessions of one zone. What it does not take is told again later.
+func (r *Zones) reportInside(ctx context.Context, z *Zone) {
 	c, now := &z.crowd, r.Millis()
 	c.mu.Lock()
-	t := line.Telling{SinceMillis: c.since, LostAtMillis: c.lostAt, Lost: c.lost}
+	t := line.SessionReport{SinceMillis: c.since, LostAtMillis: c.lostAt, Lost: c.lost}
 	again, tellings := c.again, int(c.tellings)
 	c.tellings++
 	c.mu.Unlock()
@@ -341,10 +350,10 @@ func (r *Zones) tellInside(ctx context.Context, z *Zone) {
 		p.mu.Unlock()
 	}
 	t.Stays = told.stays
-	heard, err := z.tell(ctx, t)
+	reply, err := z.report(ctx, t)
 	for i, j := range told.names {
 		switch {
-		case err == nil && heard.Statuses[i] == line.StayOver:
+		case err == nil && reply.Statuses[i] == line.StayOver:
 			z.end(j, false)
 		case err != nil && !told.stays[i].Before:
 			c.part(j).untell(j, told.stays[i].LeftMillis, now)
@@ -360,15 +369,15 @@ func (r *Zones) tellInside(ctx context.Context, z *Zone) {
 	}
 	c.mu.Unlock()
 	for more := true; more && err == nil; {
-		for _, a := range heard.Over {
+		for _, a := range reply.Over {
 			z.end(a.JTI(z.id), false)
 		}
 		c.mu.Lock()
-		more = len(heard.Over) >= overMost && heard.NextMillis > c.since
-		c.since = heard.NextMillis
+		more = len(reply.Over) >= overMost && reply.NextMillis > c.since
+		c.since = reply.NextMillis
 		c.mu.Unlock()
 		if more {
-			heard, err = z.tell(ctx, line.Telling{SinceMillis: heard.NextMillis})
+			reply, err = z.report(ctx, line.SessionReport{SinceMillis: reply.NextMillis})
 		}
 	}
 }

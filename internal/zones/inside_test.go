@@ -2,6 +2,7 @@ package zones
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func TestInsideIsRemembered(t *testing.T) {
 	r, clock := newTest(t, f, Options{})
 	now := r.Millis()
 	f.do(func() { f.heard = line.State{NowMillis: now, Inside: 3, Epoch: 1, LongestMillis: 90_000} })
-	r.TellInsideOnce(t.Context())
+	r.ReportInsideOnce(t.Context())
 	_, _ = r.Poll(t.Context(), "a", line.Place{})
 	f.lose()
 	_, _ = r.Poll(t.Context(), "a", line.Place{})
@@ -32,19 +33,19 @@ func TestInsideIsRemembered(t *testing.T) {
 	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); over || r.Over("a", a) {
 		t.Error("a session that was never done is over")
 	}
-	r.TellInsideOnce(t.Context())
+	r.ReportInsideOnce(t.Context())
 	if len(f.stays) != 1 || f.stays[0].LeftMillis != time.Minute.Milliseconds() {
 		t.Errorf("told %+v, want one who stays for a minute", f.stays)
 	}
-	r.TellInsideOnce(t.Context())
+	r.ReportInsideOnce(t.Context())
 	if len(f.stays) != 0 {
 		t.Errorf("told %+v again", f.stays)
 	}
 	f.do(func() {
 		f.heard = line.State{NowMillis: now, LostAtMillis: now, Inside: 1, Epoch: 1, LongestMillis: 90_000}
 	})
-	r.TellInsideOnce(t.Context()) // hears of the loss
-	r.TellInsideOnce(t.Context())
+	r.ReportInsideOnce(t.Context()) // hears of the loss
+	r.ReportInsideOnce(t.Context())
 	if len(f.stays) != 1 || f.lost == 0 {
 		t.Errorf("after a loss: told %+v, %d lost", f.stays, f.lost)
 	}
@@ -56,9 +57,9 @@ func TestInsideIsRemembered(t *testing.T) {
 	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); over || !r.Over("a", a) {
 		t.Error("a session that is done is refused within its minute, or its pass is good")
 	}
-	told := f.calls["tell"]
-	if known, err := r.Done(t.Context(), "a", a, false); !known || err != nil || f.calls["tell"] != told {
-		t.Errorf("done again: %v, %v, and %d calls to the store", known, err, f.calls["tell"]-told)
+	told := f.calls["report"]
+	if known, err := r.Done(t.Context(), "a", a, false); !known || err != nil || f.calls["report"] != told {
+		t.Errorf("done again: %v, %v, and %d calls to the store", known, err, f.calls["report"]-told)
 	}
 	clock.advance(time.Minute)
 	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); !over {
@@ -93,7 +94,7 @@ func TestRevokedEverywhere(t *testing.T) {
 	}
 	refused(1, names[1], false)
 	for range tidyEvery { // the counts are up to 9 s old
-		r.servers[0].TellInsideOnce(t.Context())
+		r.servers[0].ReportInsideOnce(t.Context())
 	}
 	if sessions, idle := r.servers[0].Idle(testZone, 3*time.Minute); sessions != 3 || idle != 0 {
 		t.Errorf("%d sessions, %d idle", sessions, idle)
@@ -101,7 +102,7 @@ func TestRevokedEverywhere(t *testing.T) {
 	r.clock.advance(4 * time.Minute)
 	refused(0, names[0], false)
 	for range tidyEvery {
-		r.servers[0].TellInsideOnce(t.Context())
+		r.servers[0].ReportInsideOnce(t.Context())
 	}
 	if sessions, idle := r.servers[0].Idle(testZone, 3*time.Minute); sessions != 3 || idle != 2 {
 		t.Errorf("after four minutes: %d sessions, %d idle, want the two that asked for nothing", sessions, idle)
@@ -121,12 +122,12 @@ func TestRevokedEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.pass(time.Second)
-		r.servers[0].TellInsideOnce(t.Context())
+		r.servers[0].ReportInsideOnce(t.Context())
 	}
 	back := func() {
 		r.servers[1].wire.down.Store(false)
 		r.pass(time.Second)
-		r.servers[1].TellInsideOnce(t.Context())
+		r.servers[1].ReportInsideOnce(t.Context())
 	}
 	revoke(func(s *zone.Settings) { s.InsideState = s.InsideState.Revoke(uuid.UUID(names[1]).String()) })
 	refused(0, names[1], true)
@@ -159,8 +160,8 @@ func TestTwoGates(t *testing.T) {
 	pass := func(seconds int) {
 		for range seconds {
 			r.pass(time.Second)
-			r.servers[0].TellInsideOnce(t.Context())
-			r.servers[1].TellInsideOnce(t.Context())
+			r.servers[0].ReportInsideOnce(t.Context())
+			r.servers[1].ReportInsideOnce(t.Context())
 		}
 	}
 	inside := func(want int64) {
@@ -243,7 +244,7 @@ func (r *room) asked(seconds int) {
 	for range seconds {
 		r.pass(time.Second)
 		for _, s := range r.servers {
-			s.TellInsideOnce(r.t.Context())
+			s.ReportInsideOnce(r.t.Context())
 		}
 	}
 }
@@ -365,7 +366,7 @@ func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 		t.Fatal("a session is refused")
 	}
 	r.cut(true)
-	heard := r.servers[0].Heard(testZone)
+	heard := r.servers[0].KnownInside(testZone)
 	if heard.Inside != 1 || heard.NowMillis != r.clock.now().UnixMilli() {
 		t.Errorf("what the server knows: %+v", heard)
 	}
@@ -386,4 +387,40 @@ func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 	if !here(0) || !here(1) {
 		t.Errorf("afterwards the servers refuse: %t, %t", here(0), here(1))
 	}
+}
+
+// TestSessionsWhenTheClockIsSet: the store is told for how long sessions last by the clock by which they are signed, also when that is
+// set while the server runs; and not again and again while it is corrected.
+func TestSessionsWhenTheClockIsSet(t *testing.T) {
+	s := settings("a", 60)
+	s.MaxInside = 5
+	f := newFakeStore(s)
+	r, clock := newTest(t, f, Options{})
+	set := time.Duration(0)
+	r.wall = func() time.Time { return clock.now().Add(set) }
+	r.ReportInsideOnce(t.Context())
+	here := func(id byte, until time.Time, want ...int64) {
+		t.Helper()
+		a := line.Admission{ID: line.ID{id}, AtMillis: r.Millis()}.JTI("a")
+		if over, _ := r.Here("a", a, until); over || !r.Known("a").MayRenew(a, until) {
+			t.Error("over, or not to be renewed")
+		}
+		r.ReportInsideOnce(t.Context())
+		var told []int64
+		for _, stay := range f.stays {
+			told = append(told, stay.LeftMillis)
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("told that they stay for %d, want %d", told, want)
+		}
+	}
+	until := r.wall().Add(time.Minute)
+	here(1, until, 60_000)
+	set = -10 * time.Minute
+	here(2, r.wall().Add(time.Minute), 60_000)
+	here(1, until, 660_000)
+	set -= 5 * time.Millisecond
+	here(1, until)
+	set = 10 * time.Minute
+	here(3, r.wall().Add(time.Minute), 60_000)
 }

@@ -39,7 +39,7 @@ type judged struct {
 	// dueMillis is when the visitor was told to poll again.
 	dueMillis int64
 	// told is one of the heard estimates that the visitor was told, each as likely as any other.
-	told  estimate.Told
+	told  estimate.Prediction
 	heard int
 }
 
@@ -68,7 +68,7 @@ func (j *judge) hear(a *line.Told, windowMillis int64) (is estimate.Judgement, o
 		}
 		v.dueMillis = a.State.NowMillis + a.PeriodMillis
 		if v.heard++; rand.IntN(v.heard) == 0 {
-			v.told = estimate.Told{AtMicros: 1000 * a.State.NowMillis, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis}
+			v.told = estimate.Prediction{AtMicros: 1000 * a.State.NowMillis, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis}
 		}
 		j.byID[a.Place.ID] = v
 	case known && (a.Status == line.Admitted || a.Status == line.AdmittedBefore):

@@ -1,16 +1,13 @@
 package zones
 
 import (
-	"context"
 	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -205,36 +202,5 @@ func TestSampleIsBounded(t *testing.T) {
 	}
 	if n := len(j.byID); n > mostJudged {
 		t.Errorf("%d are looked at", n)
-	}
-}
-
-// waitingStore tells whoever polls the same.
-type waitingStore struct{ store.Store }
-
-func (waitingStore) Poll(_ context.Context, _ string, p line.Place) (line.Answer, error) {
-	return line.Answer{
-		Status: line.Waiting, Place: p, Position: 1234, WaitMillis: 61_000, PeriodMillis: 9_400,
-		State: line.State{NowMillis: toldAt, Waiting: 5_000, EdgeMicros: 1},
-	}, nil
-}
-
-// TestPollOfOneWhoIsNotLookedAt allocates nothing.
-func TestPollOfOneWhoIsNotLookedAt(t *testing.T) {
-	r, _ := newTest(t, newFakeStore(), Options{})
-	r.store = waitingStore{}
-	r.remember(settings("a", 1), true)
-	r.Known("a").judge.below.Store(math.MaxUint32 / 2)
-	poll := func(id line.ID) float64 {
-		return testing.AllocsPerRun(100, func() {
-			if _, err := r.Poll(t.Context(), "a", line.Place{ID: id, ArrivedAtMicros: 1}); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-	if n := poll(line.ID{4: 0xff}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-	if n := poll(line.ID{7: 2}); n != 0 {
-		t.Errorf("%v allocations for one who is looked at, and was before", n)
 	}
 }

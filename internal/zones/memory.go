@@ -21,17 +21,22 @@ type memory struct {
 	// waiting is how many visitors wait. lostAt is the LostAtMillis of line.State that was last heard, and lostHeard
 	// when that was, on this server's clock, in milliseconds.
 	waiting, lostAt, lostHeard atomic.Int64
-	epoch                      atomic.Uint32
+	// losses is how many losses were heard of, each within losingWithin of the one before.
+	losses atomic.Int64
+	epoch  atomic.Uint32
 }
 
-// seenWithin is how long a server may hear nothing of a zone while its store answers: each zone is asked once a second.
-// So a line is taken to have stood until seenWithin after the last answer.
+// seenWithin is how long a server may hear nothing of a zone in which people wait while its store answers: it is asked once a
+// second. So a line is taken to have stood until seenWithin after the last answer.
 const seenWithin = time.Second
+
+// lateWithin is for how many milliseconds after a loss was heard of an answer from before it may still come.
+const lateWithin = 2_000
 
 // learn takes in what an answer that came at millis on this server's clock says of the line.
 func (z *Zone) learn(s line.State, millis int64) {
 	lost := z.lostAt.Load()
-	if s.NowMillis == 0 || lost != s.LostAtMillis && s.NowMillis < lost && millis-z.lostHeard.Load() < heardWithin {
+	if s.NowMillis == 0 || lost != s.LostAtMillis && s.NowMillis < lost && millis-z.lostHeard.Load() < lateWithin {
 		return // an answer without the zone's state, or from before the loss and late
 	}
 	z.ahead.Store(s.NowMillis - millis)
@@ -46,7 +51,9 @@ func (z *Zone) learn(s line.State, millis int64) {
 	}
 	if lost != s.LostAtMillis {
 		z.now.Store(s.NowMillis)
-		z.lostAt.Store(s.LostAtMillis)
+		if z.lostAt.Swap(s.LostAtMillis) != s.LostAtMillis && !first {
+			z.loses(millis - z.lostHeard.Load())
+		}
 		z.lostHeard.Store(millis)
 	}
 	if idle := z.settings.Load().IdleTimeout().Milliseconds(); first || s.NowMillis >= s.LostAtMillis+idle {
@@ -58,6 +65,23 @@ func (z *Zone) learn(s line.State, millis int64) {
 	}
 	if z.epoch.Load() != s.Epoch {
 		z.epoch.Store(s.Epoch)
+	}
+}
+
+// losingWithin and losingAfter: a zone that is lost so often, each time within so many milliseconds of the time before, is lost again and
+// again.
+const losingWithin, losingAfter = 60_000, 3
+
+// loses takes in that the store has lost data of the zone, so many milliseconds after the time before.
+func (z *Zone) loses(after int64) {
+	r := z.zones
+	r.meter.Lost(z.id)
+	if after >= losingWithin {
+		z.losses.Store(0)
+	}
+	if n := z.losses.Add(1); n == losingAfter || n%100 == 0 {
+		r.log.Error("the store loses data of the zone again and again, and after each loss nobody is admitted for a window: see what removes "+
+			"keys, such as a maxmemory-policy other than noeviction", "zone", z.id, "losses", n)
 	}
 }
 
@@ -77,11 +101,11 @@ func (m *memory) lost() line.Memory {
 // EdgeMicros is the furthest edge that was heard: whoever stands at or before it is released.
 func (m *memory) EdgeMicros() int64 { return m.edge.Load() }
 
+// LastArrivalMicros is the newest arrival that was heard of, 0 before any.
+func (m *memory) LastArrivalMicros() int64 { return m.lastArrival.Load() }
+
 // AheadMillis is by how much the zone's clock was ahead of Zones.Millis in the latest answer.
 func (m *memory) AheadMillis() int64 { return m.ahead.Load() }
-
-// heardWithin is for how many milliseconds after an answer NowMillis reckons: each zone is asked once a second.
-const heardWithin = 2_000
 
 // NowMillis returns what the clock of a zone shows, reckoned from the latest answer. It is behind by as long as that
 // answer was on its way. It is 0 if the zone gave no answer lately, or if this server's clock has jumped since then.
@@ -91,7 +115,7 @@ func (r *Zones) NowMillis(zoneID string) int64 {
 		return 0
 	}
 	now := r.Millis()
-	if since := now - z.stoodAt.Load(); since < 0 || since > heardWithin {
+	if since := now - z.stoodAt.Load(); since < 0 || since > reckonedFor {
 		return 0
 	}
 	return now + z.ahead.Load()

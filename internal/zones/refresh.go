@@ -28,6 +28,16 @@ func (r *Zones) freshen(ctx context.Context) error {
 	return r.read(ctx)
 }
 
+// reread reads the zones, unless that went well the time before.
+func (r *Zones) reread(ctx context.Context) {
+	r.mu.Lock()
+	well := r.listErr == nil && r.now().Sub(r.listedAt) < interval*3/2
+	r.mu.Unlock()
+	if !well {
+		r.readAndLog(ctx)
+	}
+}
+
 // readAndLog is read for callers that have no use for the error, which read logs.
 func (r *Zones) readAndLog(ctx context.Context) { _ = r.read(ctx) }
 
@@ -72,16 +82,13 @@ func (r *Zones) readOnce(ctx context.Context) error {
 		missing = r.notIn(list)
 	}
 	r.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	for _, z := range missing {
 		r.lookInto(ctx, z)
 	}
 	for _, z := range *r.zones.Load() {
 		r.sendLost(ctx, z)
 	}
-	return nil
+	return err
 }
 
 // adopt takes in a list of zones, except those that this server put or deleted while the list was being read. The

@@ -82,8 +82,8 @@ func (w *wire) Zones(ctx context.Context) ([]zone.Settings, error) {
 	return through(ctx, w, func() ([]zone.Settings, error) { return w.Store.Zones(ctx) })
 }
 
-func (w *wire) Tell(ctx context.Context, zoneID string, t line.Telling) (line.Heard, error) {
-	return through(ctx, w, func() (line.Heard, error) { return w.Store.Tell(ctx, zoneID, t) })
+func (w *wire) Report(ctx context.Context, zoneID string, t line.SessionReport) (line.SessionReply, error) {
+	return through(ctx, w, func() (line.SessionReply, error) { return w.Store.Report(ctx, zoneID, t) })
 }
 
 func (w *wire) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {

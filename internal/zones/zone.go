@@ -27,6 +27,8 @@ type Zone struct {
 	generation atomic.Uint32
 	// seen: this server has seen the zone in the store. Until then only the configuration names it.
 	seen atomic.Bool
+	// askedAt is when somebody last asked about the zone, on the clock of Millis: see Rests.
+	askedAt atomic.Int64
 	// draws are the draws in the settings whose seeds this server knows.
 	draws atomic.Pointer[[]draw]
 

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// interval is how often the settings are read anew: twice in the second within which a change must be in
-	// force everywhere.
-	interval = 500 * time.Millisecond
+	// interval is how often the settings are read anew while the store, or a node of it, does not answer: a call that hangs takes up
+	// to 400 ms of the second within which a change must be in force everywhere. Else they are read every other time.
+	interval = 450 * time.Millisecond
 	// freshFor is how old the list of zones may be.
 	freshFor = time.Second
 	// seeksPerSecond is how often the store is asked for a zone that is not in a fresh list: another server may have
@@ -44,12 +44,9 @@ const sharedTimeout = 3 * time.Second
 // Meter shows what happens here. Its methods are called from any goroutine.
 type Meter interface {
 	ZoneMeter
+	LossMeter
 	// Called measures a call to the store: how long it took, and how it ended.
 	Called(call store.Call, took time.Duration, err error)
-	// Restored counts one place that the store had lost and put back.
-	Restored(zoneID string)
-	// Forgotten counts one departure that is remembered no longer, because so many departed lately.
-	Forgotten(zoneID string)
 	// Judged takes in how good an estimate was that was told to a visitor who has been admitted since.
 	Judged(zoneID string, j estimate.Judgement)
 	// ClockAhead takes in by how much the zone's clock is ahead of this server's; negative if it is behind.
@@ -58,6 +55,16 @@ type Meter interface {
 	StoreFailing(zoneID string, failing bool)
 	// AdmitLocally counts one visitor whom this server let in by itself.
 	AdmitLocally(zoneID string)
+}
+
+// LossMeter counts what comes of the store's losses of data.
+type LossMeter interface {
+	// Restored counts one place that the store had lost and put back.
+	Restored(zoneID string)
+	// Lost counts one loss of a zone's data that its store has noticed.
+	Lost(zoneID string)
+	// Forgotten counts one departure that is remembered no longer, because so many departed lately.
+	Forgotten(zoneID string)
 }
 
 // ZoneMeter hears which zones there are. Its two methods are never called at the same time.
@@ -106,6 +113,8 @@ type Zones struct {
 	servers   int64
 	deadlines deadlines
 	now       func() time.Time
+	// wall is the clock by which sessions are signed. It may be set while the server runs.
+	wall func() time.Time
 	// polls answers polls before their time, and guard refuses who sends too many of them.
 	polls *pollCache
 	guard *guard.Guard
@@ -157,6 +166,7 @@ func New(o Options) *Zones {
 	if r.now == nil {
 		r.now = time.Now
 	}
+	r.wall = r.now
 	r.began = r.now()
 	zones := make(map[string]*Zone, len(o.Seeds))
 	for _, s := range o.Seeds {
@@ -174,19 +184,19 @@ func (r *Zones) Start(ctx context.Context) {
 	r.readAndLog(ctx)
 	for _, z := range *r.zones.Load() { // what is over, before the first visitor shows it
 		if z.seen.Load() && z.settings.Load().MaxInside > 0 {
-			r.tellInside(ctx, z)
+			r.reportInside(ctx, z)
 		}
 	}
 	r.background.Start(ctx,
-		background.Every(interval, r.readAndLog),
+		background.Every(interval, r.reread),
 		background.Every(interval, r.recallAll),
 		background.Every(sendEvery, r.sendAll),
 		background.Every(ProbeEvery, r.probeAll),
-		background.Every(tellInsideEvery, r.tellAllInside),
+		background.Every(reportInsideEvery, r.reportAllInside),
 		background.Every(judgeEvery, r.judgeAll))
 }
 
-// RunOnce reads the settings of all zones, and tells the store who departed. After Start this is done twice a second.
+// RunOnce reads the settings of all zones, and tells the store who departed. After Start both are done again and again.
 func (r *Zones) RunOnce(ctx context.Context) {
 	r.readAndLog(ctx)
 	for _, z := range *r.zones.Load() {
@@ -203,6 +213,9 @@ func (r *Zones) Millis() int64 {
 	return r.began.UnixMilli() + r.now().Sub(r.began).Milliseconds()
 }
 
+// millisOf is a time of the wall clock, such as that at which a session ends, on the clock of Millis.
+func (r *Zones) millisOf(t time.Time) int64 { return r.Millis() + t.Sub(r.wall()).Milliseconds() }
+
 // Known returns the zone if this server remembers it, else nil. It never asks the store.
 func (r *Zones) Known(zoneID string) *Zone {
 	return (*r.zones.Load())[zoneID]
@@ -211,6 +224,7 @@ func (r *Zones) Known(zoneID string) *Zone {
 // Find returns a zone for a visitor's call. Its error says when to come back, if the store did not answer.
 func (r *Zones) Find(ctx context.Context, zoneID string) (*Zone, error) {
 	if z := r.Known(zoneID); z != nil {
+		z.asked()
 		return z, nil
 	}
 	z, err := r.find(r.deadlines.bound(ctx), zoneID)
@@ -392,9 +406,6 @@ func (r *Zones) add(news ...zone.Settings) {
 	zones := maps.Clone(*r.zones.Load())
 	ids := make([]string, 0, len(news))
 	for _, s := range news {
-		if narrow := s.NarrowPatterns(); len(narrow) > 0 {
-			r.log.Warn("patterns match only requests without other parameters: end them in &* if callbacks carry more", "zone", s.ZoneID, "patterns", narrow)
-		}
 		zones[s.ZoneID] = r.newZone(s, true)
 		ids = append(ids, s.ZoneID)
 	}
@@ -423,6 +434,7 @@ func (noMeter) Know(...string)                          {}
 func (noMeter) Forget(string)                           {}
 func (noMeter) Called(store.Call, time.Duration, error) {}
 func (noMeter) Restored(string)                         {}
+func (noMeter) Lost(string)                             {}
 func (noMeter) Forgotten(string)                        {}
 func (noMeter) Judged(string, estimate.Judgement)       {}
 func (noMeter) ClockAhead(string, time.Duration)        {}

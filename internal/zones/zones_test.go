@@ -604,7 +604,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.Poll(ctx, "a", line.Place{})
 		_ = r.Leave(ctx, "a", line.Place{})
 		_, _ = r.Observe(ctx, "a")
-		r.tellInside(ctx, r.Known("a"))
+		r.reportInside(ctx, r.Known("a"))
 		_, _ = r.Sweep(ctx, "a", "me", 0)
 		_, _ = r.Changes(ctx, "a")
 		_, _ = r.Poll(ctx, "b", line.Place{}) // lost
@@ -615,6 +615,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.KeepDraw(ctx, "a", "e", nil)
 		_, _ = r.Draw(ctx, "a", "e")
 		_, _ = r.Spend(ctx, "k", "", 0)
+		_ = r.KeepMinutes(ctx, "a", 0, nil)
+		_, _ = r.Minutes(ctx, "a", 0, 1)
 		r.depart("b", line.Departure{Place: line.Place{ID: line.ID{2}}})
 		r.tellOnce(ctx)
 		r.readAndLog(ctx)

@@ -9,7 +9,7 @@
 -- ARGV[3]  how long a server counts as here after it was, ms
 -- ARGV[4]  the fingerprints of its secrets, separated by blanks, the one that signs first
 --
--- Returns  0 it is here, 1 another has other secrets
+-- Returns  how many servers are here, this one included; 0 another has other secrets, and it is not here
 --
 -- Two servers fit if each has the secret with which the other signs. Bounded by the
 -- number of servers. Run twice, the second changes nothing.
@@ -27,14 +27,16 @@ local function first(all)
   return string.match(all, '%S+')
 end
 
-local all, gone = redis.call('HGETALL', SERVERS), {}
+local all, gone, here = redis.call('HGETALL', SERVERS), {}, 1
 for i = 1, #all, 2 do
   local at, theirs = string.match(all[i + 1], '^(%d+) (.+)$')
   -- A time in the future was written before the clock was set back.
   if not at or math.abs(now - at) > tonumber(ARGV[3]) then
     gone[#gone + 1] = all[i]
   elseif all[i] ~= ARGV[2] and not (has(ARGV[4], first(theirs)) and has(theirs, first(ARGV[4]))) then
-    return 1
+    return 0
+  else
+    here = here + (all[i] ~= ARGV[2] and 1 or 0)
   end
 end
 for _, name in ipairs(gone) do
@@ -42,4 +44,4 @@ for _, name in ipairs(gone) do
 end
 redis.call('HSET', SERVERS, ARGV[2], string.format('%.0f %s', now, ARGV[4]))
 redis.call('PEXPIRE', SERVERS, ARGV[3])
-return 0
+return here

@@ -8,7 +8,7 @@
 -- ARGV[3]     how many to look at, at most, 0..1000
 --
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
---          {0, state, pace, totals, waits, flow, seen}; each list is packed, see include/reply.lua
+--          {0, state, pace, totals, waits, flow, seen, ends}; each list is packed, see include/reply.lua
 --   state, pace  see include/reply.lua
 --   totals TOTALS of include/zone.lua, the estimate for one who joins, most in a second (include/peak.lua)
 --   waits  bucket, how many, ...
@@ -18,6 +18,7 @@
 --          the share of the live that is expected to come, in the same parts; where the first of
 --          the live stands
 --   seen   of each: where it stands, last poll, period
+--   ends   where no stay is renewed: how many more may be inside, how many are, and when some of their stays end, in order
 --
 -- O(log n) for each who is looked at, and at most 100 more tokens for the edge.
 
@@ -76,8 +77,18 @@ for i = 0, n - 1 do
     seen[#seen + 1], seen[#seen + 2], seen[#seen + 3] = tonumber(one[2]), at, period
   end
 end
+-- As line.EndRank and line.MaxEnds have it.
+local ends = {}
+if z.max_inside > 0 and z.by_session == 0 then
+  local n = min(z.inside, 16)
+  ends = { t.cap, z.inside }
+  for i = 0, n - 1 do
+    local rank = floor(i * (z.inside - 1) / max(1, n - 1))
+    ends[#ends + 1] = floor(tonumber(redis.call('ZRANGE', INSIDE, rank, rank, 'WITHSCORES')[2]))
+  end
+end
 save_zone(ZONE, z)
 return {
   0, pack(state_of(z, r, t)), pack(pace_of(z, r, t)), pack(totals), pack(redis.call('HGETALL', WAITS)),
-  pack(flow), pack(seen),
+  pack(flow), pack(seen), pack(ends),
 }

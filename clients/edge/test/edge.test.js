@@ -81,29 +81,60 @@ test('the room is told the visitor\'s address', async () => {
   assert.equal(site.asked.at(-1).headers['X-Forwarded-For'], '203.0.113.7');
 });
 
-// silent visits while the room says nothing, and lets 300 ms pass.
+// silent visits while the room says nothing, and lets a second pass.
 async function silent(site, ...visit) {
   site.is.what = 'silent';
   const before = site.asked.length;
   const answer = site.visit(...visit);
   while (site.asked.length === before) await new Promise((next) => { setImmediate(next); });
-  mock.timers.tick(299);
+  mock.timers.tick(999);
   mock.timers.tick(1);
   return answer;
 }
 
-test('without an answer in 300 ms, hold asks to come again', async () => {
+test('without an answer in a second, hold asks to come again', async () => {
   for (const state of [undefined, joins]) {
     const site = shop(state ?? waits);
     if (state) await site.visit('/', { ...page, 'Accept-Language': 'first' });
     const answer = await silent(site);
-    assert.deepEqual([answer.status, answer.headers.get('Refresh'), answer.headers.get('Retry-After'), answer.headers.get('Cache-Control')], [503, '3', '3', 'no-store']);
-    assert.equal(answer.headers.get('Set-Cookie'), null);
+    assert.deepEqual([answer.status, answer.headers.get('Refresh'), answer.headers.get('Retry-After'), answer.headers.get('Cache-Control')], [503, '3', '3', state ? 'private, no-store' : 'no-store']);
+    assert.equal(value(answer), site.asked.at(-1).clientId); // of the join, where there was one
     assert.equal(site.visited, state ? 1 : 0);
   }
 });
 
-test('without an answer in 300 ms, admit lets go on, without a session', async () => {
+test('a room that takes 400 ms for each answer admits, and a try whose answer is lost costs no admission', async () => {
+  const counts = { ...joins, counted: true };
+  const asks = room(counts);
+  const [taken, lost] = [[], []];
+  const slow = async (...args) => {
+    const done = asks.fetch(...args);
+    await new Promise((next) => { setImmediate(next); });
+    mock.timers.tick(400);
+    const { path, clientId } = asks.asked.at(-1);
+    if (path === '/traffic/wait') {
+      taken.push(clientId);
+      if (lost.pop()) throw new Error('aborted');
+    }
+    return done;
+  };
+  const site = shop(counts, '', { fetch: slow });
+  const first = await site.visit();
+  assert.deepEqual([first.status, asks.asked.length], [200, 3]);
+  for (const headers of [page, { ...page, 'User-Agent': 'another of the same house' }]) {
+    lost.push(true);
+    const fails = await site.visit('/', headers);
+    assert.equal(fails.status, 503);
+    asks.is.state = { ...counts, newcomers: 'wait' }; // the place is the visitor's, whoever waits now
+    const again = await site.visit('/', { ...headers, Cookie: `__Host-waitingroom_key-SHOP=${value(fails)}` });
+    assert.deepEqual([again.status, taken.at(-1)], [200, taken.at(-2)]);
+    asks.is.state = counts;
+    clock(taken.length * 70);
+  }
+  assert.equal(new Set(taken).size, 3);
+});
+
+test('without an answer in a second, admit lets go on, without a session', async () => {
   const site = shop(waits, '', { onFailure: 'admit' });
   const answer = await silent(site);
   assert.deepEqual([answer.status, answer.headers.get('Set-Cookie'), site.visited], [200, null, 1]);

@@ -90,14 +90,14 @@ var layers = []layer{
 		"it looks at all the others, and is handed its store",
 	},
 	{
-		"description", []string{"internal/serve/openapi"},
+		"description", []string{"internal/openapi"},
 		[]string{"refusals", "kinds", "events", "words", "arithmetic", "serve", "limits", "visitors", "operate"}, false,
 		"it describes what all the others answer: only the server and the tests' checks import it",
 	},
 	{
 		"tables", []string{"internal/problem", "internal/metric"},
 		[]string{"refusals", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
-		"they answer for and count what all the others return and do: only the server imports them",
+		"they answer for and count what all the others return and do: only the server and tests import them",
 	},
 	{
 		"public", []string{"limit"}, []string{"refusals", "arithmetic", "stores", "limits", "public"}, true,
@@ -121,7 +121,7 @@ var layers = []layer{
 	{
 		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy"},
 		[]string{
-			"refusals", "events", "words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "description", "tools",
+			"refusals", "events", "words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "description", "tables", "tools",
 		}, false,
 		"they measure and test all of it",
 	},

@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,13 +15,16 @@ var (
 	// goName is a function or a type in a document: `zones.Zones.PutZone`. luaName is a function of a script: `zone.lua:load_zone`.
 	goName  = regexp.MustCompile("`([a-z][a-z-]*)\\.([A-Za-z]\\w*(?:\\.[A-Za-z]\\w*)?)`")
 	luaName = regexp.MustCompile("`(\\w+\\.lua):(\\w+)`")
+	// benchmark is the argument of make microbench: `BENCH='Joins|Sweep'`.
+	benchmark = regexp.MustCompile(`BENCH='?([\w|]+)`)
 	// suffixes are what a name ends with that is a file.
 	suffixes = []string{"go", "lua", "js", "json", "yaml", "md", "txt"}
 )
 
-// TestDocumentsNameWhatThereIs: each function and type that the maps of docs/engineering name is in the sources.
+// TestDocumentsNameWhatThereIs: each function, type and benchmark that the maps of docs/engineering name is in the sources.
 func TestDocumentsNameWhatThereIs(t *testing.T) {
 	packages, declared := map[string]bool{}, map[string]bool{}
+	var benchmarks []string
 	for _, s := range tree(t) {
 		name := path.Base(s.pkg)
 		packages[name] = true
@@ -29,6 +33,7 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 			case *ast.FuncDecl:
 				if d.Recv == nil {
 					declared[name+"."+d.Name.Name] = true
+					benchmarks = append(benchmarks, d.Name.Name)
 					continue
 				}
 				of := d.Recv.List[0].Type
@@ -56,7 +61,7 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 		}
 	}
 	const root = "../../../"
-	for _, document := range []string{"architecture.md", "lives.md", "guarantees.md"} {
+	for _, document := range []string{"architecture.md", "lives.md", "guarantees.md", "performance.md"} {
 		text, err := os.ReadFile(root + "docs/engineering/" + document)
 		if err != nil {
 			t.Fatal(err)
@@ -68,6 +73,13 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 			}
 			if full := m[1] + "." + m[2]; packages[m[1]] && !isFile && !declared[full] {
 				t.Errorf("%s names %s, which is not there", document, full)
+			}
+		}
+		for _, m := range benchmark.FindAllStringSubmatch(string(text), -1) {
+			for one := range strings.SplitSeq(m[1], "|") {
+				if !slices.Contains(benchmarks, "Benchmark"+one) {
+					t.Errorf("%s names Benchmark%s, which is not there", document, one)
+				}
 			}
 		}
 		for _, m := range luaName.FindAllStringSubmatch(string(text), -1) {

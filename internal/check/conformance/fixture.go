@@ -123,21 +123,21 @@ func (w *fixture) leave(p line.Place) {
 	w.all("leave", func(s store.Store) error { return s.Leave(w.t.Context(), w.zoneID, p) })
 }
 
-// tell is what a server tells of those inside.
-func (w *fixture) tell(t line.Telling) line.Heard {
+// report is what a server reports of those inside.
+func (w *fixture) report(t line.SessionReport) line.SessionReply {
 	w.t.Helper()
-	inOrder := func(h line.Heard) line.Heard {
+	inOrder := func(h line.SessionReply) line.SessionReply {
 		slices.SortFunc(h.Over, func(a, b line.Admission) int {
 			return cmp.Or(cmp.Compare(a.AtMillis, b.AtMillis), bytes.Compare(a.ID[:], b.ID[:]))
 		})
 		return h
 	}
 	w.model.begin(w.raw())
-	want := inOrder(w.model.tell(t))
+	want := inOrder(w.model.report(t))
 	want.State = w.model.state()
 	for _, h := range w.stores {
-		got, err := h.Store.Tell(w.t.Context(), w.zoneID, t)
-		w.same("tell", inOrder(got), want, err)
+		got, err := h.Store.Report(w.t.Context(), w.zoneID, t)
+		w.same("report", inOrder(got), want, err)
 	}
 	return want
 }

@@ -169,10 +169,10 @@ func (m *model) leaveInside(a line.Admission) {
 	}
 }
 
-// tell: a server tells of those inside.
-func (m *model) tell(t line.Telling) (h line.Heard) {
+// report: a server reports those inside.
+func (m *model) report(t line.SessionReport) (h line.SessionReply) {
 	if !m.capped() {
-		return line.Heard{Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays)), NextMillis: m.now}
+		return line.SessionReply{Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays)), NextMillis: m.now}
 	}
 	if t.LostAtMillis > 0 && t.LostAtMillis == max(0, m.healUntil-window.HealMillis) {
 		m.c.unknown = m.c.unknown.Raise(t.Lost)

@@ -1,8 +1,11 @@
 package conformance
 
 import (
+	"slices"
+
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // sampled is how many the fixture looks at: fewer than wait in most lines.
@@ -27,6 +30,19 @@ func (m *model) observe(most int64) line.Observation {
 	for v := range filter(m.waiting, func(v *visitor) bool { return v.live }) {
 		s.FrontMicros = v.StandsAtMicros()
 		break
+	}
+	if m.capped() && m.settings.InsideBy == zone.InsideByAdmission {
+		ends := make([]int64, 0, len(m.c.in))
+		for _, stay := range m.c.in {
+			ends = append(ends, stay.ends)
+		}
+		slices.Sort(ends)
+		known := int64(len(ends))
+		s.Ends = line.Ends{Room: m.c.room, Known: known}
+		n := min(known, line.MaxEnds)
+		for i := range n {
+			s.Ends.Millis = append(s.Ends.Millis, ends[line.EndRank(i, n, known)])
+		}
 	}
 	if m.gathers() {
 		return s

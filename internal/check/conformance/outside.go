@@ -99,7 +99,7 @@ func newOutside(t *rapid.T, open Open) *outside {
 func (o *outside) restart(i int) {
 	o.servers[i] = zones.New(zones.Options{Store: o.store, Seeds: []zone.Settings{o.settings}, Servers: 2, Now: o.clock.Now})
 	o.servers[i].RunOnce(o.t.Context())
-	o.servers[i].TellInsideOnce(o.t.Context())
+	o.servers[i].ReportInsideOnce(o.t.Context())
 }
 
 func (o *outside) gate(t *rapid.T) *zones.Zone {
@@ -117,7 +117,7 @@ func (o *outside) pass(d time.Duration) {
 				s.RunOnce(o.t.Context())
 			}
 			if o.beats%3 == 2-i {
-				s.TellInsideOnce(o.t.Context())
+				s.ReportInsideOnce(o.t.Context())
 			}
 		}
 	}
@@ -275,7 +275,7 @@ func (o *outside) put(t *rapid.T) {
 func (o *outside) revoke(t *rapid.T) {
 	o.settings = *o.servers[0].Known("SHOP").Settings()
 	if rapid.Bool().Draw(t, "all") {
-		o.settings.InsideState.RevokedUpToMillis = o.servers[0].Heard("SHOP").NowMillis + 1_000
+		o.settings.InsideState.RevokedUpToMillis = o.servers[0].KnownInside("SHOP").NowMillis + 1_000
 		o.put(t)
 		for _, p := range o.people {
 			p.isDone = p.isDone || p.expires > 0

@@ -30,7 +30,7 @@ func (c *crowd) anyAdmission(t *rapid.T) line.Admission {
 
 // here: a server tells that the sessions of some go on, who may have been anywhere.
 func (c *crowd) here(t *rapid.T) {
-	var told line.Telling
+	var told line.SessionReport
 	for range rapid.IntRange(1, 4).Draw(t, "sessions") {
 		a, left := c.anyAdmission(t), rapid.Int64Range(1, c.model.settings.SessionSeconds*1000).Draw(t, "left")
 		for _, in := range c.invariants.inside {
@@ -43,22 +43,22 @@ func (c *crowd) here(t *rapid.T) {
 	if rapid.Bool().Draw(t, "lost") {
 		told.LostAtMillis, told.Lost = max(0, c.model.healUntil-600_000), rapid.Int64Range(0, 12).Draw(t, "supposed")
 	}
-	heard := c.tell(told)
+	reply := c.report(told)
 	for i, s := range told.Stays {
-		c.invariants.told(s, heard.Statuses[i])
+		c.invariants.told(s, reply.Statuses[i])
 	}
 }
 
 // done: a server tells that some are done; one of them may only be named.
 func (c *crowd) done(t *rapid.T) {
-	var told line.Telling
+	var told line.SessionReport
 	for range rapid.IntRange(1, 3).Draw(t, "admissions") {
 		told.Stays = append(told.Stays, line.Stay{Admission: c.anyAdmission(t), Named: rapid.Bool().Draw(t, "named"), Before: rapid.Bool().Draw(t, "before")})
 	}
 	told.SinceMillis = c.model.now - rapid.Int64Range(0, 60_000).Draw(t, "since")
-	heard := c.tell(told)
+	reply := c.report(told)
 	for i, s := range told.Stays {
-		c.invariants.told(s, heard.Statuses[i])
+		c.invariants.told(s, reply.Statuses[i])
 	}
 }
 

@@ -2,8 +2,10 @@ package conformance
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -31,6 +33,30 @@ var recordStories = map[string]func(*story){
 		}
 		s.note(zone.ByConfig, nil, &s.model.settings)
 		s.changes()
+	},
+
+	"rows of minutes stay as they were first kept, also without their zone": func(s *story) {
+		s.zone(func(*zone.Settings) {})
+		const day = store.MinutesOfDay
+		at := s.raw()/time.Minute.Microseconds()/day*day + day // a midnight
+		row := func(minute int64, by, text string) store.Minute {
+			return store.Minute{Minute: minute, By: by, Row: []byte(text)}
+		}
+		keep := func(rows ...store.Minute) {
+			s.fails("keep", s.store().KeepMinutes(s.t.Context(), s.zoneID, 30*24*time.Hour, rows), nil)
+		}
+		keep(row(at, "", "\x00\xff"), row(at-1, "", "b"))
+		for range 2 {
+			keep(row(at, "", "other"), row(at, "a1", "c"), row(at+day, "", "d"))
+		}
+		s.fails("delete", s.store().DeleteZone(s.t.Context(), s.zoneID, "x"), nil)
+		got, err := s.store().Minutes(s.t.Context(), s.zoneID, at-1, at+day)
+		s.same("minutes", got, []store.Minute{row(at-1, "", "b"), row(at, "", "\x00\xff"), row(at, "a1", "c")}, err)
+		got, err = s.store().Minutes(s.t.Context(), s.zoneID, at+1, at+day+1)
+		s.same("the next day", got, []store.Minute{row(at+day, "", "d")}, err)
+		got, err = s.store().Minutes(s.t.Context(), "elsewhere", at-1, at+day)
+		s.equal("elsewhere", len(got), 0)
+		s.fails("elsewhere", err, nil)
 	},
 
 	"all zones have one record, the newest first": func(s *story) {

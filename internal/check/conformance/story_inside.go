@@ -19,12 +19,12 @@ func (s *story) inside(verb string, words []string, want string) bool {
 		if verb == "here" {
 			one.LeftMillis = s.duration(words[1]).Milliseconds()
 		}
-		heard := s.tell(line.Telling{Stays: []line.Stay{one}})
-		s.equal(verb+" "+words[0], strconv.Itoa(int(heard.Statuses[0])), want)
+		reply := s.report(line.SessionReport{Stays: []line.Stay{one}})
+		s.equal(verb+" "+words[0], strconv.Itoa(int(reply.Statuses[0])), want)
 	case "supposed": // by another server
 		n, err := strconv.ParseInt(words[0], 10, 64)
 		s.fails(verb, err, nil)
-		s.tell(line.Telling{LostAtMillis: s.model.state().LostAtMillis, Lost: n})
+		s.report(line.SessionReport{LostAtMillis: s.model.state().LostAtMillis, Lost: n})
 	case "asked": // once a second
 		for end := s.clock.Now().Add(s.duration(words[0])); s.clock.Now().Before(end); {
 			s.after(min(second, end.Sub(s.clock.Now())))

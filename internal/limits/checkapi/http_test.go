@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
 	"github.com/openqueue/waitingroom/internal/limits/identity"
@@ -63,7 +64,7 @@ func TestTheSixthOfFive(t *testing.T) {
 		if w := check(); fields(w) != want || value(t, w, "source") != "store" || value(t, w, "allowed") != true {
 			t.Errorf("%d: %s %s, want %s", i+1, fields(w), w.Body, want)
 		}
-		r.clock.forward(100 * time.Millisecond)
+		r.clock.Forward(100 * time.Millisecond)
 	}
 	for i := range 3 { // the second and third from memory
 		w := check()
@@ -72,7 +73,7 @@ func TestTheSixthOfFive(t *testing.T) {
 			t.Errorf("refused, %d: %s %s, want %s", i, fields(w), w.Body, want)
 		}
 	}
-	r.clock.forward(500 * time.Millisecond)
+	r.clock.Forward(500 * time.Millisecond)
 	if w := check(); w.Code != 200 {
 		t.Errorf("at the moment that was told: %s", fields(w))
 	}
@@ -273,7 +274,7 @@ func (broken) Sources(string) ([]limit.Source, bool) { return nil, true }
 func TestWhatShouldNotHappen(t *testing.T) {
 	t.Parallel()
 	identities, err := identity.New(identity.FinderOptions{Address: address.Finder(nil)})
-	must(t, err)
+	fixture.Must(t, err)
 	h := openapitest.Limits.Handler(t, routes(checkapi.NewHTTP(broken{}, identities)))
 	r := &room{http: h}
 	for _, w := range []*httptest.ResponseRecorder{

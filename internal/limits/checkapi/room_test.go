@@ -11,11 +11,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
 	"github.com/openqueue/waitingroom/internal/limits/identity"
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 
 // room is the listener with real limits and real identities, behind echo.
 type room struct {
-	clock *clock
+	clock *fixture.Clock
 	store *store
 	local *local.Counters
 	http  http.Handler
@@ -70,7 +70,7 @@ var policies = limit.PolicySet{}.
 // newRoom is a room for one test.
 func newRoom(tb testing.TB) *room {
 	tb.Helper()
-	r := &room{clock: &clock{now: time.UnixMilli(1_795_223_373_000)}}
+	r := &room{clock: fixture.NewClock()}
 	r.store = &store{Counters: local.New(local.CountersOptions{Now: r.clock.Now})}
 	r.local = local.New(local.CountersOptions{Now: r.clock.Now})
 	tb.Cleanup(r.store.Close)
@@ -80,7 +80,7 @@ func newRoom(tb testing.TB) *room {
 	identities, err := identity.New(identity.FinderOptions{
 		Address: address.Finder([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}), APIKeys: keyFile(tb),
 	})
-	must(tb, err)
+	fixture.Must(tb, err)
 	r.bare = routes(checkapi.NewHTTP(limits, identities))
 	r.http = openapitest.Limits.Handler(tb, r.bare)
 	return r
@@ -90,7 +90,7 @@ func newRoom(tb testing.TB) *room {
 func keyFile(tb testing.TB) string {
 	tb.Helper()
 	name := tb.TempDir() + "/keys"
-	must(tb, os.WriteFile(name, []byte("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad pro\n"), 0o600))
+	fixture.Must(tb, os.WriteFile(name, []byte("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad pro\n"), 0o600))
 	return name
 }
 
@@ -108,24 +108,6 @@ func (*room) sendTo(h http.Handler, method, path, body string, header ...string)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, req)
 	return w
-}
-
-// clock stands still until it is moved.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 // store fails if the test says so.
@@ -159,11 +141,4 @@ func value(tb testing.TB, w *httptest.ResponseRecorder, name string) any {
 		tb.Fatalf("%q: %v", w.Body, err)
 	}
 	return body[name]
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
 }

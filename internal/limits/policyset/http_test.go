@@ -1,7 +1,6 @@
 package policyset_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	"github.com/openqueue/waitingroom/internal/embedded"
+	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -33,32 +32,10 @@ import (
 
 const secret = "a token for operators"
 
-// failing is the embedded store, which can fail.
-type failing struct {
-	*embedded.Store
-	err error
-	// changed says that somebody else always changes the policies first.
-	changed bool
-}
-
-func (s *failing) Policies(ctx context.Context) (limit.PolicySet, error) {
-	if s.err != nil {
-		return limit.PolicySet{}, s.err
-	}
-	return s.Store.Policies(ctx)
-}
-
-func (s *failing) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
-	if s.changed {
-		return limit.ErrPoliciesChanged
-	}
-	return s.Store.PutPolicies(ctx, b, was, changes...)
-}
-
 // room has all handlers, over the embedded store and behind echo.
 type room struct {
 	*testing.T
-	store    *failing
+	store    *fixture.Store
 	policies *policyset.Set
 	limiter  *limiter.Limiter
 	http     http.Handler
@@ -66,16 +43,7 @@ type room struct {
 
 func newRoom(t *testing.T) *room {
 	t.Helper()
-	opened, err := embedded.Open(embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := opened.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	r := &room{T: t, store: &failing{Store: opened}}
+	r := &room{T: t, store: fixture.OpenStore(t, fixture.NewClock(), slog.New(slog.DiscardHandler))}
 	r.limiter = limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{})})
 	r.policies = policyset.New(policyset.SetOptions{Store: r.store, Use: r.limiter.Use})
 	r.route(r.limiter)
@@ -90,15 +58,11 @@ func (r *room) route(seen policyset.Seen) {
 	}
 	h := policyset.NewHTTP(r.policies, seen)
 	e := echo.New()
-	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), deaf{})
+	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), &fixture.Meter{})
 	e.Use(access.Guard)
 	route.Mount(e, slices.Concat(desk.Routes(), h.Routes()))
 	r.http = openapitest.Operators.Handler(r.T, e)
 }
-
-type deaf struct{}
-
-func (deaf) Refuse(string, string) {}
 
 // send checks that the answer has this status; headers are name, value, name, value.
 func (r *room) send(status int, method, path string, body io.Reader, headers ...string) *httptest.ResponseRecorder {
@@ -223,11 +187,11 @@ func TestEveryOperationCanFail(t *testing.T) {
 	r := newRoom(t)
 	r.send(201, "PUT", "/admin/limits/api", text(usual))
 	changed := text(strings.Replace(usual, "60", "61", 1))
-	r.store.changed = true
+	r.store.Fail(limit.ErrPoliciesChanged, "put_policies")
 	r.send(409, "PUT", "/admin/limits/api", changed)
 	r.send(409, "DELETE", "/admin/limits/api", nil)
 	for status, err := range map[int]error{503: line.ErrStoreUnavailable, 500: errors.New("the secret is hunter2")} {
-		r.store.err = err
+		r.store.Fail(err, "policies")
 		for _, method := range []string{"PUT", "DELETE"} {
 			if w := r.send(status, method, "/admin/limits/api", text(usual)); strings.Contains(w.Body.String(), "hunter2") {
 				t.Errorf("the secret is told: %s", w.Body)

@@ -12,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -81,6 +82,17 @@ func (c *Client) Delete(ctx context.Context, zoneID, version string) error {
 // Stats returns the state of one zone.
 func (c *Client) Stats(ctx context.Context, zoneID string) (Reply[Stats], error) {
 	return call[Stats](ctx, c, http.MethodGet, zonePath(zoneID)+"/stats", serve.Condition{}, nil)
+}
+
+// Report returns how an event or a span of a zone was.
+func (c *Client) Report(ctx context.Context, zoneID string, q operator.ReportQuery) (Reply[report.Report], error) {
+	query := make(url.Values)
+	for name, value := range map[string]string{"event": q.Event, "from": q.From, "to": q.To, "whatIf": q.WhatIf} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return call[report.Report](ctx, c, http.MethodGet, zonePath(zoneID)+"/report?"+query.Encode(), serve.Condition{}, nil)
 }
 
 // Changes returns the newest changes of one zone, of one policy, or of all when both are "": at most so many of

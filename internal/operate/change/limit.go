@@ -61,7 +61,7 @@ func RulesOf(p limit.Policy, tier string) []limit.Rule {
 // PolicyLoss says what is lost with a policy that is deleted.
 func PolicyLoss(p limit.Policy) Says {
 	return Says{
-		{Warn: true, Text: "Nobody is limited by " + p.Name + " any more: the waiting room's own door lets everybody pass, " +
+		{Warn: true, Text: "Nobody is limited by " + p.Name + " any more: the waiting room itself lets everybody pass, " +
 			"and services that ask for it are told that there is no such policy."},
 		{Text: "It is not made again from the configuration. The record of changes keeps what it was."},
 	}

@@ -237,3 +237,29 @@ func ZoneLoss(line Line) Says {
 		{Text: "This cannot be undone. The record of changes stays."},
 	}
 }
+
+// Recorded says what a change in the record did to a zone, one setting each.
+func Recorded(c zone.Change) []string {
+	switch {
+	case c.Now == nil && c.Was == nil:
+		return []string{"unknown"}
+	case c.Now == nil:
+		return []string{"deleted"}
+	case c.Was == nil:
+		made := []string{"made with perMinute " + count(c.Now.PerMinute)}
+		for _, d := range Differences(zone.Table, zone.Defaults(c.ZoneID), *c.Now) {
+			if d.Name != "perMinute" {
+				made = append(made, d.Name+" "+d.NowText)
+			}
+		}
+		return []string{strings.Join(made, ", ")}
+	}
+	var all []string
+	for _, d := range Events(*c.Was, *c.Now, Differences(zone.Table, *c.Was, *c.Now)) {
+		all = append(all, d.String())
+	}
+	if len(all) == 0 {
+		all = append(all, "nothing that this version knows of")
+	}
+	return all
+}

@@ -12,7 +12,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // usualChanges is how many changes are shown when nobody says otherwise.
@@ -64,38 +63,12 @@ func (c *connection) audit() *cobra.Command {
 // record is the entries of both lists, the newest first.
 func record(changes adminclient.Changes) (all []recorded) {
 	for _, c := range changes.Zones {
-		all = append(all, recorded{c.ZoneID, c.By, c.AtMillis, zoneChange(c)})
+		all = append(all, recorded{c.ZoneID, c.By, c.AtMillis, change.Recorded(c)})
 	}
 	for _, c := range changes.Policies {
 		all = append(all, recorded{"policy " + c.Policy, c.By, c.AtMillis, policyChange(c)})
 	}
 	slices.SortStableFunc(all, func(a, b recorded) int { return cmp.Compare(b.atMillis, a.atMillis) })
-	return all
-}
-
-// zoneChange says what a change did to a zone, one setting each.
-func zoneChange(c zone.Change) []string {
-	switch {
-	case c.Now == nil && c.Was == nil:
-		return []string{"unknown"}
-	case c.Now == nil:
-		return []string{"deleted"}
-	case c.Was == nil:
-		made := []string{"made with perMinute " + grouped(c.Now.PerMinute)}
-		for _, d := range change.Differences(zone.Table, zone.Defaults(c.ZoneID), *c.Now) {
-			if d.Name != perMinuteKey {
-				made = append(made, d.Name+" "+d.NowText)
-			}
-		}
-		return []string{strings.Join(made, ", ")}
-	}
-	var all []string
-	for _, d := range change.Events(*c.Was, *c.Now, change.Differences(zone.Table, *c.Was, *c.Now)) {
-		all = append(all, d.String())
-	}
-	if len(all) == 0 {
-		all = append(all, "nothing that this command knows of")
-	}
 	return all
 }
 

@@ -48,6 +48,18 @@ func (c *connection) inside() *cobra.Command {
 			return err
 		}
 		s.say("This server knows %d sessions. %d of them have asked for nothing for 3 minutes.", reply.Value.Known, reply.Value.Idle)
+		stats, err := s.Stats(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		switch v := &stats.Value; {
+		case v.MaxInside == 0:
+			s.say("%s has no cap (maxInside), so nobody counts who is inside.", args[0])
+		case v.Inside > int64(reply.Value.Known):
+			s.say("The store counts %s inside, of %s. The others asked another server, used their pass at no gate of this room, or have not entered yet.", grouped(v.Inside), grouped(v.MaxInside))
+		default:
+			s.say("The store counts %s inside, of %s.", grouped(v.Inside), grouped(v.MaxInside))
+		}
 		return nil
 	})
 	list.Flags().IntVar(&most, "limit", 100, "most sessions to show, up to "+strconv.Itoa(operator.MaxListed))

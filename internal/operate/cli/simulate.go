@@ -41,7 +41,7 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			play := d.crowd
 			if d.file != "" {
-				play = func(cmd *cobra.Command, args []string) (report, error) { return d.playEvent(cmd, t, args, fileKeys) }
+				play = func(cmd *cobra.Command, args []string) (printed, error) { return d.playEvent(cmd, t, args, fileKeys) }
 			}
 			out, err := play(cmd, args)
 			switch {
@@ -76,11 +76,11 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 	return command
 }
 
-// report is what a run showed.
-type report interface{ Print(w io.Writer) error }
+// printed is what a run showed.
+type printed interface{ Print(w io.Writer) error }
 
 // crowd plays a crowd in a zone with the settings that args name.
-func (d *dryRun) crowd(cmd *cobra.Command, args []string) (report, error) {
+func (d *dryRun) crowd(cmd *cobra.Command, args []string) (printed, error) {
 	d.Zone = zone.Defaults("SIMULATED")
 	d.Zone.PerMinute = 2000
 	if _, err := assignments(args, &d.Zone); err != nil {
@@ -91,7 +91,7 @@ func (d *dryRun) crowd(cmd *cobra.Command, args []string) (report, error) {
 }
 
 // playEvent plays an event of the zone in a file, with those settings of it that args name.
-func (d *dryRun) playEvent(cmd *cobra.Command, t *Terminal, args, fileKeys []string) (report, error) {
+func (d *dryRun) playEvent(cmd *cobra.Command, t *Terminal, args, fileKeys []string) (printed, error) {
 	if cmd.Flags().Changed("dark") {
 		return nil, Usage("--dark is not for --event")
 	}

@@ -82,12 +82,13 @@ func statsText(s *adminclient.Stats) string {
 		}
 	}
 	if s.JoinsPerMinute != nil {
-		section("A minute, over the last 60 s")
-		figure("joined", rate(s.JoinsPerMinute), "")
-		figure("admitted", rate(s.AdmittedPerMinute), "")
-		figure("left", rate(s.DeparturesPerMinute), "said so")
-		figure("swept", rate(s.SweptPerMinute), "went away silently")
-		figure("refused", rate(s.RefusedPerMinute), "requests, by this server")
+		section("People a minute, on average over the last 60 s")
+		figure("joined", whole(s.JoinsPerMinute), "")
+		figure("admitted", whole(s.AdmittedPerMinute), "")
+		figure("left", whole(s.DeparturesPerMinute), "said so")
+		figure("swept", whole(s.SweptPerMinute), "went away silently")
+		section("Requests, over the last 60 s")
+		figure("refused a minute", whole(s.RefusedPerMinute), "by this server")
 		figure("polls a second", rate(s.PollsPerSecond), "")
 	}
 	section("Since the zone's data began")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"math"
 	"strings"
 	"time"
 	"unicode"
@@ -32,6 +33,17 @@ func rate(r *float64) string {
 		return "-"
 	}
 	return setting.Rate(*r)
+}
+
+// whole writes how many people do something in a minute: there are no tenths of a person.
+func whole(r *float64) string {
+	switch {
+	case r == nil:
+		return "-"
+	case *r > 0 && *r < 1:
+		return "fewer than 1"
+	}
+	return grouped(int64(math.Round(*r)))
 }
 
 // counted writes a number and what is counted: 1 zone, 2 zones.

@@ -1,5 +1,5 @@
 // Package configfile reads the YAML file of QUEUE_CONFIG: the settings of a server, by
-// the names of their flags, and the zones and limits that it makes when they are
+// the names of their flags, the sites that it stands in front of, and the zones and limits that it makes when they are
 // absent. The command line applies the same files to a running server.
 package configfile
 
@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -26,6 +27,7 @@ import (
 const (
 	zonesKey  = "zones"
 	limitsKey = "limits"
+	sitesKey  = "sites"
 )
 
 // File is what a file says.
@@ -37,8 +39,18 @@ type File struct {
 	// Zones and Limits are what a server makes when it is absent.
 	Zones  []zone.Settings
 	Limits []limit.Policy
+	// Sites are those that the server stands in front of.
+	Sites []Site
 	// Named has for each zone the names of the settings that the file sets. All others of Zones have their defaults.
 	Named map[string][]string
+}
+
+// Site is a gateway.Site, which package gateway checks.
+type Site struct {
+	Host     string `yaml:"host"`
+	Path     string `yaml:"path"`
+	Zone     string `yaml:"zone"`
+	Upstream string `yaml:"upstream"`
 }
 
 // Setting is one setting and the line that it is in. A list is joined by commas,
@@ -72,7 +84,7 @@ func Parse(path string, text []byte, keys []string) (*File, error) {
 	}
 	r := &reader{File: f, Reader: strictyaml.Reader{Lenient: true}}
 	if root != nil && root.Tag != "!!null" {
-		r.Members(root, "the file", append(slices.Clone(keys), zonesKey, limitsKey), r.member)
+		r.Members(root, "the file", append(slices.Clone(keys), zonesKey, limitsKey, sitesKey), r.member)
 	}
 	var faults []error
 	for _, fault := range r.Faults {
@@ -140,6 +152,12 @@ func (r *reader) member(key, value *yaml.Node) {
 		if len(r.Limits) > limit.MaxPolicies {
 			r.Fault(value, "%d policies, at most %d", len(r.Limits), limit.MaxPolicies)
 		}
+	case sitesKey:
+		r.List(value, sitesKey, func(n *yaml.Node) {
+			var s Site
+			r.Struct(n, "a site", &s)
+			r.Sites = append(r.Sites, s)
+		})
 	default:
 		r.setting(key, value)
 	}
@@ -168,7 +186,11 @@ func (r *reader) zone(n *yaml.Node) (zone.Settings, bool) {
 	if len(r.Faults) > before {
 		return s, false
 	}
-	if err := s.Validate(); err != nil {
+	err := s.Validate()
+	if fault := s.StepFault(time.Now()); err == nil && fault != "" {
+		err = fmt.Errorf("%w: %s", zone.ErrInvalid, fault)
+	}
+	if err != nil {
 		r.Fault(n, "%v", err)
 		return s, false
 	}

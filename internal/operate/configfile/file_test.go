@@ -70,6 +70,8 @@ func TestParse(t *testing.T) {
 				`x.yaml:5: "shard" is not a setting of a policy`, "x.yaml:6: rules must be a list", "x.yaml:8: a zone must be settings"}},
 		{name: "a policy twice", text: "limits:\n  - &a {name: api, rules: [{algorithm: sliding_log, limit: 1, windowSeconds: 60}]}\n  - *a\n",
 			says: []string{`x.yaml:3: policy "api" is in line 2 already`}},
+		{name: "sites", text: "sites:\n  - {host: shop.example, zone: A, upstream: http://127.0.0.1:8000}\n\n  - {zone: A, upstream: http://127.0.0.1:8000, retries: 3}\n",
+			says: []string{`x.yaml:4: "retries" is not a setting of a site`}},
 		{name: "limits is no list", text: "limits: {name: api}\n", says: []string{"x.yaml:1: limits must be a list"}},
 		{name: "no YAML", text: "addr: [\n", says: []string{"x.yaml: yaml: line"}},
 		{name: "two documents", text: "addr: :1\n---\naddr: :2\n", says: []string{"more than one YAML document"}},

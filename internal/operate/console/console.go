@@ -109,6 +109,7 @@ func (c *Console) Handler() http.Handler {
 		"GET /console/zones/{zoneId}":                         c.ofZone(c.zonePage),
 		"GET /console/zones/{zoneId}/events":                  c.ofZone(c.zoneEvents),
 		"GET /console/zones/{zoneId}/history":                 c.ofZone(c.history),
+		"GET /console/zones/{zoneId}/report":                  c.ofZone(c.report),
 		"GET /console/zones/{zoneId}/change":                  c.ofZone(c.changePage),
 		"POST /console/zones/{zoneId}/change":                 c.ofZone(c.change),
 		"POST /console/zones/{zoneId}/ask":                    c.ofZone(c.changePage),

@@ -84,7 +84,8 @@ func (c *Console) confirm(w http.ResponseWriter, s session, current, next zone.S
 		v.Title = "Nothing to change"
 		v.Effects = change.Says{{Text: "All of this is set already."}}
 	default:
-		v.Title, v.Button = titleOf(current.ZoneID, all), "Change it"
+		v.Title = titleOf(current, next, all)
+		v.Button = strings.TrimSuffix(v.Title, "?")
 		v.Effects = change.Zone(current, next, c.lineOf(current.ZoneID), c.clock(current.ZoneID))
 		v.Shown = change.Events(current, next, all)
 		for _, d := range all {
@@ -98,10 +99,23 @@ func (c *Console) confirm(w http.ResponseWriter, s session, current, next zone.S
 const shortText = 40
 
 // titleOf asks for a change.
-func titleOf(name string, all []change.Difference) string {
+func titleOf(current, next zone.Settings, all []change.Difference) string {
+	name := current.ZoneID
 	switch d := all[0]; {
 	case len(all) > 1:
 		return fmt.Sprintf("Change %d settings of %s?", len(all), name)
+	case d.Name == "perMinute" && next.PerMinute == 0:
+		return fmt.Sprintf("Pause %s?", name)
+	case d.Name == "perMinute" && current.PerMinute == 0:
+		return fmt.Sprintf("Resume %s at %s?", name, d.Now)
+	case d.Name == "mode" && next.Mode == zone.ModeOpen:
+		return fmt.Sprintf("Open %s to all?", name)
+	case d.Name == "mode" && next.Mode == zone.ModeClosed:
+		return fmt.Sprintf("Close %s to newcomers?", name)
+	case d.Name == "soldOut" && len(next.SoldOut) == 0:
+		return fmt.Sprintf("Take back that %s is sold out?", name)
+	case d.Name == "soldOut" && len(current.SoldOut) == 0:
+		return fmt.Sprintf("Say that %s is sold out?", name)
 	case d.Worded, len(d.Now) > shortText: // it stands below
 		return fmt.Sprintf("Change the %s of %s?", strings.ToLower(d.Label), name)
 	default:

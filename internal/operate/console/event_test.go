@@ -238,7 +238,7 @@ func TestEventsAreListed(t *testing.T) {
 	shows(t, p.get("zones/Z/new-event"), "New event at Z", "People gather from")
 	form := url.Values{
 		"name": {"noon"}, "preQueueAt": {at(30 * time.Minute)}, "opensAt": {at(time.Hour)}, "endsAt": {at(3 * time.Hour)}, "order": {"draw"},
-		"drawClosesSeconds": {"60"}, "settings": {"perMinute=6,000\r\nmaxWaiting=5"}, "textBefore": {"At noon.\r\nde: Um zwölf."},
+		"drawClosesSeconds": {"60"}, "during.perMinute": {"6,000"}, "during.maxWaiting": {" 5"}, "during.mode": {""}, "textBefore": {"At noon.\r\nde: Um zwölf."},
 	}
 	asked := p.post("zones/Z/new-event", form)
 	shows(t, asked, "Change the events of Z?", "Sat 21 Nov 2026, 12:29:00 UTC : noon: people gather, and nobody is admitted; a draw gives them their places, with maxWaiting=5 perMinute=6,000.",
@@ -254,7 +254,7 @@ func TestEventsAreListed(t *testing.T) {
 		t.Errorf("listed %s, want %s", asJSON(t, got), asJSON(t, want))
 	}
 
-	for want, bad := range map[string]url.Values{"has two events": form, "It opens: write a time": {"name": {"dusk"}, "opensAt": {"noon"}}, "write a line for each setting": {"name": {"dusk"}, "settings": {"perMinute"}}} {
+	for want, bad := range map[string]url.Values{"has two events": form, "It opens: write a time": {"name": {"dusk"}, "opensAt": {"noon"}}, "settings: perMinute must be a whole number": {"name": {"dusk"}, "opensAt": {at(5 * time.Hour)}, "during.perMinute": {"much"}}} {
 		w := p.post("zones/Z/new-event", bad)
 		if shows(t, w, want); w.Code != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", want, w.Code)

@@ -82,10 +82,12 @@ type zoneView struct {
 	Tab string
 	// Resume is the limit from before the pause; 0 unless paused.
 	Resume int64
-	// Page are the settings of the waiting page. Others are all besides those, the limit and the
+	// Page are the settings of the waiting page, SoldOut is that setting. Groups have all others, besides the limit and the
 	// mode, which have buttons.
-	Page, Others []field
-	Hour         []hourRow
+	Page    []field
+	SoldOut field
+	Groups  []group
+	Hour    []hourRow
 	// Events are those of the list, the next one first.
 	Events []occasion
 	// Networks are those that joined lately; set in their tab alone.
@@ -100,7 +102,10 @@ type zoneTab struct{ Key, Label string }
 
 // zoneTabs are the parts of a zone's page, in the order of their links. The first is what an operator needs in the first
 // minute.
-var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"settings", "Settings"}, {"record", "Record"}}
+var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"settings", "Settings"}, {"record", "Record"}, {"report", "Report"}}
+
+// Bots are the levels of protection that a button sets.
+func (v zoneView) Bots() []string { return []string{"low", "medium", "high"} }
 
 // Tabs returns zoneTabs.
 func (v zoneView) Tabs() []zoneTab { return zoneTabs }
@@ -120,7 +125,7 @@ func (v zoneView) Paused() bool { return v.Zone.PerMinute == 0 }
 
 // pageSettings are those of the waiting page, in the order of their form: first what is
 // said while people wait.
-var pageSettings = []string{"message", "soldOut", "pageTitle", "pageColor", "pageLogo", "sites"}
+var pageSettings = []string{"message", "pageTitle", "pageColor", "pageLogo", "sites"}
 
 // preview is POST /console/zones/{zoneId}/preview: the waiting page with the settings of
 // the form, as far as they can be set, in the language that it asks for. It changes nothing.
@@ -141,13 +146,17 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 	v := zoneView{
 		Frame: c.zoneFrame(current), Zone: current, Tab: tab, Page: make([]field, len(pageSettings)), Hour: hourOf(c.Watch.History(current.ZoneID)), Events: c.occasions(current),
 	}
+	var others []field
 	for _, f := range fieldsOf(zone.Table, current)[firstFields:] {
 		if i := slices.Index(pageSettings, f.Name); i >= 0 {
 			v.Page[i] = f
+		} else if f.Name == "soldOut" {
+			v.SoldOut = f
 		} else {
-			v.Others = append(v.Others, f)
+			others = append(others, f)
 		}
 	}
+	v.Groups = grouped(others)
 	if tab == "networks" {
 		var err error
 		if v.Networks, err = c.Zones.Networks(r.Context(), current.ZoneID, shownNetworks); err != nil {

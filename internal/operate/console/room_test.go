@@ -343,7 +343,7 @@ func must(tb testing.TB, err error) {
 }
 
 // Idle has no session.
-func (*sight) Heard(string) line.State { return line.State{} }
+func (*sight) KnownInside(string) line.State { return line.State{} }
 
 func (*sight) Idle(string, time.Duration) (sessions, idle int64) { return 0, 0 }
 

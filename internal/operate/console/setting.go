@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,8 @@ func span(millis int64) string {
 // field is a setting in a form.
 type field struct {
 	Name, Label, Hint, Value string
+	// Key is the setting's in YAML and on the command line, "" where a form has no such name.
+	Key string
 	// Choices are all values, where there are few; Number asks for digits, Lines for some
 	// lines of text, Time for a time.
 	Choices             []setting.Choice
@@ -44,7 +47,51 @@ func fieldsOf[T any](t setting.Table[T], s T) []field {
 		}
 		_, number := x.Value(s).(int64)
 		_, texts := x.Value(s).(setting.Texts)
-		all = append(all, field{x.Name, x.Label, x.Hint, x.Text(s), x.Options(), number, texts || x.Lines, x.Time})
+		all = append(all, field{x.Name, x.Label, x.Hint, x.Text(s), x.Name, x.Options(), number, texts || x.Lines, x.Time})
+	}
+	return all
+}
+
+// group is a part of a form. That of an expert is shown on demand.
+type group struct {
+	Title  string
+	Expert bool
+	Fields []field
+}
+
+// settingGroups are the parts of the form of a zone's settings, with the settings of each in order. What none of them names is in
+// the last one.
+var settingGroups = []struct {
+	title string
+	names []string
+}{
+	{"Everyday", []string{"maxWaiting", "maxInside", "sessionSeconds", "idleTimeoutSeconds", "bypassPaths", "invitation", "challenge", "onStoreFailure"}},
+	{"The waiting page", append(slices.Clone(pageSettings), "soldOut")},
+	{"Expert: the line", []string{"windowSeconds", "burst", "maxPerSecond", "maxWaitMinutes", "passTtlSeconds"}},
+	{"Expert: sessions, and who is inside", []string{"sessionRenewal", "cookieDomain", "insideBy", "donePaths"}},
+	{"Expert: what is never queued", []string{"bypassCommon", "bypassAgents", "bypassNetworks", "corsOrigins"}},
+	{"Expert: bots", []string{
+		"challengeWhen", "challengeMillis", "challengeWithoutScript", "onChallengeFailure", "maxShareByNetwork", "networkShares",
+	}},
+	{"Expert: others", nil},
+}
+
+// grouped puts fields into settingGroups. A group without fields is left out.
+func grouped(fields []field) (all []group) {
+	for i, g := range settingGroups {
+		one := group{Title: g.title, Expert: i > 0}
+		for _, name := range g.names {
+			if at := slices.IndexFunc(fields, func(f field) bool { return f.Name == name }); at >= 0 {
+				one.Fields = append(one.Fields, fields[at])
+				fields = slices.Delete(slices.Clone(fields), at, at+1)
+			}
+		}
+		if i == len(settingGroups)-1 {
+			one.Fields = fields
+		}
+		if len(one.Fields) > 0 {
+			all = append(all, one)
+		}
 	}
 	return all
 }

@@ -19,8 +19,15 @@ func (c *Console) lineOf(zoneID string) change.Line {
 	return change.Line{Known: seen && now.Known(), Waiting: now.Waiting, EstimateMillis: now.EstimateMillis, ProviderKeys: c.ProviderKeys}
 }
 
-// proposal reads from a query, or from a form, what a zone is to be set to: step=-10 or 10 moves
-// the limit by percents, resume=1 puts back the limit from before a pause, network=AS64500 with share=1 sets that
+// against are settings against bots, by the level that a button names. A zone that asks a provider goes on asking that.
+var against = map[string]zone.Settings{
+	"low":    {ChallengeWhen: zone.ChallengeInLine, ChallengeMillis: 500, ChallengeWithoutScript: zone.WithoutScriptWait, MaxShareByNetwork: 25},
+	"medium": {ChallengeWhen: zone.ChallengeInLine, ChallengeMillis: 1_000, ChallengeWithoutScript: zone.WithoutScriptRefuse, MaxShareByNetwork: 10},
+	"high":   {ChallengeWhen: zone.ChallengeAlways, ChallengeMillis: 2_000, ChallengeWithoutScript: zone.WithoutScriptRefuse, MaxShareByNetwork: 5},
+}
+
+// proposal reads from a query, or from a form, what a zone is to be set to: bots=low, medium or high fills in settings
+// against bots, step=-10 or 10 moves the limit by percents, resume=1 puts back the limit from before a pause, network=AS64500 with share=1 sets that
 // network's share, and the other fields are settings.
 func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Settings, faults []string) {
 	q := r.URL.Query()
@@ -42,6 +49,17 @@ func (c *Console) proposal(r *http.Request, current zone.Settings) (next zone.Se
 		if next.PerMinute = resumeTo(current, changes); next.PerMinute == 0 {
 			return next, []string{"The record does not say what the limit was. Enter a limit."}
 		}
+	case q.Get("bots") != "":
+		level, known := against[q.Get("bots")]
+		if !known {
+			return next, []string{"Bots: choose low, medium or high."}
+		}
+		if next.Challenge == zone.ChallengeNone {
+			next.Challenge = zone.ChallengeWork
+		}
+		next.ChallengeWhen, next.ChallengeMillis = level.ChallengeWhen, level.ChallengeMillis
+		next.ChallengeWithoutScript, next.MaxShareByNetwork = level.ChallengeWithoutScript, level.MaxShareByNetwork
+		return next, next.Faults()
 	case q.Get("network") != "":
 		next = current.SetShare(q.Get("network"), q.Get("share"))
 		return next, next.Faults()
@@ -69,8 +87,9 @@ type newView struct {
 	ZoneID string
 	// First are the settings that every zone wants thought of; the others are good
 	// as they are.
-	First, Others []field
-	Faults        []string
+	First  []field
+	Others []group
+	Faults []string
 }
 
 // firstFields are limit and mode, which begin the table of settings.
@@ -79,7 +98,7 @@ const firstFields = 2
 // newPage is GET /console/new.
 func (c *Console) newPage(w http.ResponseWriter, _ *http.Request, s session) error {
 	fields := fieldsOf(zone.Table, zone.Defaults(""))
-	return c.render(w, http.StatusOK, "new", s, "New zone", newView{First: fields[:firstFields], Others: fields[firstFields:]})
+	return c.render(w, http.StatusOK, "new", s, "New zone", newView{First: fields[:firstFields], Others: grouped(fields[firstFields:])})
 }
 
 // create is POST /console/new: makes a zone, or shows the form again with what
@@ -112,6 +131,6 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 			fields[i].Value = typed[0]
 		}
 	}
-	v := newView{ZoneID: zoneID, First: fields[:firstFields], Others: fields[firstFields:], Faults: faults}
+	v := newView{ZoneID: zoneID, First: fields[:firstFields], Others: grouped(fields[firstFields:]), Faults: faults}
 	return c.render(w, http.StatusUnprocessableEntity, "new", s, "New zone", v)
 }

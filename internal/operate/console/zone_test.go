@@ -83,7 +83,7 @@ func TestAChangeSaysWhatItDoesAndIsUndoneWithOneClick(t *testing.T) {
 
 	asked := anna.get("zones/Z/change?perMinute=900")
 	shows(t, asked, "Set limit of Z to 900 a minute?", "At most 90 enter in any 6 s.",
-		"At 900 a minute the last of 12,340 enters at about 12:12 UTC .", "Limit 600 a minute 900 a minute", "Cancel Change it")
+		"At 900 a minute the last of 12,340 enters at about 12:12 UTC .", "Limit 600 a minute 900 a minute", "Cancel Set limit of Z to 900 a minute")
 	if got := r.zone("Z"); got.PerMinute != 600 {
 		t.Fatalf("asking has set the limit to %d", got.PerMinute)
 	}
@@ -114,13 +114,13 @@ func TestPauseRemembersTheLimit(t *testing.T) {
 	r := newRoom(t)
 	r.put("Z")
 	p := r.enter("Anna")
-	shows(t, p.get("zones/Z/change?perMinute=0"), "Set limit of Z to 0 a minute (paused)?", "Nobody is admitted.", "The store does not answer just now")
+	shows(t, p.get("zones/Z/change?perMinute=0"), "Pause Z?", "Cancel Pause Z", "Nobody is admitted.", "The store does not answer just now")
 	shows(t, p.follow(p.confirm(t, "perMinute=0")), "Paused Nobody is admitted.", "Resume at 600")
 	r.pass(time.Second)
 	p.confirm(t, "mode=closed")
 	shows(t, p.get("zones/Z"), "Paused and closed", "Resume at 600")
 	r.pass(time.Second)
-	shows(t, p.get("zones/Z/change?resume=1"), "Set limit of Z to 600 a minute?")
+	shows(t, p.get("zones/Z/change?resume=1"), "Resume Z at 600 a minute?")
 	if w := p.confirm(t, "resume=1"); w.Code != http.StatusSeeOther {
 		t.Errorf("resume: %d", w.Code)
 	}
@@ -147,14 +147,17 @@ func TestProposals(t *testing.T) {
 		"step=10":                    "to 660 a minute?",
 		"step=-10":                   "to 540 a minute?",
 		"perMinute=12,340":           "to 12,340 a minute?",
-		"mode=open":                  "Set mode of Z to open?",
-		"mode=closed":                "Set mode of Z to closed to newcomers?",
+		"mode=open":                  "Cancel Open Z to all",
+		"mode=closed":                "Cancel Close Z to newcomers",
 		"mode=queue":                 "Nothing to change",
 		"perMinute=600":              "Nothing to change",
 		"maxWaiting=100&burst=5":     "Change 2 settings of Z?",
 		"windowSeconds=12":           "Set window of Z to 12 s?",
 		"onStoreFailure=admit":       "Set when the store is away of Z to admit?",
 		"zoneId=Y&perMinute=700":     "Set limit of Z to 700 a minute?",
+		"bots=low":                   "Change 4 settings of Z? ",
+		"bots=high":                  "Challenge none work When it is asked for while there is a line always Work 1,000 ms 2,000 ms Most by network no bound 5 %",
+		"bots=all":                   "Bots: choose low, medium or high.",
 		"perMinute=much":             "Limit: write a whole number between 0 and 6,000,000.",
 		"mode=ajar&windowSeconds=99": "Mode: choose one of the list. Window: write a whole number between 1 and 60.",
 	} {

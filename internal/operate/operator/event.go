@@ -37,7 +37,8 @@ func (e *FixedError) Detail() string { return e.Sentence }
 func (e *FixedError) Unwrap() error { return ErrFixed }
 
 // adopt has settings go on with what the servers keep of the zone: its events and its revocations. It refuses a list that would
-// change an event that is fixed, with a *FixedError, and events that are past or in the way of that one.
+// change an event that is fixed, with a *FixedError. It refuses events that are past or in the way of that one, and a change
+// after which a step of an event could not be made. A fault that the zone had before stops no change, so that a pause is possible.
 func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
 	var listed []event.Event
 	now.EventState, now.InsideState = event.State{}, zone.InsideState{}
@@ -47,11 +48,15 @@ func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
 	if sentence := now.EventState.Refuses(now.ZoneID, now.Events); sentence != "" {
 		return &FixedError{sentence}
 	}
-	if len(now.Events) == 0 {
+	if len(now.Events) == 0 && now.EventState.Now == nil {
 		return nil
 	}
-	if fault := now.EventState.ListFault(listed, now.Events, s.clock(ctx, now.ZoneID)); fault != "" {
+	at := s.clock(ctx, now.ZoneID)
+	if fault := now.EventState.ListFault(listed, now.Events, at); fault != "" {
 		return &serve.InvalidError{Faults: []string{"events " + fault}}
+	}
+	if fault := now.StepFault(at); fault != "" && (was == nil || was.StepFault(at) != fault) {
+		return &serve.InvalidError{Faults: []string{fault}}
 	}
 	return nil
 }

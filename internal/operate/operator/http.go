@@ -11,6 +11,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -207,6 +208,14 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
 		},
 		{
+			Method: http.MethodGet, Path: one + "/report", Handle: h.report, ID: "zoneReport", Summary: "How an event or a span of a zone was",
+			Doc: "From the minutes that the store keeps for `QUEUE_HISTORY_DAYS`, so of all servers. Without parameters it is of the last " +
+				"day. `queue-server report` makes a page, a text or CSV of it.",
+			Packed: true, Params: []any{ReportQuery{}},
+			Answers:  answer("The report.", report.Report{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{`event "noon" is no event that TEST_ZONE lists or has listed lately`},
+		},
+		{
 			Method: http.MethodPost, Path: one + "/events/{event}/{do}", Handle: h.act, ID: "changeEvent",
 			Summary: "Hold or move a step of an event, open it, or cancel it",
 			Doc: `An event is fixed from an hour before its first step on: a list of ` + "`events`" + ` cannot change it any more, and this can.
@@ -400,4 +409,11 @@ func (h *HTTP) stats(c echo.Context) error {
 func (h *HTTP) history(c echo.Context) error {
 	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), readNumber(c, "seconds", MaxHistorySeconds))
 	return send(c, history, err)
+}
+
+func (h *HTTP) report(c echo.Context) error {
+	made, err := h.service.Report(c.Request().Context(), c.Param("zoneId"), ReportQuery{
+		Event: c.QueryParam("event"), From: c.QueryParam("from"), To: c.QueryParam("to"), WhatIf: c.QueryParam("whatIf"),
+	})
+	return send(c, made, err)
 }

@@ -94,7 +94,7 @@ func (s *Service) actInside(ctx context.Context, zoneID string, act InsideAct, b
 	}
 	stats, err := s.Zones.Stats(ctx, zoneID)
 	if errors.Is(err, line.ErrStoreUnavailable) && act.Do == Revoke { // the brake works all the same
-		stats.State, err = s.Zones.Heard(zoneID), nil
+		stats.State, err = s.Zones.KnownInside(zoneID), nil
 	}
 	if err != nil {
 		return InsideDone{}, fmt.Errorf("operator: those inside: %w", err)

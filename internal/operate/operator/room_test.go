@@ -123,7 +123,7 @@ func (s *store) Sessions(_ string, most int) []line.Session {
 
 func (s *store) Idle(string, time.Duration) (sessions, idle int64) { return int64(len(s.sessions)), 1 }
 
-func (s *store) Heard(string) line.State { return line.State{NowMillis: 1_000, Inside: 7} }
+func (s *store) KnownInside(string) line.State { return line.State{NowMillis: 1_000, Inside: 7} }
 
 func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (bool, error) {
 	s.writes++

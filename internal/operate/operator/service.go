@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
@@ -58,12 +59,13 @@ func retry[T any](try func() (T, error)) (T, error) {
 type Store interface {
 	store.Viewer
 	store.Editor
+	store.History
 	// Sessions returns the sessions of a zone whose admissions are the newest, at most so many, the newest first.
 	Sessions(zoneID string, most int) []line.Session
 	// Idle counts the sessions of a zone, and those that have asked for nothing for that long.
 	Idle(zoneID string, length time.Duration) (sessions, idle int64)
-	// Heard is what the server knows of those inside while the store is away: of the state, the zone's clock and Inside.
-	Heard(zoneID string) line.State
+	// KnownInside is what the server knows of those inside while the store is away: of the state, the zone's clock and Inside.
+	KnownInside(zoneID string) line.State
 }
 
 // Seen is what was sampled of the zones: the watch.
@@ -78,6 +80,8 @@ type Seen interface {
 // its methods name, each may return one of the store.
 type Service struct {
 	Options
+	// simulating is held while a report simulates other limits.
+	simulating sync.Mutex
 }
 
 // Options of a Service. All are required.
@@ -91,7 +95,7 @@ type Options struct {
 }
 
 // New returns the service.
-func New(o Options) *Service { return &Service{o} }
+func New(o Options) *Service { return &Service{Options: o} }
 
 // List returns the settings of all zones, in the order of their names.
 func (s *Service) List(ctx context.Context) ([]zone.Settings, error) {

@@ -94,3 +94,74 @@ func TestAListDoesNotChangeWhatIsFixed(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsThatCannotBeMadeAreRefused: the sentence names the event, whether the event or the zone is what changes. A fault that the
+// zone had before does not stop a pause.
+func TestStepsThatCannotBeMadeAreRefused(t *testing.T) {
+	t.Parallel()
+	at := func(in time.Duration) string { return clock().Add(in).UTC().Format(time.RFC3339) }
+	sale := func(name string, from time.Duration, ends, settings string) string {
+		return `{"name":"` + name + `","opensAt":"` + at(from) + `","settings":` + settings + ends + `}`
+	}
+	ends := func(in time.Duration) string { return `,"endsAt":"` + at(in) + `"` }
+	capped, admits := `{"maxInside":100}`, `{"onStoreFailure":"admit"}`
+	for name, tt := range map[string]struct{ is, change, want string }{
+		"a cap where each server admits by itself": {
+			admits, `{"events":[` + sale("noon", 3*time.Hour, "", capped) + `]}`, "noon",
+		},
+		"a zone changed under its event": {
+			`{"events":[` + sale("noon", 3*time.Hour, "", capped) + `]}`, admits, "noon",
+		},
+		"an event that stays, under the next": {
+			`{}`, `{"events":[` + sale("noon", 3*time.Hour, "", capped) + `,` + sale("eve", 9*time.Hour, "", admits) + `]}`, "eve",
+		},
+		"an event that ends, then the next": {
+			`{}`, `{"events":[` + sale("noon", 3*time.Hour, ends(4*time.Hour), capped) + `,` + sale("eve", 9*time.Hour, "", admits) + `]}`, "",
+		},
+		"an event that brings all it needs": {
+			admits, `{"events":[` + sale("noon", 3*time.Hour, "", `{"maxInside":100,"onStoreFailure":"hold"}`) + `]}`, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t)
+			r.put(t, "Z")
+			if w := r.send("PATCH", "/admin/zones/Z", tt.is); w.Code != http.StatusOK {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			w := r.send("PATCH", "/admin/zones/Z", tt.change)
+			if tt.want == "" && w.Code == http.StatusOK {
+				return
+			}
+			if w.Code != http.StatusBadRequest || tt.want == "" || !strings.Contains(w.Body.String(), `events \"`+tt.want+`\"`) {
+				t.Errorf("%d %s, want it refused for the event %q", w.Code, w.Body, tt.want)
+			}
+		})
+	}
+	t.Run("during the event, what holds after it", func(t *testing.T) {
+		t.Parallel()
+		r := newRoom(t)
+		is := r.put(t, "Z")
+		is.OnStoreFailure = zone.FailureAdmit
+		is.Events = []event.Event{{Name: "soon", OpensAt: at(time.Minute), EndsAt: at(time.Hour), Settings: event.Values{"maxInside": "5", "onStoreFailure": "hold"}}}
+		is, _, _ = is.Due(clock(), nil)
+		is, _, _ = is.Due(clock().Add(2*time.Minute), nil)
+		_, err := r.store.Store.PutZone(t.Context(), is, nil, "")
+		must(t, err)
+		if w := r.send("PATCH", "/admin/zones/Z", `{"maxInside":7}`); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `events \"soon\"`) {
+			t.Errorf("a cap that would outlast the event: %d %s", w.Code, w.Body)
+		}
+	})
+	t.Run("a pause of a zone with a fault", func(t *testing.T) {
+		t.Parallel()
+		r := newRoom(t)
+		is := r.put(t, "Z")
+		is.OnStoreFailure = zone.FailureAdmit
+		is.Events = []event.Event{{Name: "noon", OpensAt: at(3 * time.Hour), Settings: event.Values{"maxInside": "5"}}}
+		_, err := r.store.Store.PutZone(t.Context(), is, nil, "")
+		must(t, err)
+		if w := r.send("PATCH", "/admin/zones/Z", `{"perMinute":0}`); w.Code != http.StatusOK {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -118,6 +119,10 @@ func (r *Rehearsal) start(ctx context.Context, c Config, url string) {
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	printed := &shared{w: c.Stderr}
+	width := 0
+	for _, p := range r.plays {
+		width = max(width, len(p.act.Name))
+	}
 	for _, p := range r.plays {
 		fill := strings.NewReplacer("{url}", url, "{zone}", p.act.Name)
 		var args []string
@@ -128,17 +133,48 @@ func (r *Rehearsal) start(ctx context.Context, c Config, url string) {
 			ctx, cancel := context.WithCancel(ctx)
 			command := exec.CommandContext(ctx, args[0], args[1:]...)
 			command.Env = append(os.Environ(), URLVariable+"="+url, ZoneVariable+"="+p.act.Name)
-			command.Stdout, command.Stderr = printed, printed
+			out := &lines{to: printed, name: fmt.Sprintf("%-*s | ", width, p.act.Name)}
+			defer out.end()
+			command.Stdout, command.Stderr = out, out
 			command.WaitDelay = time.Second
 			clients.Go(func() {
 				waitFor(ctx, p.over)
 				cancel()
 			})
 			if err := command.Run(); err != nil && ctx.Err() == nil {
-				fmt.Fprintf(printed, "%s: %s: %v\n", p.act.Name, args[0], err)
+				fmt.Fprintf(out, "%s: %v\n", args[0], err)
 			}
 			p.leaves()
 		})
+	}
+}
+
+// lines is a writer that puts the name of an act before each line of the act's client.
+type lines struct {
+	to   io.Writer
+	name string
+	rest []byte // of a line that has not ended
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, ended := bytes.Cut(l.rest, []byte("\n"))
+		if !ended {
+			return len(p), nil
+		}
+		if _, err := fmt.Fprintf(l.to, "%s%s\n", l.name, line); err != nil {
+			return 0, err
+		}
+		l.rest = rest
+	}
+}
+
+// end writes a last line that has no end.
+func (l *lines) end() {
+	if len(l.rest) > 0 {
+		_, _ = l.Write([]byte("\n")) // nobody is left to tell
 	}
 }
 

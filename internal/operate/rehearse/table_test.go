@@ -8,10 +8,25 @@ import (
 	"testing"
 )
 
+// TestLines: each line that a client prints says whose it is, however it is cut into writes.
+func TestLines(t *testing.T) {
+	var to strings.Builder
+	l := &lines{to: &to, name: "act | "}
+	for _, p := range []string{"a\nb", "c", "\n\nd"} {
+		if n, err := l.Write([]byte(p)); n != len(p) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	l.end()
+	if got, want := to.String(), "act | a\nact | bc\nact | \nact | d\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestTheActsPlayTheWholeTable: the rows are those of /openapi.yaml, and each status of
 // each row is an answer in some act.
 func TestTheActsPlayTheWholeTable(t *testing.T) {
-	text, err := os.ReadFile("../../serve/openapi/public/openapi.yaml")
+	text, err := os.ReadFile("../../openapi/public/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ type visitor struct {
 	late     bool // does not always poll when told to
 	// leaves: it will leave at a moment that depends on the position. sampled: its estimates are kept.
 	leaves, sampled bool
-	estimates       []estimate.Told
+	estimates       []estimate.Prediction
 }
 
 // crowd is a run under way: a crowd and the room that it goes through, in virtual time. Times are in microseconds.
@@ -272,7 +272,7 @@ func (c *crowd) waits(v *visitor, a line.Told) (again int64) {
 	}
 	v.position = a.Position
 	if v.sampled && a.Position > 0 { // while people gather, the estimate is when the zone opens
-		v.estimates = append(v.estimates, estimate.Told{
+		v.estimates = append(v.estimates, estimate.Prediction{
 			AtMicros: c.now, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis,
 		})
 	}

@@ -47,6 +47,9 @@ func (c Config) eventZone() (zone.Settings, error) {
 	if err := c.Zone.Validate(); err != nil {
 		return z, err
 	}
+	if fault := z.StepFault(time.Time{}); fault != "" {
+		return z, fmt.Errorf("%w: %s", ErrConfig, fault)
+	}
 	return z, c.checkCrowd(z.WithEvent(z.Events[0]))
 }
 

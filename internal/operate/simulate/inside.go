@@ -66,7 +66,7 @@ func (c *crowd) visit(v *visitor) (again int64) {
 // count counts those inside, once a second.
 func (c *crowd) count(ctx context.Context) error {
 	in := c.shop
-	c.server.TellInsideOnce(ctx)
+	c.server.ReportInsideOnce(ctx)
 	stats, err := c.server.Stats(ctx, c.zone.ZoneID)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@
 package simulate_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -205,5 +206,39 @@ func TestInside(t *testing.T) {
 			atMost(t, "estimate's error p50", r.EstimateErrorP50, tt.off)
 			atLeast(t, "waits in the range told", r.EstimateCovered, tt.held)
 		})
+	}
+}
+
+// TestEstimatesWithACap: estimates where the cap holds, at the opening of an event and for a crowd that comes at once. Where each stays
+// for a fixed time, the ends tell; else the pace of those who leave.
+func TestEstimatesWithACap(t *testing.T) {
+	t.Parallel()
+	for _, by := range []zone.InsideBy{zone.InsideByAdmission, zone.InsideBySession} {
+		for _, stay := range []time.Duration{time.Minute, 4 * time.Minute} {
+			for _, opens := range []bool{true, false} {
+				t.Run(fmt.Sprintf("by %s, %v, event %t", by, stay, opens), func(t *testing.T) {
+					t.Parallel()
+					c := noon()
+					c.Visitors, c.Stay, c.Done = 400, stay, 1
+					c.Zone.SessionSeconds, c.Zone.PassTTLSeconds, c.Zone.InsideBy = 2*int64(stay.Seconds()), 60, by
+					off, held, most := 0.26, 0.65, 1.0
+					if by == zone.InsideByAdmission {
+						c.Zone.SessionSeconds, c.Done = int64(stay.Seconds()), 0
+						off, held, most = 0.20, 0.75, 0.90
+					}
+					c.Zone.Events[0].Settings["maxInside"] = "100"
+					var r simulate.Report
+					if opens {
+						r = play(t, c).Report
+					} else {
+						c.Zone.Events, c.Zone.MaxInside, c.Zone.PerMinute, c.Arrive = nil, 100, 600, time.Minute
+						r = run(t, c)
+					}
+					atMost(t, "estimate's error p50", r.EstimateErrorP50, off)
+					atLeast(t, "waits in the range told", r.EstimateCovered, held)
+					atMost(t, "waits in the range told", r.EstimateCovered, most)
+				})
+			}
+		}
 	}
 }

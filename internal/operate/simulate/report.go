@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"text/template"
 	"time"
@@ -69,6 +70,16 @@ type Report struct {
 	PollsMax  int     `json:"pollsMax"`
 	// PollsPerSecondMax is the busiest second, everybody's polls counted.
 	PollsPerSecondMax int `json:"pollsPerSecondMax"`
+}
+
+// Overtaken says in words by how many later arrivals visitors were overtaken who polled when told to.
+func (r Report) Overtaken() string {
+	by := func(windows float64) int { return int(math.Ceil(windows * float64(r.WindowLimit))) }
+	if by(r.OvertakenMax) == 0 {
+		return "nobody, by anybody who came later"
+	}
+	return fmt.Sprintf("half of the visitors by at most %d who came later, 99 %% by at most %d, all by at most %d (p50 %.2f, p99 %.2f, max %.2f windows)",
+		by(r.OvertakenP50), by(r.OvertakenP99), by(r.OvertakenMax), r.OvertakenP50, r.OvertakenP99, r.OvertakenMax)
 }
 
 // report is that of the crowd in a zone with those rates, from a time on.

@@ -38,14 +38,14 @@ func TestVisits(t *testing.T) {
 	good, bad, soon := in(0, 100), in(0, 200), in(0, 3)
 	good.polls, bad.polls, soon.polls = 10, 30, 2
 	// 0 % off, and held; 20 % off, a tenth of the wait later; 30 % off, a seventh earlier.
-	good.estimates = []estimate.Told{
+	good.estimates = []estimate.Prediction{
 		{Millis: 100_000, LowMillis: 90_000, HighMillis: 110_000},
 		{AtMicros: 50 * second, Millis: 60_000, LowMillis: 55_000, HighMillis: 70_000},
 		{AtMicros: 60 * second, Millis: 36_000, LowMillis: 30_000, HighMillis: 50_000},
 	}
-	bad.estimates = []estimate.Told{{Millis: 500_000}}                                  // 150 % off
-	soon.estimates = []estimate.Told{{Millis: 1_000_000}}                               // too near to tell
-	gone := visitor{state: left, polls: 1_000, estimates: []estimate.Told{{Millis: 1}}} // never in
+	bad.estimates = []estimate.Prediction{{Millis: 500_000}}                                  // 150 % off
+	soon.estimates = []estimate.Prediction{{Millis: 1_000_000}}                               // too near to tell
+	gone := visitor{state: left, polls: 1_000, estimates: []estimate.Prediction{{Millis: 1}}} // never in
 	c := testCrowd(good, bad, soon, gone)
 	out := c.report(window.RatesOf(c.zone), 0)
 	if out.PollsMean != 14 || out.PollsP99 != 30 || out.PollsMax != 30 || out.MedianMs != 100_000 {

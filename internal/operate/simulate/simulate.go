@@ -31,6 +31,8 @@ type Config struct {
 	Visitors int
 	// Arrive is the span over which they come.
 	Arrive time.Duration
+	// Arrivals are the minutes, since the beginning, in which each of Visitors comes, at a random moment of it. Nil: over Arrive.
+	Arrivals []time.Duration
 	// Zone is the zone they come to. Event names the event of its list that PlayEvent plays; "": the first to open.
 	Zone  zone.Settings
 	Event string
@@ -152,7 +154,11 @@ func (r *run) populate() {
 		if r.rng.Float64() < r.cfg.Dark {
 			v.goesDark, v.late = r.rng.Float64(), true
 		}
-		r.comes(r.start+int64(r.rng.Float64()*float64(r.cfg.Arrive.Microseconds())), v)
+		from, within := time.Duration(0), r.cfg.Arrive
+		if r.cfg.Arrivals != nil {
+			from, within = r.cfg.Arrivals[i], time.Minute
+		}
+		r.comes(r.start+from.Microseconds()+int64(r.rng.Float64()*float64(within.Microseconds())), v)
 	}
 }
 

@@ -8,8 +8,11 @@
 -- refill counts the admissions in the window and the minute. An admission that is exactly as
 -- old as the span still counts.
 local function refill(z, r, t)
-  t.lost_window, t.logged_window = since(z, t.now - r.window)
   t.lost_minute, t.logged_minute = since(z, t.now - MINUTE)
+  t.lost_window, t.logged_window = 0, 0
+  if t.lost_minute + t.logged_minute > 0 then
+    t.lost_window, t.logged_window = since(z, t.now - r.window)
+  end
   t.in_window = t.lost_window + t.logged_window
   t.in_minute = t.lost_minute + t.logged_minute
   if z.max_inside > 0 then
@@ -47,12 +50,14 @@ local function begin(z, r, override, expected)
   end
   refill(z, r, t)
   t.waiting, t.live = redis.call('ZCARD', LINE) - 1, redis.call('ZCARD', LIVE) - 1
-  t.released = redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros))
+  t.released = t.waiting > 0 and redis.call('ZCOUNT', LINE, '-inf', string.format('%.0f', z.edge_micros)) or 0
   if t.gathers then
     return t
   end
   t.frozen = t.now < z.freeze and (z.healed ~= 0 or t.now <= z.lost_at + r.window)
-  take_off_late(z, r, t)
+  if t.live > 0 then
+    take_off_late(z, r, t)
+  end
   local target = r.target
   if t.frozen then
     target = min(target, back(r, t.now - (z.freeze - FREEZE)) - z.admitted + z.froze_at)

@@ -20,7 +20,7 @@ local function set_cap(z, given, was)
   elseif had then
     change_longest(z, now, longest)
   elseif has and was then
-    -- Until now nobody was counted. The log has the admissions whose passes are good; servers tell of the sessions.
+    -- Until now nobody was counted. The log has the admissions whose passes are good; servers report the sessions.
     local from = now - max(MINUTE, was.ttl)
     set_unknown(z, redis.call('ZCOUNT', LOG, from, '+inf'), now, longest_of(z, now))
     z.lost_from = from - 1

@@ -10,6 +10,23 @@ local function convert(z, deleted)
   local has = redis.call('HMGET', ZONE, unpack(DROPPED))
   local want = (tonumber(has[1]) or 0) + 2 * (tonumber(has[2]) or 0) + (tonumber(has[3]) or 0)
   redis.call('HDEL', ZONE, unpack(DROPPED))
+  local text = redis.call('HGET', ZONE, 'json')
+  if text then -- each pattern with parameters took requests with others, too
+    text = text:gsub('\\\\', '\1'):gsub('\\"', '\2') -- each " begins or ends a string now
+    for _, name in ipairs({ 'bypassPaths', 'donePaths' }) do
+      local _, at = text:find('"' .. name .. '":[', 1, true)
+      while at do
+        local _, upto, pattern = text:find('^"([^"]*)"', at + 1)
+        if upto and pattern:find('?', 1, true) and not pattern:find('\\u0026%*$') then
+          text = text:sub(1, upto - 1) .. '\\u0026*' .. text:sub(upto)
+          upto = upto + 7
+        end
+        at = upto and text:sub(upto + 1, upto + 1) == ',' and upto + 1
+      end
+    end
+    text = text:gsub('\2', '\\"'):gsub('\1', '\\\\')
+    redis.call('HSET', ZONE, 'json', text, 'digest', redis.sha1hex(text))
+  end
   if z.session then
     z.lost_most, z.lost_from = z.lost_inside, 0
   end

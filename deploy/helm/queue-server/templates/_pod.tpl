@@ -96,7 +96,7 @@
 metadata:
   annotations:
     # A change of the settings starts new pods. Zones are not among them: the Job applies those to running servers.
-    {{- include "queue-server.merge" (list .Values.podAnnotations (dict "checksum/settings" (toJson .Values.settings | sha256sum))) | nindent 4 }}
+    {{- include "queue-server.merge" (list .Values.podAnnotations (dict "checksum/settings" (cat (toJson .Values.settings) (toJson .Values.sites) | sha256sum))) | nindent 4 }}
   labels:
     {{- include "queue-server.allLabels" (dict "root" . "with" .Values.podLabels "last" (dict "app.kubernetes.io/component" "server")) | nindent 4 }}
 spec:
@@ -125,6 +125,9 @@ spec:
         {{- end }}
         {{- if .Values.gate.enabled }}
         - {name: gate, containerPort: 8083}
+        {{- end }}
+        {{- if .Values.sites }}
+        - {name: sites, containerPort: 8088}
         {{- end }}
       # Reading a large journal takes time at a start: five minutes at most.
       startupProbe:

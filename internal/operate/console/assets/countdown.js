@@ -79,6 +79,8 @@ export function localFields(within) {
     typed.addEventListener("input", () => { sent.value = typed.value ? rfc3339(typed.value) : ""; });
     typed.form?.addEventListener("reset", () => { sent.value = sent.defaultValue; });
     sent.after(typed);
+    const label = typed.id && within.querySelector(`label[for="${CSS.escape(typed.id)}"]`);
+    if (label && place) label.append(` (${place})`);
   }
   for (const el of within.querySelectorAll("[data-timezone]")) {
     el.textContent = place || "your browser";

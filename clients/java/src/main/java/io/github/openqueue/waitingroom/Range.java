@@ -44,6 +44,16 @@ public final class Range {
         return new Range(end(-1, low, hours, same ? shown.low : Double.NaN), end(1, high, hours, same ? shown.high : Double.NaN), to);
     }
 
+    /** Such as "4 to 6 MINUTE". */
+    @Override
+    public String toString() {
+        return number(low) + " to " + number(high) + " " + unit;
+    }
+
+    private static String number(double n) {
+        return n == Math.rint(n) ? Long.toString((long) n) : Double.toString(n);
+    }
+
     private static double end(int outward, double millis, boolean hours, double was) {
         double n = millis / (hours ? HOUR : MINUTE);
         double step = hours ? n < 6 ? 0.5 : 1 : n < 10 ? 1 : 5;

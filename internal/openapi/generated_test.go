@@ -13,7 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-const root = "../../../"
+const root = "../../"
 
 // operations are the rows of what a listener can be asked, without what asks for no body or for the description itself.
 func operations(listener string) []string {

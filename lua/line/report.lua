@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- tell: a server tells of the sessions of those inside, and asks which admissions are done.
+-- report: a server reports the sessions of those inside, and asks which admissions are done.
 --
 -- KEYS[1..11]  see include/keys.lua
 -- ARGV[1]     clock override in microseconds, '' for the server's clock

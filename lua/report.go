@@ -40,24 +40,24 @@ func revokedOf(z zone.Settings) []byte {
 	return b
 }
 
-// Tell implements store.Healer.
-func (s *Store) Tell(ctx context.Context, zoneID string, t line.Telling) (heard line.Heard, err error) {
-	heard.NextMillis = t.SinceMillis
-	batches := slices.Collect(slices.Chunk(t.Stays, store.TellBatch))
+// Report implements store.Healer.
+func (s *Store) Report(ctx context.Context, zoneID string, t line.SessionReport) (reply line.SessionReply, err error) {
+	reply.NextMillis = t.SinceMillis
+	batches := slices.Collect(slices.Chunk(t.Stays, store.ReportBatch))
 	if len(batches) == 0 {
 		batches = [][]line.Stay{nil}
 	}
 	for _, stays := range batches {
-		if err := s.tellBatch(ctx, zoneID, t, stays, &heard); err != nil {
-			return line.Heard{}, err
+		if err := s.reportBatch(ctx, zoneID, t, stays, &reply); err != nil {
+			return line.SessionReply{}, err
 		}
-		t.LostAtMillis, t.SinceMillis = 0, heard.NextMillis
+		t.LostAtMillis, t.SinceMillis = 0, reply.NextMillis
 	}
-	return heard, nil
+	return reply, nil
 }
 
-// tellBatch makes one call.
-func (s *Store) tellBatch(ctx context.Context, zoneID string, t line.Telling, stays []line.Stay, heard *line.Heard) error {
+// reportBatch makes one call.
+func (s *Store) reportBatch(ctx context.Context, zoneID string, t line.SessionReport, stays []line.Stay, out *line.SessionReply) error {
 	text := make([]byte, 0, 21*len(stays))
 	for _, one := range stays {
 		what := "h"
@@ -75,45 +75,45 @@ func (s *Store) tellBatch(ctx context.Context, zoneID string, t line.Telling, st
 		text = binary.BigEndian.AppendUint64(text, uint64(max(0, one.LeftMillis))<<16)
 		text = text[:len(text)-2]
 	}
-	reply, err := s.call(ctx, tellScript, s.keys(zoneID), s.clock(), t.SinceMillis, t.LostAtMillis, t.Lost, text)
+	reply, err := s.call(ctx, reportScript, s.keys(zoneID), s.clock(), t.SinceMillis, t.LostAtMillis, t.Lost, text)
 	if err != nil {
 		return err
 	}
 	list, ok := reply.([]any)
 	if !ok || len(list) == 0 {
-		return fmt.Errorf("lua: tell: reply is %T", reply)
+		return fmt.Errorf("lua: report: reply is %T", reply)
 	}
 	if err := zoneError(list[0]); err != nil {
 		return err
 	}
 	const overPart = 3
 	if len(list) <= overPart {
-		return fmt.Errorf("lua: tell: the reply has %d parts", len(list))
+		return fmt.Errorf("lua: report: the reply has %d parts", len(list))
 	}
 	over, ok := list[overPart].(string)
 	if !ok || len(over)%admissionSize != 0 {
-		return fmt.Errorf("lua: tell: what is over is %T", list[overPart])
+		return fmt.Errorf("lua: report: what is over is %T", list[overPart])
 	}
 	var state, statuses, next []int64
 	if err := readParts(slices.Delete(list, overPart, overPart+1), &state, &statuses, &next); err != nil {
 		return err
 	}
-	if heard.State, _, err = readState(state); err != nil {
+	if out.State, _, err = readState(state); err != nil {
 		return err
 	}
 	if len(statuses) != len(stays) && len(statuses) > 0 || len(next) != 1 {
-		return fmt.Errorf("lua: tell: %d statuses of %d", len(statuses), len(stays))
+		return fmt.Errorf("lua: report: %d statuses of %d", len(statuses), len(stays))
 	}
 	for i := range stays {
 		status := line.StayInside // without a cap
 		if len(statuses) > 0 {
 			status = line.StayStatus(statuses[i])
 		}
-		heard.Statuses = append(heard.Statuses, status)
+		out.Statuses = append(out.Statuses, status)
 	}
 	for ; over != ""; over = over[admissionSize:] {
-		heard.Over = append(heard.Over, readAdmission(over))
+		out.Over = append(out.Over, readAdmission(over))
 	}
-	heard.NextMillis = next[0]
+	out.NextMillis = next[0]
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/openqueue/waitingroom/internal/openapi"
 	"github.com/openqueue/waitingroom/internal/pass"
-	"github.com/openqueue/waitingroom/internal/serve/openapi"
 	"github.com/openqueue/waitingroom/internal/token"
 )
 

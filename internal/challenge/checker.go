@@ -103,7 +103,7 @@ type Meter interface {
 	Challenge(zoneID, outcome string)
 }
 
-// Options are what a Desk is made of. All are required.
+// Options are what a Checker is made of. All are required.
 type Options struct {
 	Keys     *token.Keys
 	Spends   store.Spender
@@ -112,16 +112,16 @@ type Options struct {
 	Now      func() time.Time
 }
 
-// Desk makes challenges and checks proofs. Its methods may be called from any number of goroutines.
-type Desk struct {
+// Checker makes challenges and checks proofs. Its methods may be called from any number of goroutines.
+type Checker struct {
 	Options
 	queue queue
 	seen  seen
 }
 
-// New returns a desk.
-func New(o Options) *Desk {
-	return &Desk{Options: o, queue: queue{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}}
+// New returns a checker.
+func New(o Options) *Checker {
+	return &Checker{Options: o, queue: queue{slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}}
 }
 
 // Join is a join that has to show a proof.
@@ -153,7 +153,7 @@ type Proof struct {
 }
 
 // Check returns the join's proof, if that is good. The error is a *RequiredError, ErrBusy, or that of ctx.
-func (d *Desk) Check(ctx context.Context, j Join) (p Proof, err error) {
+func (d *Checker) Check(ctx context.Context, j Join) (p Proof, err error) {
 	out := outSolved
 	switch {
 	case j.Shown == "":
@@ -177,7 +177,7 @@ func (d *Desk) Check(ctx context.Context, j Join) (p Proof, err error) {
 }
 
 // asks returns the error that asks for a proof, with a new challenge.
-func (d *Desk) asks(j Join, reason string) *RequiredError {
+func (d *Checker) asks(j Join, reason string) *RequiredError {
 	e := &RequiredError{Kind: j.Zone.Challenge, Reason: reason}
 	if e.Kind != zone.ChallengeWork {
 		e.SiteKey, e.Action = d.Provider.SiteKey, action
@@ -194,7 +194,7 @@ func (d *Desk) asks(j Join, reason string) *RequiredError {
 }
 
 // work checks a solution of work: what costs little first.
-func (d *Desk) work(ctx context.Context, j Join) (Proof, string, error) {
+func (d *Checker) work(ctx context.Context, j Join) (Proof, string, error) {
 	now := d.Now()
 	shown, err := decode(j.Shown[:min(len(j.Shown), maxWork)])
 	w := &shown.Challenge.Parameters
@@ -235,7 +235,7 @@ func (d *Desk) work(ctx context.Context, j Join) (Proof, string, error) {
 }
 
 // token checks the token of a provider.
-func (d *Desk) token(ctx context.Context, j Join) (Proof, string, error) {
+func (d *Checker) token(ctx context.Context, j Join) (Proof, string, error) {
 	sum := sha256.Sum256([]byte(j.Shown))
 	p := Proof{key: hex.EncodeToString(sum[:nonceBytes])}
 	// Without a clientId, the id follows from what is shown, so that a repeated join finds the same place.
@@ -266,7 +266,7 @@ func (d *Desk) token(ctx context.Context, j Join) (Proof, string, error) {
 
 // decide says what comes of a proof, by what is known of it or else by what check finds. A check that fails is made again when
 // the proof is shown again.
-func (d *Desk) decide(j Join, p Proof, check func() (state, string, error)) (Proof, string, error) {
+func (d *Checker) decide(j Join, p Proof, check func() (state, string, error)) (Proof, string, error) {
 	st, out := d.seen.get(p.key, d.Now()), outRepeated
 	if st == unseen {
 		var err error
@@ -293,7 +293,7 @@ func (d *Desk) decide(j Join, p Proof, check func() (state, string, error)) (Pro
 }
 
 // Used reports whether a place was taken with the proof before, on any server. The error is one of the store.
-func (d *Desk) Used(ctx context.Context, j Join, p Proof) (bool, error) {
+func (d *Checker) Used(ctx context.Context, j Join, p Proof) (bool, error) {
 	if p.spent {
 		return true, nil
 	}
@@ -309,13 +309,13 @@ func (d *Desk) Used(ctx context.Context, j Join, p Proof) (bool, error) {
 
 // Spend notes that a place was taken with the proof. If the store does not answer, only this server knows that: another server would
 // take the proof for one more place of the same visitor, once the first is gone. The visitor keeps the first all the same.
-func (d *Desk) Spend(ctx context.Context, j Join, p Proof) {
+func (d *Checker) Spend(ctx context.Context, j Join, p Proof) {
 	d.seen.set(p.key, spent, d.Now())
 	_, _ = d.Spends.Spend(ctx, spendKey(j, p), "", Life+time.Minute)
 }
 
 // Elsewhere returns the error for an unused proof for which another network asked; nil if the join's asked for it.
-func (d *Desk) Elsewhere(j Join, p Proof) error {
+func (d *Checker) Elsewhere(j Join, p Proof) error {
 	if !p.elsewhere {
 		return nil
 	}
@@ -324,7 +324,7 @@ func (d *Desk) Elsewhere(j Join, p Proof) error {
 }
 
 // Over refuses a proof with which a place was taken that is gone.
-func (d *Desk) Over(j Join, p Proof) error {
+func (d *Checker) Over(j Join, p Proof) error {
 	d.seen.set(p.key, over, d.Now())
 	d.Meter.Challenge(j.Zone.ZoneID, ReasonUsed)
 	return d.asks(j, ReasonUsed)

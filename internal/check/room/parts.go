@@ -1,0 +1,282 @@
+package room
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/guard"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+// Clock stands still until it is moved.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock returns a clock of 2026.
+func NewClock() *Clock { return &Clock{now: time.UnixMilli(1_795_223_373_000)} }
+
+// Now is the clock's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Forward moves the clock, back if d is negative.
+func (c *Clock) Forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Set sets the clock.
+func (c *Clock) Set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
+}
+
+// Store is an embedded store that writes down what it is asked, and does what it is told. Whatever a test asks its field Store passes
+// it by.
+type Store struct {
+	*embedded.Store
+	mu    sync.Mutex
+	calls []string
+	does  func(ctx context.Context, call string) error
+	says  func(*line.State)
+	// Status, when it is not line.Waiting, is what joins and polls are answered at once.
+	Status line.Status
+}
+
+// OpenStore opens a store that ends with the test.
+func OpenStore(tb testing.TB, c *Clock, log *slog.Logger) *Store {
+	tb.Helper()
+	lines, err := embedded.Open(embedded.Options{Now: c.Now, Logger: log})
+	Must(tb, err)
+	tb.Cleanup(func() { Must(tb, lines.Close()) })
+	return &Store{Store: lines}
+}
+
+// Do has this called before each call, by the name of its method in small letters. If it returns an error, so does the call. nil has
+// the store answer again.
+func (s *Store) Do(does func(ctx context.Context, call string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.does = does
+}
+
+// Fail has these calls fail, or all if none is named. nil has the store answer again.
+func (s *Store) Fail(err error, calls ...string) {
+	s.Do(func(_ context.Context, call string) error {
+		if len(calls) == 0 || strings.Contains(" "+strings.Join(calls, " ")+" ", " "+call+" ") {
+			return err
+		}
+		return nil
+	})
+}
+
+// Say has this change the state of the line that the store says.
+func (s *Store) Say(says func(*line.State)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.says = says
+}
+
+// Lined has the store say that somebody waits, or that nobody does.
+func (s *Store) Lined(is bool) {
+	s.Say(func(state *line.State) {
+		switch {
+		case !is:
+			state.Waiting = 0
+		default:
+			state.Waiting = max(1, state.Waiting)
+		}
+	})
+}
+
+// Asked returns what was asked since the last time, and forgets it.
+func (s *Store) Asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.calls
+	s.calls = nil
+	return calls
+}
+
+func (s *Store) called(ctx context.Context, call string) error {
+	s.mu.Lock()
+	s.calls = append(s.calls, call)
+	does := s.does
+	s.mu.Unlock()
+	if does == nil {
+		return nil
+	}
+	return does(ctx, call)
+}
+
+func (s *Store) say(state *line.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.says != nil {
+		s.says(state)
+	}
+}
+
+// answer is what a join or a poll gets of the store, which is asked for it.
+func (s *Store) answer(ctx context.Context, call string, ask func() (line.Answer, error)) (line.Answer, error) {
+	if err := s.called(ctx, call); err != nil {
+		return line.Answer{}, err
+	}
+	if s.Status != line.Waiting {
+		return line.Answer{Status: s.Status}, nil
+	}
+	a, err := ask()
+	s.say(&a.State)
+	return a, err
+}
+
+// Join and the methods below are those of store.Store.
+func (s *Store) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
+	return s.answer(ctx, "join", func() (line.Answer, error) { return s.Store.Join(ctx, zoneID, id) })
+}
+
+// JoinDrawn is a join while people gather for a draw.
+func (s *Store) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error) {
+	return s.answer(ctx, "join", func() (line.Answer, error) { return s.Store.JoinDrawn(ctx, zoneID, drawn, id) })
+}
+
+// Poll is a poll.
+func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
+	return s.answer(ctx, "poll", func() (line.Answer, error) { return s.Store.Poll(ctx, zoneID, p) })
+}
+
+// Leave gives a place up.
+func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
+	if err := s.called(ctx, "leave"); err != nil {
+		return err
+	}
+	return s.Store.Leave(ctx, zoneID, p)
+}
+
+// Spend spends what may be used once.
+func (s *Store) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
+	if err := s.called(ctx, "spend"); err != nil {
+		return false, err
+	}
+	return s.Store.Spend(ctx, key, by, life)
+}
+
+// Observe looks at a zone.
+func (s *Store) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
+	if err := s.called(ctx, "observe"); err != nil {
+		return line.Observation{}, err
+	}
+	o, err := s.Store.Observe(ctx, zoneID, most)
+	s.say(&o.State)
+	return o, err
+}
+
+// Zone reads a zone's settings.
+func (s *Store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
+	if err := s.called(ctx, "zone"); err != nil {
+		return zone.Settings{}, err
+	}
+	return s.Store.Zone(ctx, zoneID)
+}
+
+// Zones reads the settings of all zones.
+func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
+	if err := s.called(ctx, "zones"); err != nil {
+		return nil, err
+	}
+	return s.Store.Zones(ctx)
+}
+
+// Policies reads the policies of limits.
+func (s *Store) Policies(ctx context.Context) (limit.PolicySet, error) {
+	if err := s.called(ctx, "policies"); err != nil {
+		return limit.PolicySet{}, err
+	}
+	return s.Store.Policies(ctx)
+}
+
+// PutPolicies replaces the policies of limits.
+func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
+	if err := s.called(ctx, "put_policies"); err != nil {
+		return err
+	}
+	return s.Store.PutPolicies(ctx, b, was, changes...)
+}
+
+// Limiter allows everything while it does not refuse. It writes down about whom it is asked: the policy and the key.
+type Limiter struct {
+	Asked   []string
+	Refuses bool
+}
+
+// Check and CheckAll implement guard.Limiter.
+func (l *Limiter) Check(ctx context.Context, q limiter.Question) (limiter.Answer, error) {
+	return l.CheckAll(ctx, q)
+}
+
+// CheckAll is asked about several at once. Challenges are not counted.
+func (l *Limiter) CheckAll(_ context.Context, questions ...limiter.Question) (limiter.Answer, error) {
+	for _, q := range questions {
+		if q.Policy == guard.Challenges {
+			return limiter.Answer{Verdict: limit.Verdict{Allowed: true}}, nil
+		}
+		l.Asked = append(l.Asked, q.Policy+" "+q.Key)
+	}
+	return limiter.Answer{Verdict: limit.Verdict{Allowed: !l.Refuses, RetryMillis: 12_345}}, nil
+}
+
+// Meter writes down what it is told: "join SHOP waiting".
+type Meter struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (m *Meter) note(what ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen = append(m.seen, strings.TrimSuffix(fmt.Sprintln(what...), "\n"))
+}
+
+// Seen returns what was counted since the last time, and forgets it.
+func (m *Meter) Seen() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := m.seen
+	m.seen = nil
+	return seen
+}
+
+// Join and the methods below are those of the rooms' meters.
+func (m *Meter) Join(zoneID, outcome string) { m.note("join", zoneID, outcome) }
+
+// Poll counts a poll.
+func (m *Meter) Poll(zoneID, outcome string) { m.note("poll", zoneID, outcome) }
+
+// Challenge counts a proof.
+func (m *Meter) Challenge(zoneID, outcome string) { m.note("challenge", zoneID, outcome) }
+
+// Refuse counts a problem.
+func (m *Meter) Refuse(zoneID, code string) { m.note("refuse", zoneID, code) }
+
+// Admit counts an admission.
+func (m *Meter) Admit(zoneID string, waited time.Duration) { m.note("admit", zoneID, waited) }
+
+// Site counts a question of a gateway.
+func (m *Meter) Site(zoneID, outcome string) { m.note("site", zoneID, outcome) }

@@ -1,0 +1,21 @@
+package zones
+
+import (
+	"context"
+	"time"
+
+	"github.com/openqueue/waitingroom/internal/store"
+)
+
+// KeepMinutes implements store.Historian.
+func (r *Zones) KeepMinutes(ctx context.Context, zoneID string, keep time.Duration, rows []store.Minute) error {
+	_, err := measured(r, store.KeepMinutes, func() (struct{}, error) {
+		return struct{}{}, r.store.KeepMinutes(ctx, zoneID, keep, rows)
+	})
+	return err
+}
+
+// Minutes implements store.Historian.
+func (r *Zones) Minutes(ctx context.Context, zoneID string, from, upto int64) ([]store.Minute, error) {
+	return measured(r, store.Minutes, func() ([]store.Minute, error) { return r.store.Minutes(ctx, zoneID, from, upto) })
+}
