@@ -33,13 +33,15 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/pires/go-proxyproto v0.15.0
+require (
+	github.com/microcosm-cc/bluemonday v1.0.27
+	github.com/pires/go-proxyproto v0.15.0
+	github.com/tdewolff/parse/v2 v2.8.20
+)
 
 require (
 	github.com/aymerick/douceur v0.2.0 // indirect
 	github.com/gorilla/css v1.0.1 // indirect
-	github.com/microcosm-cc/bluemonday v1.0.27 // indirect
-	github.com/tdewolff/parse/v2 v2.8.20 // indirect
 )
 
 require (

@@ -77,6 +77,7 @@ func (r rooms) public() http.Handler {
 	e.POST("/traffic/session", r.site.Session, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/session/end", r.site.EndSession, r.ownSites, r.requireSharedSecret)
 	e.GET("/wait/:zoneId", r.page.Get, route.Pack, r.requireSharedSecretPage)
+	e.HEAD("/wait/:zoneId", page.Head)
 	e.POST("/wait/:zoneId", r.page.Post, r.ownSites, r.requireSharedSecretPage)
 	e.GET("/traffic/site.js", page.SiteScript)
 	e.GET("/traffic/work.js", page.WorkScript)

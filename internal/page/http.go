@@ -74,7 +74,7 @@ func New(w *wait.Service, e *entry.Service, zones *zones.Zones, inside func(zone
 	if err != nil {
 		return nil, err
 	}
-	t, err := template.New("page").Option("missingkey=error").Parse(pageHTML)
+	t, err := template.New("page").Funcs(template.FuncMap{"linked": linked}).Option("missingkey=error").Parse(pageHTML)
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
@@ -357,13 +357,13 @@ func (h *HTTP) show(c echo.Context, v *view) error {
 // are sources of scripts beside the page's own, may is the rest of the Content-Security-Policy.
 func (v *view) prepare(header http.Header, scripts, may string) {
 	v.Nonce = randomHex()
-	v.Look.paint(v.settings)
-	v.CSS, v.JS = template.CSS(pageCSS)+v.Look.Accent, template.JS(script)
+	v.Look.paint(v.settings, v.accept)
+	v.CSS, v.JS = v.Look.style(), template.JS(script)
 	v.Data.Zone, v.Data.Lang, v.Data.Texts = v.settings.ZoneID, v.tag.String(), v.texts.Said
 	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
 	header.Set("Content-Language", v.code)
 	header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; script-src 'nonce-"+v.Nonce+"'"+scripts+"; style-src 'nonce-"+v.Nonce+
-		"'; img-src data:; base-uri 'none'; "+may)
+		"'; img-src data:"+images(v.settings)+"; base-uri 'none'; "+may)
 }
 
 // Preview shows an operator how the page looks with these settings, in a frame of the console.

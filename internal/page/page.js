@@ -79,7 +79,8 @@ function swap(html, keeps) {
   const page = document.createElement('template');
   page.innerHTML = html;
   const next = page.content.getElementById('told');
-  const notice = $('notice').textContent;
+  const organiser = () => ['notice', 'near'].filter((id) => !$(id).hidden).map((id) => $(id).textContent).join(' ');
+  const notice = organiser();
   const [heading, text] = ['heading', 'text'].map((id) => page.content.getElementById(id).textContent);
   head(next.dataset.state, heading, text, next.dataset.title);
   if (keeps) return;
@@ -87,13 +88,18 @@ function swap(html, keeps) {
   heard = performance.now();
   far = $('gone').hidden ? 0 : Math.max(far, $('gone').value);
   $('gone').value = far;
-  if ($('notice').textContent !== notice && !$('notice').hidden) say(`${$('organiser').textContent}: ${$('notice').textContent}`);
+  $('spoken').ariaLive = $('message').dataset.severity === 'warning' ? 'assertive' : 'polite';
+  if (organiser() !== notice && organiser()) say(`${$('organiser').textContent}: ${organiser()}`);
   beside();
 }
 
 function morph(old, next) {
   [...old.attributes].forEach(({ name }) => next.hasAttribute(name) || old.removeAttribute(name));
   [...next.attributes].forEach(({ name, value }) => old.getAttribute(name) === value || old.setAttribute(name, value));
+  if (['news', 'notice', 'near'].includes(next.id)) { // they have links
+    if (old.innerHTML !== next.innerHTML) old.innerHTML = next.innerHTML;
+    return;
+  }
   if (next.children.length === 0 && old.textContent !== next.textContent) old.textContent = next.textContent;
   [...next.children].forEach((child, i) => morph(old.children[i], child));
 }

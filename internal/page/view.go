@@ -45,6 +45,7 @@ type view struct {
 	*locale
 	settings zone.Settings
 	status   int
+	accept   string // the browser's Accept-Language
 	State    state
 	Title    string // of the document
 	Heading  string
@@ -151,7 +152,11 @@ func gone(a *answer.Answer, g event.Gate) int64 {
 
 // finish fills in what follows from the state, and the texts that all pages have.
 func (v *view) finish(accept string) {
-	v.Texts, v.Look = v.texts.Said, Look{Title: v.settings.PageTitle, Message: serve.TextFor(v.settings.Message, accept)}
+	v.Texts, v.Look = v.texts.Said, Look{Title: v.settings.PageTitle, Message: serve.TextFor(v.settings.Message, accept), Severity: v.settings.MessageSeverity}
+	if v.State == inLine && v.Data.Position > 0 && v.Data.Estimate <= nearMillis {
+		v.Look.Near = serve.TextFor(v.settings.MessageNear, accept)
+	}
+	v.accept = accept
 	if v.Heading = v.text(string(v.State)); v.Text == "" {
 		v.Text = v.text(string(v.State) + "Text")
 	}

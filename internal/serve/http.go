@@ -15,7 +15,7 @@ const MaxBody = 8 << 10
 
 // MaxOperatorBody is the longest body of an operator's request, in bytes. The settings of a
 // zone have a logo, and a client may write each character of it in six, as \u0041.
-const MaxOperatorBody = 128 << 10
+const MaxOperatorBody = 256 << 10
 
 // buffer holds a body, and one byte more that tells that it is too long. It is given back
 // before the store is asked, so a server needs as many as it is reading bodies, not as many

@@ -49,6 +49,9 @@ type Setting[T any] struct {
 	Time bool
 	// Lines has a form take several lines, as it does for Texts anyhow.
 	Lines bool
+	// Flat has line breaks and tabs become spaces, as in HTML and CSS. Of Texts that are typed, a line without a language
+	// goes on with the text before it.
+	Flat bool
 	// Unit stands behind a number: "s".
 	Unit string
 	// None says what a 0, an empty text or an empty list means: "no bound". Without,
@@ -116,6 +119,9 @@ func (x *Setting[T]) Decode(s *T, decode func(any) error) error {
 	at := reflect.ValueOf(x.At(s)).Elem()
 	fresh := reflect.New(at.Type())
 	err := decode(fresh.Interface())
+	if x.Flat && err == nil {
+		flatten(fresh.Interface())
+	}
 	if err == nil {
 		at.Set(fresh.Elem())
 	}
@@ -200,6 +206,9 @@ func (x *Setting[T]) Parse(s *T, text string) error {
 		case *string:
 			*at = strings.TrimSpace(text)
 		case *Texts:
+			if x.Flat {
+				text = joined(text)
+			}
 			return at.UnmarshalText([]byte(text))
 		case *[]string:
 			if !strings.HasPrefix(strings.TrimSpace(text), "[") {
@@ -212,6 +221,38 @@ func (x *Setting[T]) Parse(s *T, text string) error {
 		}
 		return err
 	})
+}
+
+// flatten makes lines of a text, or of each of several, one line.
+func flatten(at any) {
+	one := func(text string) string {
+		return strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(text))
+	}
+	switch at := at.(type) {
+	case *string:
+		*at = one(*at)
+	case *Texts:
+		for tag, text := range *at {
+			(*at)[tag] = one(text)
+		}
+	}
+}
+
+// joined puts each typed line that begins with no language behind the line before.
+func joined(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		tag, _, tagged := strings.Cut(strings.TrimSpace(line), ":")
+		switch {
+		case b.Len() == 0:
+		case tagged && isTag(tag):
+			b.WriteByte('\n')
+		default:
+			b.WriteByte(' ')
+		}
+		b.WriteString(strings.TrimSpace(line))
+	}
+	return b.String()
 }
 
 // Number reads a whole number as a person writes it: 12,340 and 12 340, too.

@@ -100,6 +100,9 @@ func (t *Texts) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+// Check is check, for texts within another value.
+func (t Texts) Check(most int) error { return t.check(most) }
+
 // check says what is wrong, in a sentence without its subject; nil for texts that may be, of at
 // most so many bytes each.
 func (t Texts) check(most int) error {

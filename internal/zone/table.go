@@ -146,12 +146,67 @@ var Table = setting.Table[Settings]{
 			"page and every recorded change carries it",
 	},
 	{
+		Name: "pageLinks", At: func(s *Settings) any { return &s.PageLinks },
+		Default: Links{}, Lines: true, None: "none", Fault: Settings.linksFault, Say: Settings.sayLinks,
+		Label: "Page links", Hint: "Imprint, privacy, help: a line each, such as /imprint Imprint | de: Impressum. They are always there.",
+		Choose: "up to six links below the waiting page: imprint, privacy, help. `[{url: /imprint, text: {default: Imprint, de: Impressum}}]`, " +
+			"or typed, a line each: `/imprint Imprint | de: Impressum`. A path is one of the first of `sites`; put it into `bypassPaths`, " +
+			"lest it be queued",
+	},
+	{
+		Name: "pageHeader", At: func(s *Settings) any { return &s.PageHeader },
+		Default: Texts{}, Flat: true, MaxLength: MaxSlots, Fault: Settings.slotsFault, Say: func(s Settings) string { return size(s.PageHeader.String()) },
+		Label: "Page header", Hint: "HTML above the waiting page, at most 16 rem high. In other languages: a line that begins with de: and so on.",
+		Choose: "HTML above the waiting page, in languages. [What it may have](../integrate/page.md). Header, aside and footer have at most 32 KB together",
+	},
+	{
+		Name: "pageAside", At: func(s *Settings) any { return &s.PageAside },
+		Default: Texts{}, Flat: true, MaxLength: MaxSlots, Fault: Settings.slotsFault, Say: func(s Settings) string { return size(s.PageAside.String()) },
+		Label: "Page aside", Hint: "HTML beside the waiting page; below it on a phone.",
+		Choose: "HTML beside the waiting page, below it on a phone",
+	},
+	{
+		Name: "pageFooter", At: func(s *Settings) any { return &s.PageFooter },
+		Default: Texts{}, Flat: true, MaxLength: MaxSlots, Fault: Settings.slotsFault, Say: func(s Settings) string { return size(s.PageFooter.String()) },
+		Label: "Page footer", Hint: "HTML below the waiting page.",
+		Choose: "HTML below the waiting page",
+	},
+	{
+		Name: "pageStyle", At: func(s *Settings) any { return &s.PageStyle },
+		Default: "", Flat: true, Lines: true, MaxLength: MaxStyle, Say: func(s Settings) string { return size(s.PageStyle) },
+		Label: "Page style", Hint: "CSS: the page's custom properties on :root, such as --card: #fffbe6, and rules for what is in header, aside and footer.",
+		Choose: "CSS for the waiting page, at most 32 KB: colours, fonts, radius and background of the page, and rules for what is in the slots. " +
+			"[What it may have](../integrate/page.md)",
+	},
+	{
+		Name: "pageSources", At: func(s *Settings) any { return &s.PageSources },
+		Default: []string{}, Most: MaxSites, MaxLength: MaxSiteLength, None: "none", Fault: Settings.sourcesFault,
+		Label: "Page sources", Hint: "Hosts of images in header, aside, footer and style, such as images.shop.example. These hosts see every visitor.",
+		Choose: "names of hosts that images of the slots may come from, such as `images.shop.example`. **These hosts see every visitor**: " +
+			"name them in your privacy notice, or use `data:` URLs",
+	},
+	{
 		Name: "message", At: func(s *Settings) any { return &s.Message },
 		Default: Texts{}, MaxLength: MaxMessageLength,
 		Label: "Message", Hint: "To all who wait. They see it when they poll next. In other languages: a line each, such as de: Text.",
 		Choose: "a text to all who wait, at most 1,000 bytes; they see it at their next poll: `queue-server zones set SALE " +
 			"message=\"The doors open at 12:10.\"`. Empty removes it. In several languages: " +
 			"[below](#texts-in-several-languages)",
+	},
+	{
+		Name: "messageSeverity", At: func(s *Settings) any { return (*string)(&s.MessageSeverity) },
+		Default: string(SeverityInfo), Choices: []setting.Choice{
+			{Value: string(SeverityInfo), Label: "information", Means: "the message stands in the page's colour"},
+			{Value: string(SeverityWarning), Label: "warning", Means: "the message stands out, and is read aloud at once"},
+		},
+		Label: "Severity of the message", Hint: "A warning stands out, and screen readers say it at once.",
+		Choose: "`info`, or `warning`: the message stands out, and screen readers say it at once",
+	},
+	{
+		Name: "messageNear", At: func(s *Settings) any { return &s.MessageNear },
+		Default: Texts{}, MaxLength: MaxMessageLength,
+		Label: "Message near the front", Hint: "Besides, to those who wait for at most two more minutes: have your card ready.",
+		Choose: "a second text to visitors whose expected wait is at most two minutes: *have your card ready*",
 	},
 	{
 		Name: "soldOut", At: func(s *Settings) any { return &s.SoldOut },

@@ -121,7 +121,14 @@ type Settings struct {
 	PageTitle          string
 	PageColor          string
 	PageLogo           string
-	Message            Texts
+	// PageHeader, PageAside and PageFooter are HTML, PageStyle is CSS: package markup cleans them before they are shown.
+	PageLinks                         Links
+	PageHeader, PageAside, PageFooter Texts
+	PageStyle                         string
+	PageSources                       []string
+	Message                           Texts
+	MessageNear                       Texts
+	MessageSeverity                   Severity
 	// SoldOut is why there is nothing to wait for any more; empty while there is. See InForce.
 	SoldOut        Texts
 	Invitation     string

@@ -18,9 +18,9 @@ import (
 const root = "/console/"
 
 const (
-	// maxForm bounds the body of a form: twice a zone's settings, of which the logo has up
-	// to 16 KB, more where it is written with %.
-	maxForm = 128 << 10
+	// maxForm bounds the body of a form: twice a zone's settings, of which logo, slots and style have up
+	// to 80 KB, more where they are written with %.
+	maxForm = 512 << 10
 	// maxStreams bounds the consoles that are open at a time: each costs a
 	// connection and a kilobyte a second.
 	maxStreams = 512

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/markup"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -75,6 +76,7 @@ func (c *Console) changePage(w http.ResponseWriter, r *http.Request, s session, 
 // confirm is the page that says what a change will do, and asks; or what is wrong with it.
 func (c *Console) confirm(w http.ResponseWriter, s session, current, next zone.Settings, faults []string) error {
 	path := zonePath(current.ZoneID)
+	next, removed := markup.Clean(next)
 	v := confirmView{Path: path, Action: path + "/change", Faults: faults}
 	status := http.StatusOK
 	switch all := change.Differences(zone.Table, current, next); {
@@ -87,6 +89,9 @@ func (c *Console) confirm(w http.ResponseWriter, s session, current, next zone.S
 		v.Title = titleOf(current, next, all)
 		v.Button = strings.TrimSuffix(v.Title, "?")
 		v.Effects = change.Zone(current, next, c.lineOf(current.ZoneID), c.clock(current.ZoneID))
+		for _, text := range removed {
+			v.Effects.Warn("%s", text)
+		}
 		v.Shown = change.Events(current, next, all)
 		for _, d := range all {
 			v.Hidden = append(v.Hidden, pair{wasPrefix + d.Name, d.WasText}, pair{d.Name, d.NowText})

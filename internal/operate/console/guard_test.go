@@ -217,8 +217,8 @@ func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	p := r.enter("Anna")
-	if w := p.post("new", url.Values{"zoneId": {strings.Repeat("x", 140_000)}}); w.Code != http.StatusRequestEntityTooLarge {
-		t.Errorf("140 KB: %d", w.Code)
+	if w := p.post("new", url.Values{"zoneId": {strings.Repeat("x", 540_000)}}); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("540 KB: %d", w.Code)
 	}
 	if w := p.post("new", nil, "Content-Type", "application/x-www-form-urlencoded; a"); w.Code != http.StatusBadRequest {
 		t.Errorf("no form: %d", w.Code)

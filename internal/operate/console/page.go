@@ -125,7 +125,10 @@ func (v zoneView) Paused() bool { return v.Zone.PerMinute == 0 }
 
 // pageSettings are those of the waiting page, in the order of their form: first what is
 // said while people wait.
-var pageSettings = []string{"message", "pageTitle", "pageColor", "pageLogo", "sites"}
+var pageSettings = []string{
+	"message", "messageSeverity", "messageNear", "pageTitle", "pageColor", "pageLogo", "sites",
+	"pageLinks", "pageHeader", "pageAside", "pageFooter", "pageStyle", "pageSources",
+}
 
 // preview is POST /console/zones/{zoneId}/preview: the waiting page with the settings of
 // the form, as far as they can be set, in the language that it asks for. It changes nothing.

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"github.com/openqueue/waitingroom/internal/markup"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -46,5 +47,6 @@ func change(s zone.Settings, body []byte) (zone.Settings, error) {
 	if len(faults) > 0 {
 		return zone.Settings{}, &serve.InvalidError{Faults: faults}
 	}
+	s, _ = markup.Clean(s)
 	return s, nil
 }
