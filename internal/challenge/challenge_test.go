@@ -62,12 +62,13 @@ func (m *meter) told() map[string]int {
 // room is a desk and what it is made of.
 type room struct {
 	*Checker
-	store *spends
-	meter *meter
-	zone  zone.Settings
-	now   time.Time
-	level int
-	press int64
+	store   *spends
+	meter   *meter
+	zone    zone.Settings
+	now     time.Time
+	network string
+	level   int
+	press   int64
 }
 
 func newRoom(tb testing.TB, provider *Provider) *room {
@@ -85,9 +86,9 @@ func newRoom(tb testing.TB, provider *Provider) *room {
 }
 
 func (r *room) join(clientID, shown string) Join {
-	return Join{Zone: &r.zone, ClientID: clientID, Shown: shown, CountAttempt: func(cost int64) int {
+	return Join{Zone: &r.zone, ClientID: clientID, Shown: shown, Network: r.network, Level: r.level, CountAttempt: func(cost int64) bool {
 		r.press += cost
-		return r.level
+		return false
 	}}
 }
 
@@ -113,7 +114,7 @@ func (r *room) refused(tb testing.TB, j Join, reason string) {
 func (r *room) easy(tb testing.TB, clientID string) Work {
 	tb.Helper()
 	w := *r.required(tb, r.join(clientID, ""), ReasonRequired).Work
-	w.Parameters.KeyPrefix, w.Parameters.Cost = "0", 2
+	w.Parameters.KeyPrefix = "0"
 	return r.sign(w)
 }
 
@@ -170,7 +171,7 @@ func TestWork(t *testing.T) {
 	} {
 		before := r.press
 		required := r.required(t, r.join(tt.client, tt.shown), tt.reason)
-		if required.Work == nil || required.RetryAfterSeconds() != 0 || r.press != before+1 {
+		if required.Work == nil || required.RetryAfterSeconds() != 0 || r.press != before {
 			t.Errorf("%s: %+v, %d", name, required, r.press-before)
 		}
 	}
@@ -236,7 +237,7 @@ func TestOneDerivationASolution(t *testing.T) {
 	if r.press < wrongCost {
 		t.Errorf("a wrong solution cost its address %d", r.press)
 	}
-	w.Parameters.Cost = 3 // no scrypt has that: a derivation would fail
+	w.Parameters.Cost = 129 // no scrypt has that: a derivation would fail
 	if r.seen.get(w.Parameters.Nonce, r.now) != wrong {
 		t.Error("it is not known to be wrong")
 	}
@@ -257,6 +258,20 @@ func TestLevels(t *testing.T) {
 		r.zone.ChallengeMillis = millis
 		if p := r.required(t, r.join("c", ""), ReasonRequired).Parameters; p.MemoryCost != blocks {
 			t.Errorf("%d ms: %+v", millis, p)
+		}
+	}
+}
+
+// TestSolvedInAdvance: challenges that were asked for while the network had taken little are no good once it has taken much.
+func TestSolvedInAdvance(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, &Provider{})
+	shown := solved(t, r.easy(t, "c"))
+	for level, want := range []string{"", "", ReasonExpired} {
+		r.level = level
+		_, err := r.Check(t.Context(), r.join("c", shown))
+		if required := new(RequiredError); want != "" && (!errors.As(err, &required) || required.Reason != want) || want == "" && err != nil {
+			t.Errorf("level %d: %v, want %q", level, err, want)
 		}
 	}
 }

@@ -25,9 +25,7 @@ const (
 	maxWork = 2 << 10
 	// ScriptlessWait is how old a challenge must be that is shown without a solution, where the zone's settings allow that.
 	ScriptlessWait = time.Minute
-	// MaxLevel is the highest level of an address: see Join.
-	MaxLevel = 2
-	// wrongCost is what a wrong proof costs an address beside its check.
+	// wrongCost is what a wrong proof counts for an address beside its check.
 	wrongCost = 20
 )
 
@@ -133,9 +131,13 @@ type Join struct {
 	ClientID string
 	// Shown is what the join shows, "" for nothing; at most MaxSolution bytes.
 	Shown string
-	// CountAttempt counts something that the join's address did, of which a challenge and a check cost 1. It returns how much the address
-	// asks for lately: 0 for as usual, up to MaxLevel. Each level doubles the work.
-	CountAttempt func(cost int64) (level int)
+	// Network is where the join comes from, "" if that is not known. A challenge is good for a place of the network that asked for it.
+	Network string
+	// Level is how much that network has taken lately: 0 for as usual, up to 2. Each level doubles the work.
+	Level int
+	// CountAttempt counts a proof that the join's address shows, and a wrong one once more. It reports whether the proofs of other
+	// addresses are to be checked first.
+	CountAttempt func(cost int64) (othersFirst bool)
 }
 
 // Proof is a proof that is good.
@@ -146,6 +148,8 @@ type Proof struct {
 	key string
 	// spent: this server knows that a place was taken with it.
 	spent bool
+	// elsewhere: another network asked for it. It finds the place that was taken with it, and takes none.
+	elsewhere bool
 }
 
 // Check returns the join's proof, if that is good. The error is a *RequiredError, ErrBusy, or that of ctx.
@@ -183,7 +187,8 @@ func (d *Checker) asks(j Join, reason string) *RequiredError {
 	if j.ClientID != "" {
 		id = d.Keys.VisitorID(j.Zone.ZoneID, j.ClientID)
 	}
-	p := newParameters(j.Zone.ZoneID, id, j.Zone.ChallengeMillis, j.CountAttempt(1), d.Now())
+	p := newParameters(j.Zone.ZoneID, id, j.Zone.ChallengeMillis, j.Level, d.Now())
+	p.Data.Network = j.Network
 	e.Work = &Work{Parameters: p, Signature: d.Keys.SignChallenge(j.Zone.ZoneID, p.text())}
 	return e
 }
@@ -204,7 +209,7 @@ func (d *Checker) work(ctx context.Context, j Join) (Proof, string, error) {
 		reason = ReasonWrongZone
 	case j.ClientID != "" && d.Keys.VisitorID(w.Data.Zone, j.ClientID) != line.ID(id):
 		reason = ReasonWrongVisitor
-	case now.Unix() >= w.ExpiresAt:
+	case now.Unix() >= w.ExpiresAt, w.Cost < leastCost<<j.Level/2: // the network has taken many places since
 		reason = ReasonExpired
 	case shown.Solution == nil && j.Zone.ChallengeWithoutScript != zone.WithoutScriptWait:
 		reason = ReasonRequired
@@ -212,7 +217,7 @@ func (d *Checker) work(ctx context.Context, j Join) (Proof, string, error) {
 	if reason != "" {
 		return Proof{}, "", d.asks(j, reason)
 	}
-	p := Proof{ID: line.ID(id), key: w.Nonce}
+	p := Proof{ID: line.ID(id), key: w.Nonce, elsewhere: w.Data.Network != j.Network}
 	if shown.Solution == nil {
 		left := time.Unix(w.ExpiresAt, 0).Add(ScriptlessWait - Life).Sub(now)
 		if left > 0 {
@@ -221,7 +226,7 @@ func (d *Checker) work(ctx context.Context, j Join) (Proof, string, error) {
 		return p, outScriptless, nil
 	}
 	return d.decide(j, p, func() (state, string, error) {
-		found, err := d.queue.check(ctx, w, shown.Solution.Counter, j.CountAttempt(1) == MaxLevel)
+		found, err := d.queue.check(ctx, w, shown.Solution.Counter, j.CountAttempt(1))
 		if err != nil || !found {
 			return wrong, "", err
 		}
@@ -240,7 +245,7 @@ func (d *Checker) token(ctx context.Context, j Join) (Proof, string, error) {
 		p.key += hex.EncodeToString(p.ID[:])
 	}
 	return d.decide(j, p, func() (state, string, error) {
-		found, err := d.Provider.verify(ctx, j.Zone.Challenge, j.Shown, j.CountAttempt(1) == MaxLevel)
+		found, err := d.Provider.verify(ctx, j.Zone.Challenge, j.Shown, j.CountAttempt(1))
 		if errors.Is(err, errAway) {
 			if j.Zone.OnChallengeFailure == zone.FailureAdmit {
 				return right, outWaived, nil
@@ -307,6 +312,15 @@ func (d *Checker) Used(ctx context.Context, j Join, p Proof) (bool, error) {
 func (d *Checker) Spend(ctx context.Context, j Join, p Proof) {
 	d.seen.set(p.key, spent, d.Now())
 	_, _ = d.Spends.Spend(ctx, spendKey(j, p), "", Life+time.Minute)
+}
+
+// Elsewhere returns the error for an unused proof for which another network asked; nil if the join's asked for it.
+func (d *Checker) Elsewhere(j Join, p Proof) error {
+	if !p.elsewhere {
+		return nil
+	}
+	d.Meter.Challenge(j.Zone.ZoneID, ReasonWrongVisitor)
+	return d.asks(j, ReasonWrongVisitor)
 }
 
 // Over refuses a proof with which a place was taken that is gone.

@@ -57,6 +57,8 @@ type Parameters struct {
 
 // Data says for whom a challenge is.
 type Data struct {
+	// Network is the one that asked: a /24 of IPv4, a /56 of IPv6, or "" if it is not known.
+	Network string `json:"network,omitempty"`
 	// Visitor is the visitor's id, in base64url.
 	Visitor string `json:"visitor"`
 	Zone    string `json:"zone"`

@@ -97,23 +97,15 @@ func (g *Guard) checkAddress(ctx context.Context, z *zone.Settings, from netip.A
 	return g.decided(ctx, JoinsAddress, a, err)
 }
 
-// CountAttempt counts something that an address did, and returns how much it does lately: 0 for as usual, 1 if more than half of its
-// permits are taken, 2 if there are none. Of a join for which no address is counted, it is 0.
-func (g *Guard) CountAttempt(ctx context.Context, n Newcomer, cost int64) (level int) {
+// CountAttempt counts a proof that an address shows, and reports whether it shows so many lately that others go first. Where no
+// address is counted, nobody has to wait for others.
+func (g *Guard) CountAttempt(ctx context.Context, n Newcomer, cost int64) (othersFirst bool) {
 	from, reason := g.source(&n)
 	if reason != "" {
-		return 0
+		return false
 	}
 	a, err := g.check(ctx, limiter.Question{Policy: Challenges, Key: address.Of(from), Cost: cost})
-	switch {
-	case err != nil || a.Allowed && len(a.Quotas) == 0:
-		return 0
-	case !a.Allowed:
-		return 2
-	case len(a.Rules) > 0 && 2*a.Quotas[0].Remaining < a.Rules[0].Permits():
-		return 1
-	}
-	return 0
+	return err == nil && !a.Allowed
 }
 
 // Source returns the address that a join or a poll counts for, the zero value if there is none.

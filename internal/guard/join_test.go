@@ -222,41 +222,41 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestAnAddressThatAsksForMuch: as usual for a hundred visitors, who ask and show a solution each; more at once count as more, a
-// wrong solution as many, and a while later all is as usual again. Nobody counts for what has no address.
-func TestAnAddressThatAsksForMuch(t *testing.T) {
+// TestAnAddressThatShowsMuch: others go first when an address shows more than 200 solutions at once, of which a wrong one counts as
+// many, until a while later. Where there is no address, nobody goes first.
+func TestAnAddressThatShowsMuch(t *testing.T) {
 	t.Parallel()
 	r := newRoom(guard.Policies()...)
 	n := guard.Newcomer{Address: ip("203.0.113.9")}
-	press := func(times int, cost int64) (level int) {
+	press := func(times int, cost int64) (othersFirst bool) {
 		for range times {
-			level = r.guard.CountAttempt(t.Context(), n, cost)
+			othersFirst = r.guard.CountAttempt(t.Context(), n, cost)
 		}
-		return level
+		return othersFirst
 	}
 	for i, step := range []struct {
 		times int
 		cost  int64
 		after time.Duration
-		want  int
-	}{{200, 1, 0, 0}, {1, 1, 0, 1}, {199, 1, 0, 1}, {1, 1, 0, 2}, {1, 1, 2 * time.Minute, 0}, {20, 20, 0, 2}} {
+		want  bool
+	}{{200, 1, 0, false}, {1, 1, 0, true}, {1, 1, 2 * time.Minute, false}, {20, 20, 0, true}} {
 		r.clock.Forward(step.after)
 		if got := press(step.times, step.cost); got != step.want {
-			t.Errorf("step %d: level %d, want %d", i, got, step.want)
+			t.Errorf("step %d: %v, want %v", i, got, step.want)
 		}
 	}
 	n.Address = ip("203.0.113.10")
-	if got := press(1, 1); got != 0 {
-		t.Errorf("a neighbour: level %d", got)
+	if press(1, 1) {
+		t.Error("others go before a neighbour")
 	}
 	n.Address = ip("10.1.2.3")
-	if got := press(1_000, 1); got != 0 || len(r.meter.seen) > 0 {
-		t.Errorf("a private address: level %d, %q", got, r.meter.seen)
+	if press(1_000, 1) || len(r.meter.seen) > 0 {
+		t.Errorf("a private address: others go first, %q", r.meter.seen)
 	}
 	r.use() // an operator has deleted the policy
 	n.Address = ip("203.0.113.9")
-	if got := press(1_000, 1); got != 0 {
-		t.Errorf("without a policy: level %d", got)
+	if press(1_000, 1) {
+		t.Error("without a policy, others go first")
 	}
 }
 

@@ -13,7 +13,7 @@ const (
 	JoinsZone = "joins-zone"
 	// JoinsClient counts joins by clientId.
 	JoinsClient = "joins-client"
-	// Challenges counts challenges that an address asks for, and solutions that it shows.
+	// Challenges counts the solutions of challenges that an address shows.
 	Challenges = "challenges"
 	// PollsToken counts polls ahead of their time by place, and by pass how often a session is asked for it at the edge.
 	PollsToken = "polls-token"
@@ -55,8 +55,7 @@ func shareOf(s zone.Settings) (by limit.Scale, ok bool) {
 // lost, or the app started again. In a zone with 600 a minute, an address gets half of what a window of 6 s admits at
 // once, and a fifth of what the zone admits after that; in other zones in proportion (shareOf). A client that polls
 // twice a second is answered, whatever it was told; one that polls ten times a second is refused. An address is never refused by
-// Challenges: a hundred visitors at once, and one a second after that, have to work as the zone's settings say; whoever asks for
-// more works for longer (CountAttempt).
+// Challenges: of one that shows more than 200 solutions at once, or one a second after that, those of others are checked first.
 func Policies() []limit.Policy {
 	return []limit.Policy{
 		{
@@ -78,7 +77,7 @@ func Policies() []limit.Policy {
 		},
 		{
 			Name: Challenges, Key: []limit.Source{limit.SourceIP}, Scope: limit.ScopeServer,
-			Rules: []limit.Rule{{Algorithm: limit.TokenBucket, Limit: 120, WindowSeconds: 60, Burst: 400}},
+			Rules: []limit.Rule{{Algorithm: limit.TokenBucket, Limit: 60, WindowSeconds: 60, Burst: 200}},
 		},
 		{
 			Name: PollsToken, Scope: limit.ScopeServer,

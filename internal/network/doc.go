@@ -5,9 +5,17 @@
 //
 // # Networks
 //
-// An address counts for one /64 of IPv6 or one /24 of IPv4, and for the autonomous system (AS) that announces it, if File knows that.
-// One /64 is one subscriber (RFC 6177), so the zone's maxShareByNetwork bounds each /64. The many subscribers of a mobile provider
-// share the few /24 of its address translation (CGNAT), so maxShareByNetwork bounds a /24 only where the AS is unknown.
+// An address counts for a /48, a /56 and a /64 of IPv6, or a /20 and a /24 of IPv4, and for the autonomous system (AS) that announces it,
+// if File knows that. One /64 is one subscriber, and a line for a home or a site has up to 65,536 of them (RFC 6177), so the zone's
+// maxShareByNetwork bounds each width. The many subscribers of a mobile provider share the few /24 of its address translation (CGNAT), or
+// a /48, so maxShareByNetwork bounds a /20, a /24 and a /48 only where the AS is unknown. A share that an operator gives to one network
+// holds in place of those of wider networks.
+//
+// # What nobody used
+//
+// In a zone with a cap each admission takes a slot, also one that nobody comes to use. So while there is room, a network may have
+// its share of the cap in admissions whose passes were not shown at this server, and not expired. It may always have Floor, or a fifth of a
+// small cap.
 //
 // # Why each server may count for itself
 //
@@ -19,6 +27,6 @@
 // # What is kept
 //
 // Networks are kept in memory for ten minutes, addresses not at all. A zone has at most maxNetworks. When there are more, the half of
-// them with the fewest joins is forgotten. A network of that half had at most 0.1 % of the zone's joins, since maxNetworks / 2 others had
-// as many, and a join counts for two networks at most.
+// them with the fewest joins is forgotten. A network of that half had at most 0.2 % of the zone's joins, since maxNetworks / 2 others had
+// as many, and a join counts for four networks at most.
 package network

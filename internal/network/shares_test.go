@@ -74,7 +74,7 @@ func (s *server) others(t testing.TB, n int) {
 	t.Helper()
 	for range n {
 		s.honest++
-		if !s.join(fmt.Sprintf("2001:db8:%x:%x::1", s.honest>>16, s.honest&0xffff)) {
+		if !s.join(fmt.Sprintf("2001:%x:%x::1", 0xe00+s.honest>>16, s.honest&0xffff)) {
 			t.Fatalf("an honest visitor is refused as number %d", s.honest)
 		}
 	}
@@ -99,9 +99,15 @@ func TestShare(t *testing.T) {
 		others int
 		want   int
 	}{
-		"a /64":                   {atMost(5), func(i int) string { return fmt.Sprintf("2001:db8:ffff:1::%x", i) }, 1_900, 100},
-		"a /24":                   {atMost(10), func(i int) string { return fmt.Sprintf("198.51.100.%d", i%256) }, 900, 100},
-		"two /64":                 {atMost(5), func(i int) string { return fmt.Sprintf("2001:db8:ffff:%x::1", i%2) }, 1_800, 198},
+		"a /64":   {atMost(5), func(i int) string { return fmt.Sprintf("2001:db8:ffff:1::%x", i) }, 1_900, 100},
+		"a /24":   {atMost(10), func(i int) string { return fmt.Sprintf("198.51.100.%d", i%256) }, 900, 100},
+		"two /64": {atMost(5), func(i int) string { return fmt.Sprintf("2001:db8:ffff:%x::1", i%2) }, 1_900, 100},
+		"a /48":   {atMost(5), func(i int) string { return fmt.Sprintf("2001:db8:ffff:%x::1", i) }, 1_900, 100},
+		"two /48": {atMost(5), func(i int) string { return fmt.Sprintf("2001:db8:%x:%x::1", i%2, i) }, 1_800, 198},
+		"a /20":   {atMost(5), func(i int) string { return fmt.Sprintf("198.51.%d.%d", 96+i%15, i%256) }, 1_900, 100},
+		"a /64 in a /48 with a share": {
+			atMost(50, "2001:db8:ffff::/48=1"), func(i int) string { return fmt.Sprintf("2001:db8:ffff:%x::1", i) }, 1_980, 20,
+		},
 		"translated IPv4":         {atMost(5), func(i int) string { return fmt.Sprintf("64:ff9b::198.51.100.%d", i%256) }, 1_900, 100},
 		"the first joins":         {atMost(5), func(int) string { return "203.0.113.1" }, 0, network.Floor},
 		"no bound":                {atMost(0), func(int) string { return "203.0.113.1" }, 0, 3_000},
@@ -195,11 +201,79 @@ func TestJoinsUnderWay(t *testing.T) {
 	for _, p := range under {
 		p.End(network.Counts{})
 	}
-	if r := s.of("203.0.113.0/24"); r.Joins != 0 || r.Refused != 3_000-100 {
+	if r := s.of("203.0.112.0/20"); r.Joins != 0 || r.Refused != 3_000-100 {
 		t.Errorf("%+v", r)
 	}
 	if !s.join("203.0.113.1") {
 		t.Error("refused although no place was taken")
+	}
+}
+
+// TestUnused: in a zone with a cap, while there is room, a network has at most its share of the cap in admissions that nobody used, and
+// at least a fifth of a small cap. What is used, given back or expired no longer counts, and neither do other networks.
+func TestUnused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ maxInside, want int64 }{{50, 10}, {10_000, 500}, {200, 20}, {2, 1}, {0, 3_000}} {
+		s := newServer(nil, atMost(5))
+		s.zone.MaxInside = tt.maxInside
+		given := uint64(0)
+		enter := func(from string) bool {
+			j, err := s.Begin(&s.zone, ip(from), false, false)
+			if err != nil {
+				return false
+			}
+			given++
+			j.Admitted(admission(given), time.Minute)
+			j.End(network.Counts{Joins: 1, Admissions: 1})
+			return true
+		}
+		got := int64(0)
+		for i := range 3_000 {
+			if enter(fmt.Sprintf("2001:db8:ffff:%x::1", i)) {
+				got++
+			}
+		}
+		if got != tt.want {
+			t.Errorf("of %d inside: %d, want %d", tt.maxInside, got, tt.want)
+		}
+		if tt.maxInside == 0 {
+			continue
+		}
+		if !enter("2001:db8:fffe::1") {
+			t.Errorf("of %d inside: another network is refused", tt.maxInside)
+		}
+		s.Used(sale, admission(1))
+		s.Used(sale, admission(1))
+		if !enter("2001:db8:ffff::1") || enter("2001:db8:ffff::1") {
+			t.Errorf("of %d inside: one was used, and not one more could enter", tt.maxInside)
+		}
+		s.at = s.at.Add(time.Minute)
+		if !enter("2001:db8:ffff::1") {
+			t.Errorf("of %d inside: refused when all have expired", tt.maxInside)
+		}
+	}
+}
+
+// binary is an admission.
+func admission(n uint64) (admission [16]byte) {
+	copy(admission[:], fmt.Sprint(n))
+	return admission
+}
+
+// TestLevel: the more the networks of a newcomer have taken, the more a challenge costs, and of a crowd a network may have a hundredth.
+func TestLevel(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ others, joins, want int }{{0, 100, 0}, {0, 101, 1}, {0, 300, 2}, {20_000, 180, 0}, {20_000, 300, 1}} {
+		s := newServer(nil, atMost(0))
+		s.others(t, tt.others)
+		for i := range tt.joins {
+			s.join(fmt.Sprintf("2001:db8:ffff:%x::1", i))
+		}
+		j, err := s.Begin(&s.zone, ip("2001:db8:ffff:ffff::1"), false, true)
+		other, otherErr := s.Begin(&s.zone, ip("2001:db8::1"), false, true)
+		if err != nil || otherErr != nil || j.Level != tt.want || other.Level != 0 {
+			t.Errorf("%d of %d: level %d, another network %d; want %d", tt.joins, tt.others, j.Level, other.Level, tt.want)
+		}
 	}
 }
 

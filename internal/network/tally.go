@@ -17,8 +17,8 @@ func (c *Counts) add(d Counts) {
 type tally struct {
 	shares *Shares
 	name   string
-	// pending counts joins under way.
-	pending int64
+	// pending counts joins under way, unused the admissions that nobody used yet.
+	pending, unused int64
 	// minute is that of the newest bucket; the bucket of minute m is buckets[m % Minutes].
 	minute  int64
 	buckets [Minutes]Counts
@@ -54,4 +54,14 @@ func (t *tally) over(share float64, all, minute int64, lined bool) bool {
 		return false
 	}
 	return float64(100*joins) > share*float64(all+1)
+}
+
+// usual is how many joins a network may have, and at least a hundredth of all, for its visitors to work as much as the zone's challenge
+// says: twice as many cost twice as much, and more cost four times as much.
+const usual = 100
+
+// level is how much the network has taken: see Join.
+func (t *tally) level(all, minute int64) int {
+	most := max(usual, all/100)
+	return int(min(2, t.joins(minute)/(most+1)))
 }

@@ -38,6 +38,7 @@ func (s *Service) exchangeFor(ctx context.Context, at place, shown, key, tok str
 		if is, over, err = at.begin(ctx, g, now); over {
 			err = entry.ErrGone
 		}
+		s.Room.Used(at.ZoneID, g.Admission)
 	}
 	return is, outcome, err
 }

@@ -247,6 +247,7 @@ func (s *Service) Done(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s.Room.Used(z.ID(), admission)
 	known, err := z.Done(r.Context(), admission, jti != "")
 	switch {
 	case err != nil:

@@ -284,6 +284,7 @@ func (s *Service) begin(ctx context.Context, outcome string, at place, g pass.Gr
 	if err != nil {
 		return verdict{outcome: outUnknown, err: err}, false
 	}
+	s.Room.Used(at.ZoneID, g.Admission)
 	return verdict{outcome: outcome, keep: s.session(at.Settings, begun, app), admission: begun.Admission}, !over
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -14,13 +15,15 @@ func (j *join) prove(ctx context.Context) (asked challenge.Join, proof *challeng
 	if !j.settings.Challenges() || j.spared() {
 		return asked, nil, nil
 	}
-	due := j.settings.ChallengeWhen == zone.ChallengeAlways || j.zone.Lined()
+	due := j.settings.ChallengeWhen == zone.ChallengeAlways || j.zone.Lined() || j.joining.Holds
 	if !due && j.Challenge == "" {
 		return asked, nil, nil
 	}
-	asked = challenge.Join{Zone: j.settings, ClientID: j.ClientID, Shown: j.Challenge, CountAttempt: func(cost int64) int {
-		return j.Guard.CountAttempt(ctx, j.Newcomer.Newcomer, cost)
-	}}
+	asked = challenge.Join{
+		Zone: j.settings, ClientID: j.ClientID, Shown: j.Challenge, Level: j.joining.Level,
+		Network:      network.Near(j.Guard.Source(j.Newcomer.Newcomer)),
+		CountAttempt: func(cost int64) bool { return j.Guard.CountAttempt(ctx, j.Newcomer.Newcomer, cost) },
+	}
 	// A join that is repeated when the line has gone has to find the place that was taken before.
 	p, err := j.Challenges.Check(ctx, asked)
 	switch {
@@ -44,6 +47,9 @@ func (j *join) takeProved(ctx context.Context, asked challenge.Join, p challenge
 	case err != nil && j.settings.OnStoreFailure != zone.FailureAdmit:
 		return line.Told{}, err
 	case !used: // or the store is away, and the join decides
+		if err := j.Challenges.Elsewhere(asked, p); err != nil {
+			return line.Told{}, err
+		}
 		a, err := j.zone.Join(ctx, p.ID)
 		if err == nil && (a.Status == line.Waiting || a.Status == line.Admitted || a.Status == line.AdmittedBefore) {
 			j.Challenges.Spend(ctx, asked, p)

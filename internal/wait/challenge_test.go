@@ -44,7 +44,7 @@ func (r *server) asked(t *testing.T, w *httptest.ResponseRecorder, reason string
 // easy makes a challenge one of a few derivations, and signs that.
 func (r *server) easy(t *testing.T, w challenge.Work) challenge.Work {
 	t.Helper()
-	w.Parameters.KeyPrefix, w.Parameters.Cost = "0", 2
+	w.Parameters.KeyPrefix = "0"
 	text, err := json.Marshal(w.Parameters)
 	room.Must(t, err)
 	w.Signature = r.Tokens.SignChallenge(w.Parameters.Data.Zone, string(text))
@@ -98,6 +98,34 @@ func TestJoinByWork(t *testing.T) {
 	}
 	if stats := r.Stats(t); stats.Totals.Joined != 3 {
 		t.Errorf("%d places were taken, want 3", stats.Totals.Joined)
+	}
+}
+
+// TestAChallengeIsOfItsNetwork: the solution of a challenge takes no place for another network, and finds the one that it took there.
+func TestAChallengeIsOfItsNetwork(t *testing.T) {
+	t.Parallel()
+	r := newServer(t)
+	r.challenging(t)
+	join := func(from, shown string) *httptest.ResponseRecorder {
+		w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/traffic/wait",
+			strings.NewReader(fmt.Sprintf(`{"zoneId":%q,"challenge":%q}`, zoneID, shown)))
+		q.RemoteAddr = from
+		r.HTTP.ServeHTTP(w, q)
+		return w
+	}
+	for own, other := range map[string]string{
+		"203.0.113.1:1": "203.0.114.1:1", "[2001:db8::1]:1": "[2001:db8:0:100::1]:1", "10.0.0.1:1": "203.0.113.1:1", "203.0.113.2:1": "10.0.0.1:1",
+	} {
+		near := map[string]string{"203.0.113.1:1": "203.0.113.99:1", "[2001:db8::1]:1": "[2001:db8:0:ff::1]:1"}[own]
+		if near == "" {
+			near = own
+		}
+		shown := solve(t, r.asked(t, join(own, ""), "required"))
+		r.asked(t, join(other, shown), "wrong_visitor")
+		first := room.Read(t, join(near, shown))
+		if again := room.Read(t, join(other, shown)); first.Token == "" || again.Token == "" || r.Place(t, again.Token).ID != r.Place(t, first.Token).ID {
+			t.Errorf("%s: %+v, from %s %+v", near, first, other, again)
+		}
 	}
 }
 
@@ -201,7 +229,7 @@ func TestWorkWhileTheStoreIsAway(t *testing.T) {
 	r := newServer(t)
 	r.challenging(t)
 	r.Set(t, func(s *zone.Settings) { s.OnStoreFailure = zone.FailureAdmit })
-	j := challenge.Join{Zone: r.Zones.Known(zoneID).Settings(), ClientID: "c", CountAttempt: func(int64) int { return 0 }}
+	j := challenge.Join{Zone: r.Zones.Known(zoneID).Settings(), ClientID: "c", Network: "192.0.2.0/24", CountAttempt: func(int64) bool { return false }}
 	var required *challenge.RequiredError
 	if _, err := r.Challenges.Check(t.Context(), j); !errors.As(err, &required) {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package wait
 
 import (
 	"context"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
@@ -10,15 +11,28 @@ import (
 
 // share begins the join for the newcomer's network, or returns network.ErrShare. Whoever need not show a proof counts, but is never
 // refused.
-func (j *join) share() (*network.Join, error) {
+func (j *join) share() (err error) {
 	spared := j.settings.InForce().Mode != zone.ModeQueue || j.spared()
-	return j.Shares.Begin(j.settings, j.Guard.Source(j.Newcomer.Newcomer), spared, j.zone.Lined())
+	j.joining, err = j.Shares.Begin(j.settings, j.Guard.Source(j.Newcomer.Newcomer), spared, j.zone.Lined())
+	return err
 }
+
+// end counts what became of the join.
+func (j *join) end(a *line.Told, err error, newest int64) {
+	if err == nil && a.Status == line.Admitted && j.settings.MaxInside > 0 {
+		admission := line.Admission{ID: a.Place.ID, AtMillis: a.AdmittedAtMillis}.JTI(j.zone.ID())
+		j.joining.Admitted(admission, time.Duration(a.ExpiresAtMillis-a.State.NowMillis)*time.Millisecond)
+	}
+	j.joining.End(counts(a, err, newest))
+}
+
+// Used takes in that an admission of a zone is used, or over: it is no longer one that its network has for nothing.
+func (s *Service) Used(zoneID string, admission [16]byte) { s.Shares.Used(zoneID, admission) }
 
 // again finds the place that an earlier join of the same clientId or with the same proof took, since any join can be repeated. It
 // returns network.ErrShare if there is none. The limits of addresses hold before, so that nobody can ask the store as often as it
 // likes.
-func (j *join) again(ctx context.Context, refused *network.Join) (line.Told, error) {
+func (j *join) again(ctx context.Context) (line.Told, error) {
 	a := line.Told{Answer: line.Answer{Status: line.Gone}}
 	who, id := j.Newcomer.Newcomer, j.Tokens.VisitorID(j.zone.ID(), j.ClientID)
 	if j.ClientID == "" && j.Challenge != "" {
@@ -36,10 +50,10 @@ func (j *join) again(ctx context.Context, refused *network.Join) (line.Told, err
 		}
 	}
 	if a.Status == line.Gone {
-		refused.End(network.Counts{Refused: 1})
+		j.joining.End(network.Counts{Refused: 1})
 		return line.Told{}, network.ErrShare
 	}
-	refused.End(network.Counts{Admissions: counts(&a, nil, 0).Admissions})
+	j.joining.End(network.Counts{Admissions: counts(&a, nil, 0).Admissions})
 	return a, nil
 }
 

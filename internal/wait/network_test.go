@@ -74,7 +74,7 @@ func TestShareOfANetwork(t *testing.T) {
 		t.Errorf("an address that asks too often: %d %s", w.Code, w.Body)
 	}
 	r.Limiter.Refuses = false
-	for address, want := range map[string]int{"2001:db8:0:1::1": http.StatusOK, "203.0.113.1": http.StatusOK, "2001:db8::2": http.StatusTooManyRequests} {
+	for address, want := range map[string]int{"2001:db8:0:1::1": http.StatusTooManyRequests, "2001:db8:1::1": http.StatusOK, "203.0.113.1": http.StatusOK, "2001:db8::2": http.StatusTooManyRequests} {
 		if w := r.joinFrom(address, ""); w.Code != want {
 			t.Errorf("%s: %d %s", address, w.Code, w.Body)
 		}
@@ -85,6 +85,39 @@ func TestShareOfANetwork(t *testing.T) {
 	}
 	if all := r.Shares.List(zone.Defaults(zoneID), 1); all.Joins != 1 || all.Refused != 0 {
 		t.Errorf("ten minutes later: %+v", all)
+	}
+}
+
+// TestPassesThatNobodyUses: with a cap and room, a network that uses none of its admissions is refused before it has all slots, and asked
+// for work where the zone asks for some; when it leaves one, it gets another.
+func TestPassesThatNobodyUses(t *testing.T) {
+	t.Parallel()
+	for _, shares := range []int64{5, 0} {
+		r := newServer(t)
+		r.challenging(t)
+		r.Set(t, func(s *zone.Settings) {
+			s.PerMinute, s.Burst, s.MaxInside, s.MaxShareByNetwork = 6_000, 100, 50, shares
+		})
+		r.Clock.Forward(10 * time.Second) // the store has been told of those inside
+		r.Lined(t, false)
+		var tokens []string
+		for i := range 50 {
+			if d := room.Read(t, r.joinFrom(fmt.Sprintf("198.51.100.%d", i), "")); d.CanEnter {
+				tokens = append(tokens, d.Token)
+			} else if want := map[int64]string{5: "network_share", 0: "challenge_required"}[shares]; d.Code != want {
+				t.Fatalf("number %d: %+v, want %s", i, d, want)
+			}
+		}
+		if len(tokens) != 10 {
+			t.Errorf("%d of 50 slots were given to one network", len(tokens))
+		}
+		if d := room.Read(t, r.joinFrom("203.0.113.1", "")); !d.CanEnter {
+			t.Errorf("another network: %+v", d)
+		}
+		r.Leave(tokens[0])
+		if d := room.Read(t, r.joinFrom("198.51.100.1", "")); !d.CanEnter {
+			t.Errorf("after one has left: %+v", d)
+		}
 	}
 }
 

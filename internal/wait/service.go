@@ -210,16 +210,16 @@ type join struct {
 	zone     *zones.Zone
 	settings *zone.Settings
 	Newcomer
+	joining *network.Join
 }
 
 // do takes a place for the newcomer, if its network has less than its share.
 func (j *join) do(ctx context.Context) (a line.Told, err error) {
-	joining, err := j.share()
-	if err != nil {
-		return j.again(ctx, joining)
+	if err := j.share(); err != nil {
+		return j.again(ctx)
 	}
 	newest := j.zone.LastArrivalMicros()
-	defer func() { joining.End(counts(&a, err, newest)) }()
+	defer func() { j.end(&a, err, newest) }()
 	return j.take(ctx)
 }
 
@@ -303,5 +303,6 @@ func (s *Service) Leave(ctx context.Context, z *zones.Zone, held answer.Held) er
 	if err := z.Leave(ctx, held.Place); err != nil {
 		return answer.InZone(z.ID(), fmt.Errorf("wait: leave: %w", err))
 	}
+	s.Used(z.ID(), line.Admission{ID: held.Place.ID, AtMillis: held.Place.AdmittedAtMillis}.JTI(z.ID()))
 	return nil
 }

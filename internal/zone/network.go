@@ -15,12 +15,17 @@ const (
 	maxNetworkShare  = 64
 )
 
-// NetworkOf returns the network that joins of an address are counted by: a /24 of IPv4 or a /64 of IPv6.
-func NetworkOf(a netip.Addr) netip.Prefix {
+// NetworksOf returns the networks that joins of an address are counted by, the widest first: a /20 and a /24 of IPv4, or a /48, a /56
+// and a /64 of IPv6.
+func NetworksOf(a netip.Addr) (all []netip.Prefix) {
+	widths := []int{48, 56, 64}
 	if a.Is4() {
-		return netip.PrefixFrom(a, 24).Masked()
+		widths = []int{20, 24}
 	}
-	return netip.PrefixFrom(a, 64).Masked()
+	for _, bits := range widths {
+		all = append(all, netip.PrefixFrom(a, bits).Masked())
+	}
+	return all
 }
 
 // SetShare returns the settings with another share for one network, in per cent; "" takes its own share away.
@@ -61,12 +66,12 @@ func (s Settings) networkShareFault() string {
 	return ""
 }
 
-// countedBy reports whether joins are counted by a network of that name: an AS, or one that NetworkOf returns.
+// countedBy reports whether joins are counted by a network of that name: an AS, or one that NetworksOf returns.
 func countedBy(network string) bool {
 	if number, is := strings.CutPrefix(network, "AS"); is {
 		n, err := strconv.ParseUint(number, 10, 32)
 		return err == nil && n > 0 && strconv.FormatUint(n, 10) == number
 	}
 	p, err := netip.ParsePrefix(network)
-	return err == nil && !p.Addr().Is4In6() && NetworkOf(p.Addr()).String() == network
+	return err == nil && !p.Addr().Is4In6() && slices.Contains(NetworksOf(p.Addr()), p) && p.String() == network
 }

@@ -12,12 +12,12 @@ import (
 func TestNetworkShares(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"AS64500=1": "", "AS4294967295=100": "", "198.51.100.0/24=0": "", "2001:db8:1:2::/64=0.5": "", "2001:db8::/64=.25": "",
+		"AS64500=1": "", "AS4294967295=100": "", "198.51.100.0/24=0": "", "2001:db8:1:2::/64=0.5": "", "2001:db8::/64=.25": "", "2001:db8::/48=1": "", "2001:db8::/56=1": "", "198.51.96.0/20=1": "",
 		"AS64500": "must end with =", "AS64500=": "must end with =", "AS64500=101": "from 0 to 100", "AS64500=-1": "from 0 to 100", "AS64500=NaN": "from 0 to 100",
 		"AS64500=5%": "from 0 to 100", "AS64500=1=2": "from 0 to 100",
 		"AS0=1": "must begin with", "AS064500=1": "must begin with", "AS4294967296=1": "must begin with", "as64500=1": "must begin with", "64500=1": "must begin with",
 		"198.51.100.1=1": "must begin with", "198.51.100.1/24=1": "must begin with", "198.51.0.0/16=1": "must begin with", "2001:db8::1/64=1": "must begin with",
-		"2001:db8::/48=1": "must begin with", "2001:DB8::/64=1": "must begin with", "::ffff:198.51.100.0/120=1": "must begin with", "=1": "must begin with",
+		"2001:db8::/52=1": "must begin with", "198.51.100.0/20=1": "must begin with", "2001:DB8::/64=1": "must begin with", "::ffff:198.51.100.0/120=1": "must begin with", "=1": "must begin with",
 		"AS64511=1": "twice",
 	} {
 		s := zone.Defaults("Z")
