@@ -51,7 +51,7 @@ var (
 		Alert:   "the site behind the gateway in the box cannot be reached: see that it runs where `upstream` says, and that this server reaches it",
 		Page:    refusal.Page{State: "siteAway", AgainSeconds: 5},
 		Readers: refusal.Visitors,
-		Doc:     "Only where this server stands in front of the site itself: the site cannot be reached. Whoever was let in stays in.",
+		Doc:     "Only where this server stands in front of the site itself: the site cannot be reached. Visitors who are inside stay inside.",
 	})
 	ErrSlow = refusal.New("gateway: the site is slow", refusal.Refusal{
 		Status: http.StatusGatewayTimeout, Code: "site_timeout",
@@ -61,7 +61,7 @@ var (
 		Alert:   "the site takes longer than `QUEUE_SITES_ANSWER_TIMEOUT` to begin an answer: lower `perMinute` or `maxInside`",
 		Page:    refusal.Page{State: "siteAway", AgainSeconds: 10},
 		Readers: refusal.Visitors,
-		Doc:     "Only where this server stands in front of the site itself: the site did not begin an answer in time. Whoever was let in stays in.",
+		Doc:     "Only where this server stands in front of the site itself: the site did not begin an answer in time. Visitors who are inside stay inside.",
 	})
 )
 

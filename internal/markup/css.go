@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -180,9 +181,10 @@ func (s *sheet) read(text string) {
 func (s *sheet) declare(current *rule, isRoot bool, name string, values []css.Token) {
 	if strings.HasPrefix(name, "--") {
 		value := strings.TrimSpace(write(values))
-		if !isRoot {
+		switch {
+		case !isRoot:
 			s.remove("%.40s outside of :root", name)
-		} else if s.sets(name, value) {
+		case s.sets(name, value):
 			if s.root[current.media] == nil {
 				s.root[current.media] = map[string]string{}
 			}
@@ -190,7 +192,7 @@ func (s *sheet) declare(current *rule, isRoot bool, name string, values []css.To
 			if name == "--font" || name == "--background" {
 				s.root[current.media][name] = value
 			}
-		} else {
+		default:
 			s.remove("%.40s: %.40s", name, value)
 		}
 		return
@@ -258,7 +260,7 @@ func (s *sheet) value(values []css.Token) (string, bool) {
 		switch t.TokenType {
 		case css.IdentToken, css.NumberToken, css.PercentageToken, css.DimensionToken, css.HashToken, css.CommaToken, css.WhitespaceToken:
 		case css.DelimToken:
-			if !strings.Contains("+-*/!", string(t.Data)) {
+			if !oneOf(t.Data, "+-*/!") {
 				return "", false
 			}
 		case css.StringToken:
@@ -283,12 +285,15 @@ func (s *sheet) value(values []css.Token) (string, bool) {
 		default:
 			return "", false
 		}
-		if strings.ContainsAny(string(t.Data), "\\<>{};@\n\r\f") && t.TokenType != css.URLToken || strings.ContainsAny(string(t.Data), "\\<>{}\n\r\f") {
+		if bytes.ContainsAny(t.Data, "\\<>{}\n\r\f") || t.TokenType != css.URLToken && bytes.ContainsAny(t.Data, ";@") {
 			return "", false
 		}
 	}
 	return strings.TrimSpace(write(values)), depth == 0
 }
+
+// oneOf reports whether a delimiter, which is one character, is among some.
+func oneOf(delimiter []byte, some string) bool { return bytes.ContainsAny(delimiter, some) }
 
 func unquote(text string) string { return strings.Trim(text, `"'`) }
 
@@ -312,6 +317,7 @@ func listed(values []css.Token) (all [][]css.Token) {
 				all = append(all, values[from:i])
 				from = i + 1
 			}
+		default:
 		}
 	}
 	return append(all, values[from:])
@@ -337,7 +343,7 @@ func (s *sheet) selector(values []css.Token) (string, bool) {
 				return "", false
 			}
 		case css.DelimToken:
-			if !strings.Contains(".*>+~", text) || i == 0 && text != "." && text != "*" {
+			if !oneOf(t.Data, ".*>+~") || i == 0 && text != "." && text != "*" {
 				return "", false
 			}
 		case css.RightParenthesisToken:
@@ -383,7 +389,7 @@ func mediaQuery(values []css.Token) (string, bool) {
 			depth--
 		case css.WhitespaceToken, css.ColonToken, css.CommaToken, css.NumberToken, css.DimensionToken:
 		case css.DelimToken:
-			if !strings.Contains("<>=", string(t.Data)) {
+			if !oneOf(t.Data, "<>=") {
 				return "", false
 			}
 		default:

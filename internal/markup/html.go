@@ -142,6 +142,7 @@ func inventory(text string) map[string]int {
 					all[fmt.Sprintf("%s of %s to %.40s", s, element, cmp.Or(scheme, "nothing"))] += 0
 				}
 			}
+		default:
 		}
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/labstack/echo/v4"
 )
 
 // crawlerWords are in the User-Agents, in small letters, of programs that read pages for an index, a preview of a link or a model:
@@ -44,13 +42,4 @@ func InAdvance(h http.Header) bool {
 		}
 	}
 	return false
-}
-
-// Head answers HEAD /wait/:zoneId, by which programs ask whether a link leads anywhere. It takes no place.
-func Head(c echo.Context) error {
-	header := c.Response().Header()
-	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
-	header.Set(echo.HeaderCacheControl, "no-store")
-	header.Set("X-Robots-Tag", "noindex")
-	return c.NoContent(http.StatusOK)
 }

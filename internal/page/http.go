@@ -496,3 +496,12 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 	}
 	return lead(c, "?"+own(c).Encode())
 }
+
+// Head answers HEAD /wait/:zoneId, by which programs ask whether a link leads anywhere. It takes no place.
+func Head(c echo.Context) error {
+	header := c.Response().Header()
+	header.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
+	header.Set(echo.HeaderCacheControl, "no-store")
+	header.Set("X-Robots-Tag", "noindex")
+	return c.NoContent(http.StatusOK)
+}

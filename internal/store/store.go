@@ -190,6 +190,12 @@ const MinutesOfDay = 24 * 60
 // ReportBatch is how many Stays go to a store in one call; Report makes several of more.
 const ReportBatch = 256
 
+// Ledger keeps what is not the line's: minutes, and what was spent.
+type Ledger interface {
+	Historian
+	Spender
+}
+
 // Store is all that a store does.
 type Store interface {
 	Reader
@@ -198,8 +204,7 @@ type Store interface {
 	Editor
 	Sweeper
 	Healer
-	Historian
-	Spender
+	Ledger
 
 	// Ping returns nil if the store answers, this server knows the format of its data, and the other servers have the
 	// same secrets; else ErrStoreUnavailable, ErrFormat or ErrSecrets.

@@ -98,7 +98,7 @@ func TestPassesThatNobodyUses(t *testing.T) {
 		r.Set(t, func(s *zone.Settings) {
 			s.PerMinute, s.Burst, s.MaxInside, s.MaxShareByNetwork = 6_000, 100, 50, shares
 		})
-		r.Clock.Forward(10 * time.Second) // the store has been told of those inside
+		r.Forward(10 * time.Second) // the store has been told of those inside
 		r.Lined(t, false)
 		var tokens []string
 		for i := range 50 {

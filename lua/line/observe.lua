@@ -10,8 +10,8 @@
 -- Returns  {1} zone unknown, {2} zone deleted, {4} its data is of a newer format, or
 --          {0, state, pace, totals, waits, flow, seen, ends}; each list is packed, see include/reply.lua
 --   state, pace  see include/reply.lua
---   totals TOTALS of include/zone.lua, the estimate for one who joins, most in a second (include/peak.lua), how many are
---          set aside (include/aside.lua)
+--   totals TOTALS of include/zone.lua, the estimate for one who joins, most in a second (include/peak.lua),
+--          how many are set aside (include/aside.lua)
 --   waits  bucket, how many, ...
 --   flow   how many a minute enter from a line, when the next slot opens, when the visitors enter who
 --          have as many ahead as the two whole numbers about those of the live released who are
@@ -19,7 +19,8 @@
 --          the share of the live that is expected to come, in the same parts; where the first of
 --          the live stands
 --   seen   of each: where it stands, last poll, period
---   ends   where no stay is renewed: how many more may be inside, how many are, and when some of their stays end, in order
+--   ends   where no stay is renewed: how many more may be inside, how many are, and when some of their stays
+--          end, in order
 --
 -- O(log n) for each who is looked at, and at most 100 more tokens for the edge.
 
@@ -83,10 +84,10 @@ end
 -- As line.EndRank and line.MaxEnds have it.
 local ends = {}
 if z.max_inside > 0 and z.by_session == 0 then
-  local n = min(z.inside, 16)
+  local some = min(z.inside, 16)
   ends = { t.cap, z.inside }
-  for i = 0, n - 1 do
-    local rank = floor(i * (z.inside - 1) / max(1, n - 1))
+  for i = 0, some - 1 do
+    local rank = floor(i * (z.inside - 1) / max(1, some - 1))
     ends[#ends + 1] = floor(tonumber(redis.call('ZRANGE', INSIDE, rank, rank, 'WITHSCORES')[2]))
   end
 end

@@ -55,7 +55,7 @@ func (c *connection) inside() *cobra.Command {
 		switch v := &stats.Value; {
 		case v.MaxInside == 0:
 			s.say("%s has no cap (maxInside), so nobody counts who is inside.", args[0])
-		case v.Inside > int64(reply.Value.Known):
+		case v.Inside > reply.Value.Known:
 			s.say("The store counts %s inside, of %s. The others asked another server, used their pass at no gate of this room, or have not entered yet.", grouped(v.Inside), grouped(v.MaxInside))
 		default:
 			s.say("The store counts %s inside, of %s.", grouped(v.Inside), grouped(v.MaxInside))

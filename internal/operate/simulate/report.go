@@ -175,4 +175,4 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 }).Parse(texts))
 
 // Print writes the report for people.
-func (o Report) Print(w io.Writer) error { return pages.ExecuteTemplate(w, "report", o) }
+func (r Report) Print(w io.Writer) error { return pages.ExecuteTemplate(w, "report", r) }

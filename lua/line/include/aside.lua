@@ -1,5 +1,5 @@
--- aside: the places of those who fell silent. A sweep takes such a place out of the line and sets it aside; whoever comes
--- back in time stands in the line again.
+-- aside: the places of those who fell silent. A sweep takes such a place out of the line and sets it aside. Whoever
+-- comes back in time stands in the line again.
 --   ASIDE  two hashes   visitor id -> when it was set aside (6 bytes, ms), where it stood (8 bytes,
 --                       microseconds), and the arrival (8 bytes) where that differs; all big-endian
 -- The sweep fills one of the two for keep_place, and then unlinks the other and fills that. So a place is there for
@@ -74,12 +74,12 @@ function aside.apart(passed, present)
   return min(10, floor((passed + max(1, present) - 1) / max(1, present)))
 end
 
--- overdue is where one stands who comes back when its turn is over: before all who wait, but between two who came back so
--- stands one of the others. So they take half of each window at most. back_micros is where the next stands at the earliest.
+-- overdue is where one stands who comes back when its turn is over: before all who wait, but one of the others stands
+-- between two who came back. So they take half of each window at most. back_micros is where the next stands at least.
 function aside.overdue(z, stands)
   stands = max(stands, z.back_micros)
-  local behind, far = '(' .. string.format('%.0f', stands), max(stands, z.edge_micros)
-  local other = redis.call('ZRANGEBYSCORE', LIVE, behind, '(inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  local from, far = '(' .. string.format('%.0f', stands), max(stands, z.edge_micros)
+  local other = redis.call('ZRANGEBYSCORE', LIVE, from, '(inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if #other == 0 then
     other = redis.call('ZRANGEBYSCORE', LINE, '(' .. string.format('%.0f', far), '(inf', 'WITHSCORES', 'LIMIT', 0,
       aside.apart(z.passed, z.present))
