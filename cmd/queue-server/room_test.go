@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -278,14 +279,19 @@ func TestOperatorsListenerThatOthersCanReachIsWarnedOf(t *testing.T) {
 // TestReadyThoughNobodyAsked: a server that no balancer asked while the store was there is ready when it is away.
 func TestReadyThoughNobodyAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fails := line.ErrStoreUnavailable
-		h := newHealth(func(context.Context) error { return fails })
+		var there atomic.Bool
+		h := newHealth(func(context.Context) error {
+			if there.Load() {
+				return nil
+			}
+			return line.ErrStoreUnavailable
+		})
 		done := make(chan struct{})
 		go func() { h.awaitStore(t.Context()); close(done) }()
 		<-time.After(3 * time.Second)
-		fails = nil
+		there.Store(true)
 		<-done
-		fails = line.ErrStoreUnavailable
+		there.Store(false)
 		<-time.After(time.Minute)
 		if away, err := h.ready(t.Context()); away == nil || err != nil {
 			t.Errorf("ready = %v, %v, want the store away and the server ready", away, err)
