@@ -58,14 +58,23 @@ func (i Issuer) Verify(zoneID, tok string) (Held, error) {
 // say: the number of a message, an event that is to open, or that the zone is paused. The status of a
 // must be Waiting, Admitted or AdmittedBefore. Token and pass are pure functions of a: a repeated call gives the same.
 func (i Issuer) Answer(s *zone.Settings, a line.Told) (Answer, error) {
-	return i.issue(s, Answer{ZoneID: s.ZoneID, Token: i.tokens.Sign(s.ZoneID, a.Place), Line: a})
+	return i.issue(s, Answer{ZoneID: s.ZoneID, Token: i.tokens.Sign(s.ZoneID, carried(s, a.Place)), Line: a})
 }
 
 // Renew is Answer for a visitor who has shown what it holds. It returns the same at less cost: the
 // token is signed anew only if it would differ (token.Keys.Renew). So visitors move to the newest secret by
 // polling, and the oldest secret can be retired without anybody losing a place.
 func (i Issuer) Renew(s *zone.Settings, h Held, a line.Told) (Answer, error) {
-	return i.issue(s, Answer{ZoneID: s.ZoneID, Token: i.tokens.Renew(s.ZoneID, h.Token, a.Place), Line: a})
+	return i.issue(s, Answer{ZoneID: s.ZoneID, Token: i.tokens.Renew(s.ZoneID, h.Token, carried(s, a.Place)), Line: a})
+}
+
+// carried is what the token carries of a place. Only where places are set aside may a position rise, so only there does the token
+// have the position that was told: servers of 0.1.0 refuse a token that has one.
+func carried(s *zone.Settings, p line.Place) line.Place {
+	if s.KeepPlaceSeconds == 0 {
+		p.Told = 0
+	}
+	return p
 }
 
 // issue adds what is not the token.
