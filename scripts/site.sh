@@ -27,7 +27,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-QUEUE_DATA_DIR=$work/data bin/queue-server serve --config deploy/site/try/zones.yaml >"$work/server.log" 2>&1 &
+QUEUE_DATA_DIR=$work/data bin/queue-server serve --config deploy/site/try/zones.yaml --upstream http://127.0.0.1:8881 --sites-addr 127.0.0.1:8880 >"$work/server.log" 2>&1 &
 started+=($!)
 node deploy/site/try/shop.mjs 8881 >"$work/shop.log" 2>&1 &
 started+=($!)
