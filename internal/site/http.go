@@ -218,7 +218,7 @@ func (s *Service) Here(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if over, _ := z.Here(admission, s.Now().Add(z.Settings().Session())); over {
+	if over, _ := z.Here(admission, reported(z, admission, s.Now())); over {
 		return &serve.FieldError{Field: "jti", Reason: "names an admission that is done or revoked"}
 	}
 	return c.NoContent(http.StatusNoContent)

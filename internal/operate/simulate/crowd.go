@@ -199,8 +199,13 @@ func (c *crowd) play(ctx context.Context) error {
 	return nil
 }
 
-// put has an operator change the zone.
+// put has an operator change the zone. Estimates of before the end of a pause are not judged: nobody could know when it would end.
 func (c *crowd) put(ctx context.Context, s zone.Settings) error {
+	if c.server.Known(s.ZoneID).Settings().PerMinute == 0 {
+		for i := range c.visitors {
+			c.visitors[i].estimates = nil
+		}
+	}
 	_, err := c.server.PutZone(ctx, s, nil, "")
 	return err
 }
