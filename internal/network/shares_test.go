@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -25,15 +26,15 @@ const sale = "SALE"
 // server counts on a clock that stands until it is moved.
 type server struct {
 	*network.Shares
+	*parts.Clock
 	zone zone.Settings
-	at   time.Time
 	// honest is how many others have come.
 	honest int
 }
 
 func newServer(file *network.File, change func(*zone.Settings)) *server {
-	s := &server{zone: zone.Defaults(sale), at: time.UnixMilli(1_795_223_373_123)}
-	s.Shares = network.New(file, slog.New(slog.DiscardHandler), func() time.Time { return s.at })
+	s := &server{zone: zone.Defaults(sale), Clock: parts.NewClock()}
+	s.Shares = network.New(file, slog.New(slog.DiscardHandler), s.Now)
 	change(&s.zone)
 	return s
 }
@@ -247,7 +248,7 @@ func TestUnused(t *testing.T) {
 		if !enter("2001:db8:ffff::1") || enter("2001:db8:ffff::1") {
 			t.Errorf("of %d inside: one was used, and not one more could enter", tt.maxInside)
 		}
-		s.at = s.at.Add(time.Minute)
+		s.Forward(time.Minute)
 		if !enter("2001:db8:ffff::1") {
 			t.Errorf("of %d inside: refused when all have expired", tt.maxInside)
 		}
@@ -372,7 +373,7 @@ func TestShareOfAllServers(t *testing.T) {
 			if rapid.IntRange(0, 20).Draw(t, "later") == 0 {
 				aged = true
 				for _, s := range servers {
-					s.at = s.at.Add(time.Duration(rapid.IntRange(1, 400).Draw(t, "seconds")) * time.Second)
+					s.Forward(time.Duration(rapid.IntRange(1, 400).Draw(t, "seconds")) * time.Second)
 				}
 			}
 			from := rapid.SampledFrom([]string{"203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1", "2001:db8::2", ""}).Draw(t, "from")

@@ -87,12 +87,6 @@ type Reader interface {
 	Zones(ctx context.Context) ([]zone.Settings, error)
 }
 
-// Viewer is what the registry shows of zones. Its Stats are those of Observe, with the estimate that visitors are told.
-type Viewer interface {
-	Reader
-	Stats(ctx context.Context, zoneID string) (line.Stats, error)
-}
-
 // Observer says how a line is.
 type Observer interface {
 	// Observe returns a zone's line as it is at this moment, what happened in it since the zone's data began, and some of

@@ -362,26 +362,6 @@ func (w *watched) list() []string {
 	return slices.Sorted(maps.Keys(w.zones))
 }
 
-// testClock is moved by hand.
-type testClock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func newTestClock() *testClock { return &testClock{t: time.Unix(1_800_000_000, 0)} }
-
-func (c *testClock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *testClock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
-}
-
 func settings(id string, perMinute int64) zone.Settings {
 	s := zone.Defaults(id)
 	s.PerMinute = perMinute
