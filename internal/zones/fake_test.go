@@ -297,14 +297,10 @@ type watched struct {
 	mu     sync.Mutex
 	zones  map[string]bool
 	called map[store.Call]tally
-	// restored are counted, judged are all.
-	restored int
-	losses   int
-	judged   []estimate.Judgement
-	ahead    time.Duration
+	counts [NumCounted]int
+	judged []estimate.Judgement
+	ahead  time.Duration
 }
-
-func (w *watched) Lost(string) { w.losses++ }
 
 type tally struct {
 	calls, failures int
@@ -325,10 +321,10 @@ func (w *watched) Called(call store.Call, took time.Duration, err error) {
 	w.called[call] = n
 }
 
-func (w *watched) Restored(string) {
+func (w *watched) Count(_ string, what Counted) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.restored++
+	w.counts[what]++
 }
 
 func (w *watched) Judged(_ string, j estimate.Judgement) {

@@ -72,8 +72,8 @@ func TestLossesAreSaid(t *testing.T) {
 			}
 			clock.Forward(apart)
 		}
-		if n := strings.Count(said.String(), "again and again"); n != want || m.losses != 5 {
-			t.Errorf("a loss each %v: said %d times, want %d; %d losses counted, want 5", apart, n, want, m.losses)
+		if n := strings.Count(said.String(), "again and again"); n != want || m.counts[Lost] != 5 {
+			t.Errorf("a loss each %v: said %d times, want %d; %d losses counted, want 5", apart, n, want, m.counts[Lost])
 		}
 	}
 }

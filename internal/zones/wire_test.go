@@ -104,7 +104,11 @@ type outageMeter struct {
 }
 
 func (m *outageMeter) StoreFailing(_ string, failing bool) { m.failing.Store(failing) }
-func (m *outageMeter) AdmitLocally(string)                 { m.local.Add(1) }
+func (m *outageMeter) Count(_ string, what Counted) {
+	if what == AdmittedLocally {
+		m.local.Add(1)
+	}
+}
 
 // server is one of those that share a store.
 type server struct {

@@ -159,7 +159,7 @@ func (z *Zone) answered(a *line.Told) {
 		}
 	}
 	if a.Restored {
-		r.meter.Restored(z.id)
+		r.meter.Count(z.id, Restored)
 	}
 	if z.before.Load() != nil && !a.Remembered {
 		z.before.Store(nil)

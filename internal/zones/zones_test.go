@@ -636,8 +636,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 				t.Errorf("away %v: %s: the meter heard %+v, want %+v", away, name, heard, want)
 			}
 		}
-		if m.restored == 0 != away {
-			t.Errorf("away %v: the meter heard of %d places put back", away, m.restored)
+		if m.counts[Restored] == 0 != away {
+			t.Errorf("away %v: the meter heard of %d places put back", away, m.counts[Restored])
 		}
 		m.mu.Unlock()
 	}
