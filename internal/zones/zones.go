@@ -325,13 +325,13 @@ func (r *Zones) putZone(ctx context.Context, s zone.Settings, was *zone.Settings
 	if err != nil {
 		return false, err
 	}
-	heals := uint64(0)
+	putBack := uint64(0)
 	if z != nil {
-		heals = z.restored.Load()
+		putBack = z.restored.Load()
 	}
 	created, err := r.write(ctx, s, was, by)
 	if errors.Is(err, line.ErrZoneUnknown) && z != nil { // the store has lost a part of it
-		if err = r.heal(ctx, z, heals); err == nil {
+		if err = r.heal(ctx, z, putBack); err == nil {
 			created, err = r.write(ctx, s, was, by)
 		}
 	}

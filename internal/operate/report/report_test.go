@@ -16,6 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -110,7 +111,7 @@ func TestReport(t *testing.T) {
 		r := report.Make(report.Source{
 			ZoneID: "SHOP", From: began.Add(-2 * time.Minute), To: time.Now(), Now: time.Now(), Minutes: rows, Changes: changes,
 		})
-		parts.Must(t, r.Try(context.Background(), z, []int64{600, 1200}))
+		parts.Must(t, operator.WhatIf(context.Background(), r, z, []int64{600, 1200}))
 
 		var waits []time.Duration
 		var last time.Time
