@@ -291,12 +291,12 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "bypassCommon", At: func(s *Settings) any { return &s.BypassCommon },
 		Default: "on", Choices: []setting.Choice{
-			{Value: "on", Label: "never queued", Means: "icons, manifests, robots.txt and /.well-known/ are never queued"},
-			{Value: CommonOff, Label: "queued", Means: "icons, manifests, robots.txt and /.well-known/ are queued like all else"},
+			{Value: "on", Label: "never queued", Means: "icons, manifests, feeds, sitemaps, robots.txt and /.well-known/ are never queued"},
+			{Value: CommonOff, Label: "queued", Means: "icons, manifests, feeds, sitemaps, robots.txt and /.well-known/ are queued like all else"},
 		},
-		Label: "Files fetched without cookies", Hint: "Icons, manifests, robots.txt and /.well-known/, with GET and HEAD.",
+		Label: "Files fetched without cookies", Hint: "Icons, manifests, feeds, sitemaps, robots.txt and /.well-known/, with GET and HEAD.",
 		Choose: "`on`: files that browsers and machines fetch without cookies are never queued, with GET and HEAD: " +
-			"`/.well-known/`, manifests, icons, `robots.txt`. [The list](../integrate/site.md#what-is-never-queued)",
+			"`/.well-known/`, manifests, icons, feeds, sitemaps, `robots.txt`. [The list](../integrate/site.md#what-is-never-queued)",
 	},
 	{
 		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents },
