@@ -133,7 +133,7 @@ func TestExpect(t *testing.T) {
 	u.away, *now = false, now.Add(40*time.Second)
 	observe(t, r)
 	expect("after an outage, with nobody back")
-	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.Known("a").before.Load() != nil {
+	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.Known("a").tableBefore.Load() != nil {
 		t.Errorf("the table of before the outage goes on when people are back: %v", err)
 	}
 	if _, err := r.PutZone(t.Context(), settings("a", 0), nil, "test"); err != nil {
