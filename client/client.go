@@ -151,7 +151,7 @@ func Wait(ctx context.Context, o Options) (Admission, error) {
 		case a.status == http.StatusOK:
 			o.Token = a.told.Token
 			u.PlaceID, u.Waiting = a.told.PlaceID, a.told.Waiting
-			u.Next = time.Duration(a.told.Waiting.PollingPeriod)*time.Millisecond
+			u.Next = time.Duration(a.told.Waiting.PollingPeriod) * time.Millisecond
 		case a.status == http.StatusUnauthorized && !join:
 			o.Token, u.Next = "", 0 // the token is not of this room: a new place is taken
 		case a.status != http.StatusRequestTimeout && a.status != http.StatusTooManyRequests && a.status != http.StatusServiceUnavailable:

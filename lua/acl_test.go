@@ -2,9 +2,9 @@ package lua
 
 import (
 	_ "embed"
+	"math"
 	"net/url"
 	"regexp"
-	"math"
 	"slices"
 	"strings"
 	"testing"
