@@ -310,28 +310,34 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestForgets: joins count for ten minutes, and nothing is kept for longer.
+// TestForgets: joins count for ten minutes, or for as long as places are set aside, and nothing is kept for longer. Those that are
+// counted stay so when the zone's settings change.
 func TestForgets(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{Shares: network.New(nil, slog.New(slog.DiscardHandler), time.Now), zone: zone.Defaults(sale)}
-		s.Start(t.Context())
-		defer s.Stop()
-		s.join("203.0.113.1")
-		<-time.After(9*time.Minute + 50*time.Second)
-		s.join("203.0.113.1")
-		if r := s.of("203.0.113.0/24"); r.Joins != 2 {
-			t.Errorf("before ten minutes: %+v", r)
-		}
-		<-time.After(12 * time.Second)
-		if r := s.of("203.0.113.0/24"); r.Joins != 1 {
-			t.Errorf("after ten minutes: %+v", r)
-		}
-		<-time.After(10 * time.Minute)
-		if kept := s.Kept(); kept != 0 {
-			t.Errorf("%d networks are kept", kept)
-		}
-	})
+	for keeps, minutes := range map[int64]time.Duration{0: 10, 601: 11, 3600: 60} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &server{Shares: network.New(nil, slog.New(slog.DiscardHandler), time.Now), zone: zone.Defaults(sale)}
+			s.Start(t.Context())
+			defer s.Stop()
+			s.zone.KeepPlaceSeconds = 900
+			s.join("203.0.113.1")
+			s.zone.KeepPlaceSeconds = keeps
+			<-time.After(minutes*time.Minute - 10*time.Second)
+			was := s.of("203.0.113.0/24").Joins
+			s.join("203.0.113.1")
+			if r := s.of("203.0.113.0/24"); r.Joins != was+1 || minutes <= 15 && was != 1 {
+				t.Errorf("before %d minutes: %+v", minutes, r)
+			}
+			<-time.After(12 * time.Second)
+			if r := s.of("203.0.113.0/24"); r.Joins != 1 {
+				t.Errorf("after %d minutes: %+v", minutes, r)
+			}
+			<-time.After((minutes + 1) * time.Minute)
+			if kept := s.Kept(); kept != 0 {
+				t.Errorf("%d networks are kept", kept)
+			}
+		})
+	}
 }
 
 // TestKeepsFewNetworks: a crowd of any size leaves at most 4,096 networks, and the one with most joins is not forgotten.

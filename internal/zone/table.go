@@ -71,12 +71,12 @@ var Table = setting.Table[Settings]{
 	},
 	{
 		Name: "keepPlaceSeconds", At: func(s *Settings) any { return &s.KeepPlaceSeconds },
-		Default: int64(0), Least: 0, Most: MaxKeepPlaceSeconds, Unit: "s", None: "not kept",
+		Default: int64(DefaultKeepPlaceSeconds), Least: 0, Most: MaxKeepPlaceSeconds, Unit: "s", None: "not kept",
 		Label: "Place kept", Hint: "Seconds for which the place of a silent visitor is set aside after the idle timeout, 0 to 3600.",
 		Choose: "how long the place of a visitor who fell silent is set aside, 0-3600 s, from the sweep on. It then counts in no " +
 			"position and holds nobody up; whoever comes back stands at the old arrival again. At most `maxWaiting` places " +
-			"of a zone are set aside, or 4,000,000. 900 suits apps and phones, which sleep in a pocket. 0 gives the places up. " +
-			"The published list of a draw has the visitors alone who are in the line then",
+			"of a zone are set aside, or 4,000,000. The default suits apps and phones, which sleep in a pocket. 0 gives the places up. " +
+			"[How the times go together](#a-visitor-who-falls-silent)",
 	},
 	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },

@@ -100,6 +100,12 @@ func (f *fakeStore) Drawn(_ context.Context, zoneID string, _ line.Place, _, _ i
 	return fakeCall(f, "Drawn", zoneID, nothing[[]line.Place])
 }
 
+func (f *fakeStore) DrawnAside(_ context.Context, zoneID string, _, _, _ int64) ([]line.Place, error) {
+	leave, err := f.enter("DrawnAside", zoneID)
+	defer leave()
+	return nil, err
+}
+
 func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ []byte) (bool, error) {
 	return fakeCall(f, "KeepDraw", zoneID, nothing[bool])
 }
