@@ -101,9 +101,7 @@ func (f *fakeStore) Drawn(_ context.Context, zoneID string, _ line.Place, _, _ i
 }
 
 func (f *fakeStore) DrawnAside(_ context.Context, zoneID string, _, _, _ int64) ([]line.Place, error) {
-	leave, err := f.enter("DrawnAside", zoneID)
-	defer leave()
-	return nil, err
+	return fakeCall(f, "DrawnAside", zoneID, nothing[[]line.Place])
 }
 
 func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ []byte) (bool, error) {
