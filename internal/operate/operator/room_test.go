@@ -10,15 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
-	"github.com/openqueue/waitingroom/internal/problem"
-	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -50,11 +46,7 @@ func newRoom(tb testing.TB) *room {
 	r.shares = network.New(nil, log, r.Now)
 	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{secret}, Logger: log, Now: r.Now})
 	r.service = operator.New(operator.Options{Zones: r.zones, Watch: r.watch, Networks: r.shares, Logger: log})
-	e := echo.New()
-	e.HTTPErrorHandler = problem.Handler(log, &parts.Meter{})
-	e.Use(operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log, Now: r.Now}).Guard)
-	route.Mount(e, operator.NewHTTP(r.service, nil, nil).Routes(), people.Permit)
-	r.http = openapitest.Operators.Handler(tb, e)
+	r.http = openapitest.Operators.Handler(tb, r.routes(log))
 	return r
 }
 
