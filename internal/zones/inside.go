@@ -236,7 +236,7 @@ func (z *Zone) Keep(admission [16]byte) bool {
 		s.InsideBy == zone.InsideBySession && s.SessionRenewal == zone.RenewalUse {
 		z.Here(admission, z.zones.wall().Add(s.Session()))
 	}
-	return known && left > 0 || !known && full
+	return known && left > 0 || !known && full || s.SiteGate == zone.GateObserve
 }
 
 // Done ends an admission of a zone with a cap. known is false if it was only named and the store does not know it. Of one that was
