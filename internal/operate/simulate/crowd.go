@@ -80,6 +80,7 @@ type crowd struct {
 	store  Store
 	server *zones.Zones
 	zone   zone.Settings
+	paused bool
 	start  int64
 	now    int64
 	// end is when the run ends, whoever still waits; 0: never.
@@ -201,11 +202,12 @@ func (c *crowd) play(ctx context.Context) error {
 
 // put has an operator change the zone. Estimates of before the end of a pause are not judged: nobody could know when it would end.
 func (c *crowd) put(ctx context.Context, s zone.Settings) error {
-	if c.server.Known(s.ZoneID).Settings().PerMinute == 0 {
-		for i := range c.visitors {
+	for i := range c.visitors {
+		if c.paused {
 			c.visitors[i].estimates = nil
 		}
 	}
+	c.paused = s.PerMinute == 0
 	_, err := c.server.PutZone(ctx, s, nil, "")
 	return err
 }
