@@ -24,7 +24,7 @@ type zoneMeter struct {
 	ranges map[string]prometheus.Counter
 
 	admissions, localAdmissions, restored     prometheus.Counter
-	losses, forgotten                         prometheus.Counter
+	losses, forgotten, exceeded               prometheus.Counter
 	storeFailing, clock                       prometheus.Gauge
 	waits, steps, estimateErrors, rangeWidths prometheus.Observer
 	firstByte                                 prometheus.Observer
@@ -110,6 +110,9 @@ func (m *Metrics) Admit(zoneID string, waited time.Duration) {
 // AdmitLocally counts one visitor whom this server admitted while the store was
 // away. Admit counts the same visitor.
 func (m *Metrics) AdmitLocally(zoneID string) { m.meter(zoneID).localAdmissions.Inc() }
+
+// Exceeded counts a second in which the zone's log had more admissions than its limit allows.
+func (m *Metrics) Exceeded(zoneID string) { m.meter(zoneID).exceeded.Inc() }
 
 // StoreFailing says whether the latest call to the zone's store failed.
 func (m *Metrics) StoreFailing(zoneID string, failing bool) {
