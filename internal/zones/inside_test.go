@@ -429,7 +429,7 @@ func TestOpenConnection(t *testing.T) {
 		t.Helper()
 		_, name := r.admitted(0)
 		z := r.servers[0].Known(testZone)
-		if _, err := z.Begin(t.Context(), name, r.clock.now().Add(time.Minute)); err != nil {
+		if _, err := z.Begin(t.Context(), name, r.clock.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		return z, name

@@ -548,7 +548,7 @@ func TestOthersFirst(t *testing.T) {
 	f := newFakeStore(paused)
 	one, clock := newTest(t, f, Options{Servers: 2})
 	begun := func() *Zones {
-		return New(Options{Store: f, Seeds: []zone.Settings{config}, Servers: 2, Now: clock.now})
+		return New(Options{Store: f, Seeds: []zone.Settings{config}, Servers: 2, Now: clock.Now})
 	}
 	f.lose()
 	other := begun()
@@ -565,7 +565,7 @@ func TestOthersFirst(t *testing.T) {
 	other = begun()
 	for range 4 {
 		other.RunOnce(t.Context())
-		clock.advance(time.Second)
+		clock.Forward(time.Second)
 	}
 	if !f.zones["a"].Equal(config) {
 		t.Errorf("what nobody remembers: %+v", f.zones["a"])

@@ -73,11 +73,11 @@ func TestInside(t *testing.T) {
 	later := clock().Add(time.Hour).UnixMilli()
 	s.InsideState = zone.InsideState{RevokedUpToMillis: later, ResetAtMillis: later, Revoked: names[:1]}
 	_, err = r.store.Store.PutZone(t.Context(), s, nil, "")
-	must(t, err)
+	parts.Must(t, err)
 	r.send("POST", "/admin/zones/Z/inside/revoke", `{"all":true}`, "X-Operator", "Anna")
 	r.send("POST", "/admin/zones/Z/inside/reset", ``, "X-Operator", "Anna")
 	is, err := r.store.Zone(t.Context(), "Z")
-	must(t, err)
+	parts.Must(t, err)
 	if now := is.InsideState; now.RevokedUpToMillis != later || len(now.Revoked) != 1 || now.ResetAtMillis != later+1 {
 		t.Errorf("after a loss, with a clock that is behind: %+v", now)
 	}
