@@ -113,7 +113,7 @@ func (r *RefusedError) Error() string {
 }
 
 // Wait joins the line, asks when the server wants to be asked, and returns the admission. Its error is a *RefusedError where the
-// room says that there is nothing to wait for, and the context's when that ends: the place then stays for the zone's idle timeout.
+// room says that there is nothing to wait for, and the context's when that ends: the place then stays for as long as the zone keeps places.
 func Wait(ctx context.Context, o Options) (Admission, error) {
 	o.ClientID = cmp.Or(o.ClientID, uuid.NewString())
 	solution, challenges := "", 0 // of the latest challenge: it is sent until there is a place

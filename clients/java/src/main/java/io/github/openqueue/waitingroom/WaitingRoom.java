@@ -148,7 +148,7 @@ public final class WaitingRoom {
         pause(0);
     }
 
-    /** Ends the wait on this device. The place stays for the zone's idle timeout: {@link Options#state} goes on with it. */
+    /** Ends the wait on this device. The zone keeps the place for some minutes: {@link Options#state} goes on with it. */
     public synchronized void cancel() {
         over = true;
         calls.shutdownNow();
@@ -304,7 +304,7 @@ public final class WaitingRoom {
         try {
             executor.execute(call);
         } catch (RejectedExecutionException e) {
-            cancel(); // nobody hears any more: the place stays for the idle timeout
+            cancel(); // nobody hears any more: the zone keeps the place for some minutes
         }
     }
 
