@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -40,9 +41,7 @@ func newTest(t *testing.T) (*Metrics, *prometheus.Registry) {
 func find(t *testing.T, reg *prometheus.Registry, name string, labels ...string) (found []*dto.Metric) {
 	t.Helper()
 	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			has := map[string]string{}
@@ -172,9 +171,7 @@ func TestCounts(t *testing.T) {
 func TestNamesAndHelp(t *testing.T) {
 	_, reg := newTest(t)
 	problems, err := testutil.GatherAndLint(reg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	for _, p := range problems {
 		if strings.HasPrefix(p.Metric, "queue_") {
 			t.Errorf("%s: %s", p.Metric, p.Text)

@@ -288,9 +288,7 @@ func TestCounts(t *testing.T) {
 	s.join("192.0.2.1")
 	s.join("203.0.113.1")
 	j, err := s.Begin(&s.zone, ip("2001:db8::1"), false, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	j.End(network.Counts{Joins: 1, Admissions: 1})
 	s.Admit(&s.zone, ip("198.51.100.8"))
 	s.Admit(&s.zone, ip(""))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -254,16 +255,12 @@ func TestPassOfOneWhoLeft(t *testing.T) {
 	r := newRoom(t, 1, capped(1))
 	r.asked(3)
 	a, name := r.admitted(0)
-	if err := r.servers[0].Leave(t.Context(), testZone, a.Place); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.servers[0].Leave(t.Context(), testZone, a.Place))
 	for range 190 {
 		r.asked(1)
 		for cursor := uint64(0); ; {
 			out, err := r.store.Sweep(t.Context(), testZone, "one", cursor)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, err)
 			if cursor = out.Next; cursor == 0 {
 				break
 			}
@@ -342,9 +339,7 @@ func TestRevokedForGood(t *testing.T) {
 	refused("at first")
 	put(func(s *zone.Settings) { s.MaxInside = 0 })
 	refused("without a cap")
-	if err := r.servers[1].DeleteZone(t.Context(), testZone, "Ada"); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.servers[1].DeleteZone(t.Context(), testZone, "Ada"))
 	r.asked(1)
 	if _, err := r.servers[0].PutZone(t.Context(), capped(5), nil, "Ada"); err != nil {
 		t.Fatal(err)
@@ -380,9 +375,7 @@ func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 		server.wire.down.Store(false)
 	}
 	z := r.servers[0].Known(testZone)
-	if err := r.servers[0].send(t.Context(), z, z.brake.Load()); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.servers[0].send(t.Context(), z, z.brake.Load()))
 	r.asked(1)
 	if !here(0) || !here(1) {
 		t.Errorf("afterwards the servers refuse: %t, %t", here(0), here(1))
