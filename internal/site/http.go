@@ -15,6 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
 
@@ -66,6 +67,9 @@ func (s *Service) Ask(c echo.Context) error {
 	}
 	if err != nil {
 		s.Meter.Site(zoneID, outUnreadable)
+		if z := s.Zones.Known(zoneID); z != nil && z.Settings().SiteGate == zone.GateObserve {
+			return c.NoContent(http.StatusOK)
+		}
 		return err
 	}
 	q.visitor = forwarded{c, s.Proxies}
@@ -220,7 +224,7 @@ func (s *Service) Here(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if over, _ := z.Here(admission, s.Now().Add(z.Settings().Session())); over {
+	if over, _ := z.Here(admission, reported(z, admission, s.Now())); over {
 		return &serve.FieldError{Field: "jti", Reason: "names an admission that is done or revoked"}
 	}
 	return c.NoContent(http.StatusNoContent)

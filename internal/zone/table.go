@@ -282,6 +282,16 @@ var Table = setting.Table[Settings]{
 		Label: "Revoked", Hint: "The admissions that operators have revoked, and when they reset the count. The servers set it.",
 	},
 	{
+		Name: "gate", At: func(s *Settings) any { return &s.SiteGate },
+		Default: "on", Choices: []setting.Choice{
+			{Value: "on", Label: "on", Means: "the gate before a site leads browsers to the waiting page, and refuses others, as the line demands"},
+			{Value: GateObserve, Label: "observe", Means: "the gate before a site refuses nobody, and keeps which requests would wait or be refused"},
+		},
+		Label: "Gate", Hint: "Observe: the gate before a site refuses nobody, and keeps what would wait or be refused.",
+		Choose: "`observe`: the gate before a site lets everybody go on, also in a pause, and keeps which requests would wait or be refused. " +
+			"Begin with it [before a site](../integrate/site.md#observe-first). Joins by the API go on as always",
+	},
+	{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.pathFault,
 		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback, /?wc-api=WC_Gateway_*. &* at the end: with other parameters, too.",

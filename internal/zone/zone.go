@@ -144,9 +144,11 @@ type Settings struct {
 	InsideBy       InsideBy
 	DonePaths      []string
 	InsideState    InsideState
-	BypassPaths    []string
-	BypassCommon   string
-	BypassAgents   []string
+	// SiteGate is the setting gate: see GateObserve.
+	SiteGate     string
+	BypassPaths  []string
+	BypassCommon string
+	BypassAgents []string
 	// BypassNetworks are networks whose visitors the gate never queues: see Network.
 	BypassNetworks         []string
 	Challenge              Challenge
