@@ -462,3 +462,27 @@ func TestOpenConnection(t *testing.T) {
 	}
 	inside(0)
 }
+
+// TestCapSetAgain: sessions that a server knows from before count as soon as the zone has a cap again.
+func TestCapSetAgain(t *testing.T) {
+	s := capped(1)
+	s.SessionSeconds, s.PassTTLSeconds = 600, 30
+	r := newRoom(t, 1, s)
+	r.asked(3)
+	_, name := r.admitted(0)
+	until := r.clock.Now().Add(10 * time.Minute)
+	if _, err := r.servers[0].Known(testZone).Begin(t.Context(), name, until); err != nil {
+		t.Fatal(err)
+	}
+	r.asked(90)
+	for _, s.MaxInside = range []int64{0, 1} {
+		if _, err := r.servers[0].PutZone(t.Context(), s, nil, "Ada"); err != nil {
+			t.Fatal(err)
+		}
+		r.asked(4)
+		r.servers[0].Here(testZone, name, until)
+	}
+	if a, err := r.servers[0].Join(t.Context(), testZone, r.newID()); err != nil || a.Status != line.Waiting {
+		t.Errorf("beside one whose session goes on: %v, %v", a.Status, err)
+	}
+}
