@@ -181,7 +181,7 @@ func TestInside(t *testing.T) {
 			for range 2 {
 				server := room.New(t, settings(e.URL(), map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1"}))
 				if strings.HasSuffix(fault, "from 0.1.0") {
-					server.Name = room.Program010(t)
+					server.Be010(t)
 				}
 				server.Start(t)
 				servers = append(servers, server)

@@ -17,7 +17,7 @@ import (
 func TestEmbeddedOf010(t *testing.T) {
 	t.Parallel()
 	s := room.New(t, settings("", nil))
-	s.Name = room.Program010(t)
+	s.Be010(t)
 	s.Start(t)
 	z := zone.Defaults("SALE")
 	z.PerMinute, z.MaxInside, z.BypassPaths = 600, 1, []string{"/static/*"}
@@ -26,19 +26,17 @@ func TestEmbeddedOf010(t *testing.T) {
 	if !all[0].CanEnter || all[1].CanEnter {
 		t.Fatalf("of the first two, the first was to enter: %+v", all[:2])
 	}
-	asked := map[string]map[string]any{}
-	for _, path := range []string{"/admin/zones/SALE", "/admin/audit?zoneId=SALE"} {
-		asked[path] = object(t, s, path)
-	}
+	settings, record := object(t, s, "/admin/zones/SALE"), object(t, s, "/admin/audit?zoneId=SALE")
 	s.Upgrade(t)
 
-	for path, was := range asked {
-		is := object(t, s, path)
-		for name, value := range was {
-			if !reflect.DeepEqual(is[name], value) {
-				t.Errorf("%s: %s is %v, was %v", path, name, is[name], value)
-			}
+	is := object(t, s, "/admin/zones/SALE")
+	for name, value := range settings {
+		if !reflect.DeepEqual(is[name], value) {
+			t.Errorf("%s is %v, was %v", name, is[name], value)
 		}
+	}
+	if is := object(t, s, "/admin/audit?zoneId=SALE"); first(is)["by"] != first(record)["by"] || first(is)["at"] != first(record)["at"] {
+		t.Errorf("the record: %v, was %v", is, record)
 	}
 	for range 2 { // the first poll puts back, the second compares
 		for i := range all {
@@ -64,6 +62,16 @@ func TestEmbeddedOf010(t *testing.T) {
 	if said, err := back.CombinedOutput(); err == nil || !strings.Contains(string(said), "has format 2, and this version reads formats up to 1") {
 		t.Errorf("0.1.0 with the data folder: %v\n%s", err, said)
 	}
+}
+
+// first is the only change of a record.
+func first(record map[string]any) map[string]any {
+	all, ok := record["changes"].([]any)
+	if !ok || len(all) != 1 {
+		return nil
+	}
+	change, _ := all[0].(map[string]any)
+	return change
 }
 
 // object returns what an operator gets.

@@ -111,13 +111,15 @@ type Server struct {
 	*process.Process
 	// Public, Operators, Limits and Site are the URLs of its listeners.
 	Public, Operators, Limits, Site string
+	// described has, by address, what its listeners must answer.
+	described map[string]*openapitest.Document
 }
 
 // New prepares a server with all four listeners and a data folder of its own. env are its settings,
 // by their variables. Launch starts it, and the test ends it.
 func New(t testing.TB, env map[string]string) *Server {
 	t.Helper()
-	s := &Server{Process: Adopt(t, &process.Process{Name: Program(t), Args: []string{"serve"}, Dir: t.TempDir()})}
+	s := &Server{described: map[string]*openapitest.Document{}, Process: Adopt(t, &process.Process{Name: Program(t), Args: []string{"serve"}, Dir: t.TempDir()})}
 	all := map[string]string{
 		"QUEUE_DATA_DIR": "data", "QUEUE_LOG_FORMAT": "json", "QUEUE_ADMIN_TOKEN": OperatorToken, "QUEUE_SECRET": Secret,
 		"QUEUE_DRAIN_DELAY": "1ms",
@@ -131,6 +133,7 @@ func New(t testing.TB, env map[string]string) *Server {
 	} {
 		at := FreeAddr(t)
 		all[variable], *of.url = at, "http://"+at
+		s.described[at] = of.by
 		documents.Store(at, of.by)
 		t.Cleanup(func() { documents.Delete(at) })
 	}
@@ -175,11 +178,23 @@ func (s *Server) Start(t testing.TB) {
 	s.AwaitReady(t)
 }
 
-// Upgrade stops a server of another version in good order, and starts this one in its place.
+// Be010 has a server that is prepared be of version 0.1.0, whose answers the description of this version does not describe.
+func (s *Server) Be010(t testing.TB) {
+	t.Helper()
+	s.Name = Program010(t)
+	for at := range s.described {
+		documents.Delete(at)
+	}
+}
+
+// Upgrade stops a server of another version in good order, and starts one of this version in its place.
 func (s *Server) Upgrade(t testing.TB) {
 	t.Helper()
 	s.Stop(t)
 	s.Name = Program(t)
+	for at, by := range s.described {
+		documents.Store(at, by)
+	}
 	s.Launch(t)
 	s.AwaitReady(t)
 }
