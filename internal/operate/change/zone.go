@@ -164,7 +164,7 @@ func (s *Says) rest(was, now zone.Settings, line Line) {
 		s.Add("A visitor who falls silent can come back to the place for %s after the missed poll.", seconds(now.IdleTimeoutSeconds+now.KeepPlaceSeconds))
 	}
 	if now.KeptFor() < was.KeptFor() {
-		s.Warn("A phone that sleeps for longer loses its place.")
+		s.Warn("A phone that sleeps for longer than %s loses its place.", seconds(now.IdleTimeoutSeconds+now.KeepPlaceSeconds))
 	}
 	for _, x := range zone.Table.Differences(was, now) {
 		if meaning := x.Meaning(now); !slices.Contains(worded, x.Name) && meaning != x.Hint {
