@@ -215,7 +215,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
 		Observed: &seenByGates,
-		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Meter: metrics, RoomURL: s.SiteRoomURL,
+		Room:     waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Meter: metrics, RoomURL: s.SiteRoomURL,
 		Proxies: s.proxies, Guard: guarding, Logger: log,
 	})
 	r := rooms{
