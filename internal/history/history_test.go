@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -77,7 +78,7 @@ func TestMinutes(t *testing.T) {
 		defer func() { must(t, kept.Close()) }()
 		z := zone.Defaults("Z")
 		z.PerMinute, z.IdleTimeoutSeconds = 60, 3600
-		_, err = kept.PutZone(t.Context(), z, nil, "")
+		_, err = kept.PutZone(t.Context(), z, nil, audit.By{})
 		must(t, err)
 		a := serve(t, kept)
 		defer func() { a.stop() }()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -96,7 +97,7 @@ func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
 	e.PreQueueAt, e.OpensAt = r.at.Add(gathers).Format(time.RFC3339), r.at.Add(opens).Format(time.RFC3339)
 	z := zone.Defaults(zoneID)
 	z.PerMinute, z.Events = 60, []event.Event{e}
-	if _, err := r.store.PutZone(t.Context(), z, nil, "test"); err != nil {
+	if _, err := r.store.PutZone(t.Context(), z, nil, audit.By{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

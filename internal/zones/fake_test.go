@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -194,7 +195,7 @@ func (f *fakeStore) Zone(_ context.Context, zoneID string) (zone.Settings, error
 	return f.zones[zoneID], err
 }
 
-func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settings, by audit.By) (bool, error) {
 	leave, err := f.enter("PutZone", s.ZoneID)
 	defer leave()
 	if err == nil {
@@ -225,14 +226,14 @@ func (f *fakeStore) RestoreZone(_ context.Context, s zone.Settings, m line.Memor
 	if _, ok := f.zones[s.ZoneID]; !ok {
 		f.zones[s.ZoneID], f.memory[s.ZoneID] = s, m
 		if m.MadeBy != "" {
-			f.note(s.ZoneID, m.MadeBy)
+			f.note(s.ZoneID, audit.By{Name: m.MadeBy})
 		}
 	}
 	delete(f.unlisted, s.ZoneID)
 	return nil
 }
 
-func (f *fakeStore) DeleteZone(_ context.Context, zoneID, by string) error {
+func (f *fakeStore) DeleteZone(_ context.Context, zoneID string, by audit.By) error {
 	leave, err := f.enter("DeleteZone", zoneID)
 	defer leave()
 	if err == nil {
@@ -248,7 +249,7 @@ func (f *fakeStore) DeleteZone(_ context.Context, zoneID, by string) error {
 }
 
 // note writes into the record who changed a zone.
-func (f *fakeStore) note(zoneID, by string) {
+func (f *fakeStore) note(zoneID string, by audit.By) {
 	f.record = append(f.record, zone.Change{ZoneID: zoneID, By: by})
 }
 

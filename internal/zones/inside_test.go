@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -118,7 +119,7 @@ func TestRevokedEverywhere(t *testing.T) {
 		t.Helper()
 		r.servers[1].wire.down.Store(true)
 		change(&s)
-		if _, err := r.store.PutZone(t.Context(), s, nil, ""); err != nil {
+		if _, err := r.store.PutZone(t.Context(), s, nil, audit.By{}); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(time.Second)
@@ -330,7 +331,7 @@ func TestRevokedForGood(t *testing.T) {
 		t.Helper()
 		s = *r.servers[0].Settings(testZone)
 		change(&s)
-		if _, err := r.servers[0].PutZone(t.Context(), s, nil, "Ada"); err != nil {
+		if _, err := r.servers[0].PutZone(t.Context(), s, nil, audit.By{Name: "Ada"}); err != nil {
 			t.Fatal(err)
 		}
 		r.asked(1)
@@ -342,11 +343,11 @@ func TestRevokedForGood(t *testing.T) {
 	refused("at first")
 	put(func(s *zone.Settings) { s.MaxInside = 0 })
 	refused("without a cap")
-	if err := r.servers[1].DeleteZone(t.Context(), testZone, "Ada"); err != nil {
+	if err := r.servers[1].DeleteZone(t.Context(), testZone, audit.By{Name: "Ada"}); err != nil {
 		t.Fatal(err)
 	}
 	r.asked(1)
-	if _, err := r.servers[0].PutZone(t.Context(), capped(5), nil, "Ada"); err != nil {
+	if _, err := r.servers[0].PutZone(t.Context(), capped(5), nil, audit.By{Name: "Ada"}); err != nil {
 		t.Fatal(err)
 	}
 	r.asked(1)
@@ -373,7 +374,7 @@ func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 	was := *r.servers[0].Settings(testZone)
 	s := was
 	s.InsideState.RevokedUpToMillis = heard.NowMillis + 1_000
-	if _, err := r.servers[0].PutZone(t.Context(), s, &was, "Ada"); err != nil || !here(0) {
+	if _, err := r.servers[0].PutZone(t.Context(), s, &was, audit.By{Name: "Ada"}); err != nil || !here(0) {
 		t.Fatalf("revoked while the store is away: %v, refused %t", err, here(0))
 	}
 	for _, server := range r.servers {

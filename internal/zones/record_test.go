@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -20,20 +21,20 @@ func TestWhoMadeAChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			was := settings("a", 1)
-			if _, err := r.PutZone(t.Context(), settings("a", 2), &was, "ada"); err != nil {
+			if _, err := r.PutZone(t.Context(), settings("a", 2), &was, audit.By{Name: "ada"}); err != nil {
 				t.Fatal(err)
 			}
 			f.lose()
 			if _, err := r.Join(t.Context(), "a", line.ID{}); err != nil { // heals
 				t.Fatal(err)
 			}
-			if err := r.DeleteZone(t.Context(), "a", "grace"); err != nil {
+			if err := r.DeleteZone(t.Context(), "a", audit.By{Name: "grace"}); err != nil {
 				t.Fatal(err)
 			}
 			var by []string
 			all, err := r.Changes(t.Context(), "a")
 			for _, c := range all {
-				by = append(by, c.By)
+				by = append(by, c.Name)
 			}
 			if want := []string{zone.ByConfig, "ada", "grace"}; err != nil || !slices.Equal(by, want) {
 				t.Errorf("%q, %v, want %q", by, err, want)

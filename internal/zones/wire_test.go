@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -86,7 +87,7 @@ func (w *wire) Report(ctx context.Context, zoneID string, t line.SessionReport) 
 	return through(ctx, w, func() (line.SessionReply, error) { return w.Store.Report(ctx, zoneID, t) })
 }
 
-func (w *wire) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+func (w *wire) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by audit.By) (bool, error) {
 	return through(ctx, w, func() (bool, error) { return w.Store.PutZone(ctx, s, was, by) })
 }
 
@@ -138,7 +139,7 @@ func newRoom(t testing.TB, servers int, s zone.Settings) *room {
 		}
 	})
 	r.store = store
-	if _, err := store.PutZone(t.Context(), s, nil, ""); err != nil {
+	if _, err := store.PutZone(t.Context(), s, nil, audit.By{}); err != nil {
 		t.Fatal(err)
 	}
 	for range servers {

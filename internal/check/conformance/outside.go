@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -86,7 +87,7 @@ func newOutside(t *rapid.T, open Open) *outside {
 	s.PassTTLSeconds = rapid.SampledFrom([]int64{20, 70, 300}).Draw(t, "pass ttl")
 	s.InsideBy = rapid.SampledFrom([]zone.InsideBy{zone.InsideBySession, zone.InsideBySession, zone.InsideByAdmission}).Draw(t, "inside by")
 	o.settings, o.most = s, s.MaxInside
-	if _, err := o.store.PutZone(t.Context(), s, nil, ""); err != nil {
+	if _, err := o.store.PutZone(t.Context(), s, nil, audit.By{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range o.servers {
@@ -267,7 +268,7 @@ func (o *outside) repeat(t *rapid.T) {
 }
 
 func (o *outside) put(t *rapid.T) {
-	if _, err := o.servers[0].PutZone(o.t.Context(), o.settings, nil, "Ada"); err != nil {
+	if _, err := o.servers[0].PutZone(o.t.Context(), o.settings, nil, audit.By{Name: "Ada"}); err != nil {
 		t.Fatal(err)
 	}
 }

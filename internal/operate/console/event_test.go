@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -34,7 +35,7 @@ func (r *room) list(zoneID string, events ...event.Event) {
 	was := r.put(zoneID)
 	s := was
 	s.Events = events
-	must(r.tb, r.desk.Replace(r.tb.Context(), was, s, "Olga"))
+	must(r.tb, r.desk.Replace(r.tb.Context(), was, s, audit.By{Name: "Olga"}))
 	r.makeDue(zoneID)
 }
 
@@ -100,7 +101,7 @@ func TestEventPage(t *testing.T) {
 		was := r.zone("Z")
 		now := was
 		change(&now)
-		if _, err := r.store.PutZone(t.Context(), now, &was, "Bob"); err != nil {
+		if _, err := r.store.PutZone(t.Context(), now, &was, audit.By{Name: "Bob"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -112,7 +113,7 @@ func (r *room) pass(d time.Duration) {
 // make makes a zone with these settings.
 func (r *room) make(s zone.Settings, by string) {
 	r.tb.Helper()
-	_, err := r.store.PutZone(r.tb.Context(), s, nil, by)
+	_, err := r.store.PutZone(r.tb.Context(), s, nil, audit.By{Name: by})
 	must(r.tb, err)
 }
 

@@ -38,7 +38,7 @@ func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 	for range 100 {
 		_, err := a.Check(r, "guess-4711", "/console/login", "who", "Eve")
 		count[err]++
-		for _, token := range []string{"right", "right too"} {
+		for _, token := range []string{"right", "right too"} { // from the address of those guesses
 			if _, err := a.Check(r, token, "/console/login"); err != nil {
 				t.Fatalf("%s, after guesses: %v", token, err)
 			}
@@ -49,6 +49,11 @@ func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 	}
 	if text := logs.String(); strings.Count(text, "method=GET route=/console/login from=203.0.113.9 who=Eve") != guesses || strings.Contains(text, "4711") {
 		t.Errorf("logged:\n%s", text)
+	}
+	other := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	other.RemoteAddr = "203.0.113.10:4711"
+	if _, err := a.Check(other, "guess", "/console/login"); !errors.Is(err, ErrUnauthorized) {
+		t.Errorf("from another address: %v", err)
 	}
 	clock.at = clock.at.Add(guessEvery)
 	if _, err := a.Check(r, "guess", "/console/login"); !errors.Is(err, ErrUnauthorized) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -32,12 +33,12 @@ func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
 }
 
 func routesFor(s *operator.Service, log *slog.Logger, known *people.Registry) http.Handler {
-	h := operator.NewHTTP(s, nil, nil)
+	h := operator.NewHTTP(s, nil, nil, nil)
 	access := operator.NewAccess(operator.AccessOptions{People: known, Logger: log, Now: clock})
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(log, deaf{})
 	e.Use(access.Guard)
-	route.Mount(e, h.Routes(), people.Permit)
+	route.Mount(e, h.Routes(), people.NewHTTP(known).Permit)
 	return e
 }
 
@@ -59,7 +60,7 @@ func TestForbidden(t *testing.T) {
 	was := r.put(t, "Z")
 	log := slog.New(slog.DiscardHandler)
 	others := known(t, log)
-	token, _, err := others.Create(t.Context(), wanted, "root")
+	token, _, err := others.Create(t.Context(), wanted, audit.By{Name: "root", Proof: audit.Root})
 	must(t, err)
 	r.http = openapitest.Operators.Handler(t, routesFor(r.service, log, others))
 	for _, call := range (*operator.HTTP)(nil).Routes() {
@@ -345,7 +346,7 @@ func TestStats(t *testing.T) {
 	r := newRoom(t)
 	settings := r.put(t, "Z")
 	settings.PerMinute, settings.Burst = 20, 1 // two in 6 s, and one more on a quiet day
-	_, err := r.store.Store.PutZone(t.Context(), settings, nil, "")
+	_, err := r.store.Store.PutZone(t.Context(), settings, nil, audit.By{})
 	must(t, err)
 	for i := range byte(10) {
 		_, err := r.store.Join(t.Context(), "Z", line.ID{i})
@@ -366,7 +367,7 @@ func TestStats(t *testing.T) {
 		t.Errorf("got  %d %s\nwant %s", w.Code, w.Body, want)
 	}
 	settings.SoldOut = zone.Texts{zone.DefaultText: "All gone."}
-	_, err = r.store.Store.PutZone(t.Context(), settings, nil, "")
+	_, err = r.store.Store.PutZone(t.Context(), settings, nil, audit.By{})
 	must(t, err)
 	if w := r.send("GET", "/admin/zones/Z/stats", ""); !strings.Contains(w.Body.String(), `"mode":"closed","state":"sold out",`) {
 		t.Errorf("sold out: %s", w.Body)

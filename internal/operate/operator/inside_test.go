@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -20,7 +21,7 @@ func TestInside(t *testing.T) {
 	r := newRoom(t)
 	s := zone.Defaults("Z")
 	s.PerMinute, s.MaxInside = 600, 5
-	_, err := r.store.Store.PutZone(t.Context(), s, nil, "")
+	_, err := r.store.Store.PutZone(t.Context(), s, nil, audit.By{})
 	must(t, err)
 	r.put(t, "NO_CAP")
 	var names []string
@@ -65,7 +66,7 @@ func TestInside(t *testing.T) {
 	}
 	changes, err := r.store.Changes(t.Context(), "Z")
 	must(t, err)
-	if by := changes[0]; by.By != "Anna" || by.Now.InsideState.RevokedUpToMillis != clock().Add(time.Second).UnixMilli() {
+	if by := changes[0]; by.Name != "Anna" || by.Now.InsideState.RevokedUpToMillis != clock().Add(time.Second).UnixMilli() {
 		t.Errorf("the record: %+v", by)
 	}
 }

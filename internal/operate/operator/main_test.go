@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
@@ -38,11 +39,11 @@ func (b broken) Zone(context.Context, string) (zone.Settings, error) {
 	return zone.Settings{}, b.err
 }
 
-func (b broken) PutZone(context.Context, zone.Settings, *zone.Settings, string) (bool, error) {
+func (b broken) PutZone(context.Context, zone.Settings, *zone.Settings, audit.By) (bool, error) {
 	return false, b.err
 }
 
-func (b broken) DeleteZone(context.Context, string, string) error { return b.err }
+func (b broken) DeleteZone(context.Context, string, audit.By) error { return b.err }
 
 func (b broken) Changes(context.Context, string) ([]zone.Change, error) { return nil, b.err }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -15,7 +16,7 @@ func TestNetworks(t *testing.T) {
 	r := newRoom(t)
 	z := zone.Defaults("Z")
 	z.NetworkShares = []string{"2001:db8::/64=0.5"}
-	_, err := r.store.Store.PutZone(t.Context(), z, nil, "")
+	_, err := r.store.Store.PutZone(t.Context(), z, nil, audit.By{})
 	must(t, err)
 	for _, from := range []string{"203.0.113.1", "203.0.113.2", "2001:db8::1"} {
 		j, err := r.shares.Begin(&z, netip.MustParseAddr(from), false, true)

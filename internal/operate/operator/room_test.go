@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -89,7 +90,7 @@ func (r *room) sendBy(method, path, body string, names []string) *httptest.Respo
 func (r *room) put(tb testing.TB, zoneID string) zone.Settings {
 	tb.Helper()
 	settings := zone.Defaults(zoneID)
-	_, err := r.store.Store.PutZone(tb.Context(), settings, nil, "")
+	_, err := r.store.Store.PutZone(tb.Context(), settings, nil, audit.By{})
 	must(tb, err)
 	return settings
 }
@@ -126,7 +127,7 @@ func (s *store) Idle(string, time.Duration) (sessions, idle int64) { return int6
 
 func (s *store) KnownInside(string) line.State { return line.State{NowMillis: 1_000, Inside: 7} }
 
-func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (bool, error) {
+func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by audit.By) (bool, error) {
 	s.writes++
 	if s.meddlings > 0 {
 		s.meddlings--
@@ -135,7 +136,7 @@ func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 			return false, err
 		}
 		s.meddle(&other)
-		if _, err := s.Store.PutZone(ctx, other, nil, ""); err != nil {
+		if _, err := s.Store.PutZone(ctx, other, nil, audit.By{}); err != nil {
 			return false, err
 		}
 	}
@@ -145,7 +146,7 @@ func (s *store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 	return s.Store.PutZone(ctx, settings, was, by)
 }
 
-func (s *store) DeleteZone(ctx context.Context, zoneID, by string) error {
+func (s *store) DeleteZone(ctx context.Context, zoneID string, by audit.By) error {
 	s.writes++
 	if s.err != nil {
 		return s.err

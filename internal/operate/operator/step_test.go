@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -50,7 +51,7 @@ func TestAListDoesNotChangeWhatIsFixed(t *testing.T) {
 	is := r.put(t, "Z")
 	is.Events = []event.Event{{Name: "soon", OpensAt: at(30 * time.Minute), ClosesAt: at(time.Hour)}}
 	is, _, _ = is.Due(clock(), nil)
-	_, err := r.store.Store.PutZone(t.Context(), is, nil, "")
+	_, err := r.store.Store.PutZone(t.Context(), is, nil, audit.By{})
 	must(t, err)
 	same, err := time.Parse(time.RFC3339, is.Events[0].OpensAt)
 	must(t, err)
@@ -146,7 +147,7 @@ func TestStepsThatCannotBeMadeAreRefused(t *testing.T) {
 		is.Events = []event.Event{{Name: "soon", OpensAt: at(time.Minute), EndsAt: at(time.Hour), Settings: event.Values{"maxInside": "5", "onStoreFailure": "hold"}}}
 		is, _, _ = is.Due(clock(), nil)
 		is, _, _ = is.Due(clock().Add(2*time.Minute), nil)
-		_, err := r.store.Store.PutZone(t.Context(), is, nil, "")
+		_, err := r.store.Store.PutZone(t.Context(), is, nil, audit.By{})
 		must(t, err)
 		if w := r.send("PATCH", "/admin/zones/Z", `{"maxInside":7}`); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `events \"soon\"`) {
 			t.Errorf("a cap that would outlast the event: %d %s", w.Code, w.Body)
@@ -158,7 +159,7 @@ func TestStepsThatCannotBeMadeAreRefused(t *testing.T) {
 		is := r.put(t, "Z")
 		is.OnStoreFailure = zone.FailureAdmit
 		is.Events = []event.Event{{Name: "noon", OpensAt: at(3 * time.Hour), Settings: event.Values{"maxInside": "5"}}}
-		_, err := r.store.Store.PutZone(t.Context(), is, nil, "")
+		_, err := r.store.Store.PutZone(t.Context(), is, nil, audit.By{})
 		must(t, err)
 		if w := r.send("PATCH", "/admin/zones/Z", `{"perMinute":0}`); w.Code != http.StatusOK {
 			t.Errorf("%d %s", w.Code, w.Body)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -201,7 +202,7 @@ func (c *crowd) play(ctx context.Context) error {
 
 // put has an operator change the zone.
 func (c *crowd) put(ctx context.Context, s zone.Settings) error {
-	_, err := c.server.PutZone(ctx, s, nil, "")
+	_, err := c.server.PutZone(ctx, s, nil, audit.By{})
 	return err
 }
 
