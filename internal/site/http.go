@@ -15,6 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
 
@@ -27,6 +28,8 @@ var (
 	// comeAgain has a browser load the page again, in seconds.
 	comeAgain         = []string{"3"}
 	crawlersComeAgain = []string{page.CrawlersComeAgain}
+	// othersComeAgain is for whoever else cannot wait, in seconds.
+	othersComeAgain   = []string{"60"}
 	allowed           = []string{"true"}
 	exposed           = []string{SessionHeader}
 	exposedOfRefusals = []string{"Retry-After"}
@@ -64,6 +67,9 @@ func (s *Service) Ask(c echo.Context) error {
 	}
 	if err != nil {
 		s.Meter.Site(zoneID, outUnreadable)
+		if z := s.Zones.Known(zoneID); z != nil && z.Settings().SiteGate == zone.GateObserve {
+			return c.NoContent(http.StatusOK)
+		}
 		return err
 	}
 	q.visitor = forwarded{c, s.Proxies}
@@ -114,7 +120,7 @@ func (s *Service) answer(header http.Header, zoneID string, q *request, v *verdi
 		return http.StatusFound, nil
 	case v.refused != 0:
 		v.allow(header)
-		if v.refused == http.StatusServiceUnavailable {
+		if header[echo.HeaderRetryAfter] = othersComeAgain; v.refused == http.StatusServiceUnavailable {
 			header[echo.HeaderRetryAfter] = crawlersComeAgain
 		}
 		header[echo.HeaderContentType] = problemType

@@ -17,6 +17,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -60,13 +61,14 @@ const (
 	outPassRefused = "pass_refused" // a browser was sent to the waiting page, because its pass is not good
 	outRefused     = "refused"      // anything but a browser was told to join
 	outUnreadable  = "unreadable"   // the gateway does not say what the visitor asks for
+	outObserved    = "observed"     // would wait or be refused, and goes on, as the gate only observes
 	outUnknown     = "unknown"      // the store did not say whether a pass was used before
 )
 
 // Outcomes are all outcomes of a request.
 var Outcomes = []string{
 	outSession, outRenewed, outAsked, outCookieless, outExchanged, outPass, outAdmitted, outOpen, outBypassed, outZoneUnknown, outWait, outPassRefused, outRefused,
-	outUnreadable, outUnknown,
+	outUnreadable, outObserved, outUnknown,
 }
 
 // Dependencies are what a Service is made of. All but Now and Logger are required.
@@ -78,6 +80,8 @@ type Dependencies struct {
 	Meter  Meter
 	// Guard refuses a pass for which a gate at a CDN's edge asks too often.
 	Guard *guard.Guard
+	// Observed keeps what would wait or be refused, where the gate only observes.
+	Observed *observed.Log
 	// RoomURL is where visitors reach the public listener: https://queue.shop.example. It is empty
 	// if the gateway sends /wait/ and /traffic/ of the site itself to that listener.
 	RoomURL string
@@ -120,8 +124,8 @@ type verdict struct {
 	// origin is the one whose page sent the request, if the zone names it; "" otherwise.
 	origin string
 	keep   keep
-	// admission is that of the visitor's session, zero without one.
-	admission [16]byte
+	// admission is that of the visitor's session, zero without one. unkept is that of a request that goes on without a session.
+	admission, unkept [16]byte
 }
 
 // within bounds how long an answer waits for the store, in all. It is far less than the gateways
@@ -181,6 +185,9 @@ func (s *Service) decide(ctx context.Context, zoneID string, z *zones.Zone, q *r
 		at.Settings = at.zone.Settings().InForce()
 	}
 	v := s.judge(ctx, at, q, shown, h, now)
+	if at.SiteGate == zone.GateObserve && v.held() {
+		return verdict{outcome: outObserved}
+	}
 	v.origin = named(at.Settings, q)
 	if q.ingress && (v.outcome == outExchanged || v.outcome == outSession) {
 		v.location = "" // it would lead to the waiting page. The site sees the pass, which is of no use any more.
@@ -207,19 +214,50 @@ func (s *Service) judge(ctx context.Context, at place, q *request, shown string,
 	if v, ok := s.app(ctx, at, q, now); ok {
 		return v
 	}
+	if at.SiteGate == zone.GateObserve {
+		s.observe(at.ZoneID, q, now)
+	}
 	switch {
 	case page.InAdvance(q.header): // the visitor has not opened the page yet, and must not take a place
 	case q.navigates() && !q.crawls():
 		return s.admit(ctx, at, q, q.visitor.RealIP(), h, now)
 	case at.OpenAt(now):
 		return verdict{outcome: outOpen}
-	case q.navigates(), q.calls(at.CORSOrigins), q.reads() && q.crawls():
-		browser := s.browser(at.ZoneID, q.visitor.RealIP(), q.header)
-		if v, ok := s.recent.once(browser, now, func() (verdict, bool) { return s.admitNow(ctx, at, q, browser, q.visitor.RealIP(), now) }); ok {
+	default:
+		if v, ok := s.admitNow(ctx, at, q, now); ok {
 			return v
 		}
 	}
 	return refuse(q)
+}
+
+// held reports whether the request does not reach the site.
+func (v *verdict) held() bool {
+	return v.err != nil || v.refused != 0 || slices.Contains([]string{outWait, outPassRefused, outCookieless}, v.outcome)
+}
+
+// observe keeps a request for which the gate would have had no answer but to wait or to refuse it, had there been a line.
+func (s *Service) observe(zoneID string, q *request, now time.Time) {
+	r := observed.Request{Method: q.method, Path: q.uri, UserAgent: field(q.header, "User-Agent"), Would: observed.Refuse}
+	mode := q.header.Get("Sec-Fetch-Mode")
+	switch {
+	case page.InAdvance(q.header): // nobody misses it
+		return
+	case q.crawls():
+		r.Agent = observed.Crawler
+	case q.navigates():
+		if r.Agent, r.Would = observed.Browser, observed.Wait; q.method == http.MethodPost && !q.own() {
+			r.Would = observed.Lose
+		}
+	case q.keeps(nil) && mode != "":
+		r.Agent = observed.Page
+	case q.method == http.MethodPost && q.wantsHTML(), mode == "navigate":
+		r.Agent = observed.Browser
+		if q.method == http.MethodPost {
+			r.Would = observed.Lose
+		}
+	}
+	s.Observed.Add(zoneID, &r, now)
 }
 
 // refuse tells whoever asks to join. Crawlers cannot, and come again after a 503, which takes no page out of an index.

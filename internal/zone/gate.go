@@ -11,6 +11,9 @@ import (
 // CommonOff is the value of BypassCommon that queues what browsers and machines fetch without cookies; the other is on.
 const CommonOff = "off"
 
+// GateObserve is the value of SiteGate with which the gate refuses nobody, and keeps what would wait or be refused; the other is on.
+const GateObserve = "observe"
+
 // Network reads a network, such as 192.0.2.0/24, or an address, which is a network of one.
 func Network(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
@@ -76,8 +79,9 @@ func patternFault(pattern string) string {
 }
 
 // FromFormat1 has settings that version 0.1.0 stored (format 1) mean what they meant there: a pattern with parameters took requests with
-// any others, too.
+// any others, too, and no place was set aside. That version refuses the tokens of a zone that sets places aside.
 func (s *Settings) FromFormat1() {
+	s.KeepPlaceSeconds = 0
 	for _, patterns := range [][]string{s.BypassPaths, s.DonePaths} {
 		for i, pattern := range patterns {
 			if strings.Contains(pattern, "?") && !strings.HasSuffix(pattern, "&*") {

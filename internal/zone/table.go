@@ -71,12 +71,12 @@ var Table = setting.Table[Settings]{
 	},
 	{
 		Name: "keepPlaceSeconds", At: func(s *Settings) any { return &s.KeepPlaceSeconds },
-		Default: int64(0), Least: 0, Most: MaxKeepPlaceSeconds, Unit: "s", None: "not kept",
+		Default: int64(DefaultKeepPlaceSeconds), Least: 0, Most: MaxKeepPlaceSeconds, Unit: "s", None: "not kept",
 		Label: "Place kept", Hint: "Seconds for which the place of a silent visitor is set aside after the idle timeout, 0 to 3600.",
 		Choose: "how long the place of a visitor who fell silent is set aside, 0-3600 s, from the sweep on. It then counts in no " +
 			"position and holds nobody up; whoever comes back stands at the old arrival again. At most `maxWaiting` places " +
-			"of a zone are set aside, or 4,000,000. 900 suits apps and phones, which sleep in a pocket. 0 gives the places up. " +
-			"The published list of a draw has the visitors alone who are in the line then",
+			"of a zone are set aside, or 4,000,000. The default suits apps and phones, which sleep in a pocket. 0 gives the places up. " +
+			"[How the times go together](#a-visitor-who-falls-silent)",
 	},
 	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },
@@ -282,6 +282,16 @@ var Table = setting.Table[Settings]{
 		Label: "Revoked", Hint: "The admissions that operators have revoked, and when they reset the count. The servers set it.",
 	},
 	{
+		Name: "gate", At: func(s *Settings) any { return &s.SiteGate },
+		Default: "on", Choices: []setting.Choice{
+			{Value: "on", Label: "on", Means: "the gate before a site leads browsers to the waiting page, and refuses others, as the line demands"},
+			{Value: GateObserve, Label: "observe", Means: "the gate before a site refuses nobody, and keeps which requests would wait or be refused"},
+		},
+		Label: "Gate", Hint: "Observe: the gate before a site refuses nobody, and keeps what would wait or be refused.",
+		Choose: "`observe`: the gate before a site lets everybody go on, also in a pause, and keeps which requests would wait or be refused. " +
+			"Begin with it [before a site](../integrate/site.md#observe-first). Joins by the API go on as always",
+	},
+	{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.pathFault,
 		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback, /?wc-api=WC_Gateway_*. &* at the end: with other parameters, too.",
@@ -291,12 +301,12 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "bypassCommon", At: func(s *Settings) any { return &s.BypassCommon },
 		Default: "on", Choices: []setting.Choice{
-			{Value: "on", Label: "never queued", Means: "icons, manifests, robots.txt and /.well-known/ are never queued"},
-			{Value: CommonOff, Label: "queued", Means: "icons, manifests, robots.txt and /.well-known/ are queued like all else"},
+			{Value: "on", Label: "never queued", Means: "icons, manifests, feeds, sitemaps, robots.txt and /.well-known/ are never queued"},
+			{Value: CommonOff, Label: "queued", Means: "icons, manifests, feeds, sitemaps, robots.txt and /.well-known/ are queued like all else"},
 		},
-		Label: "Files fetched without cookies", Hint: "Icons, manifests, robots.txt and /.well-known/, with GET and HEAD.",
+		Label: "Files fetched without cookies", Hint: "Icons, manifests, feeds, sitemaps, robots.txt and /.well-known/, with GET and HEAD.",
 		Choose: "`on`: files that browsers and machines fetch without cookies are never queued, with GET and HEAD: " +
-			"`/.well-known/`, manifests, icons, `robots.txt`. [The list](../integrate/site.md#what-is-never-queued)",
+			"`/.well-known/`, manifests, icons, feeds, sitemaps, `robots.txt`. [The list](../integrate/site.md#what-is-never-queued)",
 	},
 	{
 		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents },

@@ -62,6 +62,8 @@ const (
 	DefaultWindowSeconds = 6
 	// DefaultIdleTimeoutSeconds is three times the longest polling period.
 	DefaultIdleTimeoutSeconds = 60
+	// DefaultKeepPlaceSeconds is a quarter of an hour: as long as others keep the place of a phone in a pocket.
+	DefaultKeepPlaceSeconds = 0
 	// DefaultPassTTLSeconds gives five minutes to begin what one waited for.
 	DefaultPassTTLSeconds = 300
 	// DefaultSessionSeconds is what analytics count as one visit.
@@ -142,9 +144,11 @@ type Settings struct {
 	InsideBy       InsideBy
 	DonePaths      []string
 	InsideState    InsideState
-	BypassPaths    []string
-	BypassCommon   string
-	BypassAgents   []string
+	// SiteGate is the setting gate: see GateObserve.
+	SiteGate     string
+	BypassPaths  []string
+	BypassCommon string
+	BypassAgents []string
 	// BypassNetworks are networks whose visitors the gate never queues: see Network.
 	BypassNetworks         []string
 	Challenge              Challenge

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -86,12 +87,7 @@ func onEmbedded(t *testing.T) (r *Zones, u *unsampled, now *time.Time) {
 	t.Helper()
 	at := time.UnixMilli(toldAt)
 	clock := func() time.Time { return at }
-	lines, err := embedded.Open(embedded.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = lines.Close() })
-	u = &unsampled{Store: lines}
+	u = &unsampled{Store: parts.OpenStore(t, clock, nil).Store}
 	return New(Options{Store: u, SeedFresh: true, Now: clock}), u, &at
 }
 
@@ -107,9 +103,7 @@ func TestExpect(t *testing.T) {
 	var places []line.Place
 	for i := range 200 {
 		a, err := r.Join(t.Context(), "a", line.ID{1, byte(i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, err)
 		if a.Status == line.Waiting {
 			places = append(places, a.Place)
 		}
@@ -133,7 +127,7 @@ func TestExpect(t *testing.T) {
 	u.away, *now = false, now.Add(40*time.Second)
 	observe(t, r)
 	expect("after an outage, with nobody back")
-	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.Known("a").before.Load() != nil {
+	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.Known("a").tableBefore.Load() != nil {
 		t.Errorf("the table of before the outage goes on when people are back: %v", err)
 	}
 	if _, err := r.PutZone(t.Context(), settings("a", 0), nil, audit.By{Name: "test"}); err != nil {
@@ -147,8 +141,8 @@ func TestExpect(t *testing.T) {
 // TestLatest: the store is asked once a second, however many ask; one that is away is no answer, and a zone that is gone has none.
 func TestLatest(t *testing.T) {
 	t.Parallel()
-	f, clock := newFakeStore(settings("a", 60)), newTestClock()
-	r := New(Options{Store: f, Now: clock.now})
+	f, clock := newFakeStore(settings("a", 60)), parts.NewClock()
+	r := New(Options{Store: f, Now: clock.Now})
 	t.Cleanup(r.Stop)
 	r.RunOnce(t.Context())
 	look := func(what string, want error, asked int) {
@@ -160,18 +154,16 @@ func TestLatest(t *testing.T) {
 		}
 	}
 	look("at first", nil, 1)
-	clock.advance(latestMillis*time.Millisecond - 1)
+	clock.Forward(latestMillis*time.Millisecond - 1)
 	look("within a second", nil, 0)
-	clock.advance(time.Millisecond)
+	clock.Forward(time.Millisecond)
 	look("a second later", nil, 1)
-	clock.advance(time.Second)
+	clock.Forward(time.Second)
 	f.do(func() { f.away = true })
 	look("away", line.ErrStoreUnavailable, 1)
 	f.do(func() { f.away = false })
 	observe(t, r)
 	look("observed", nil, 0)
-	if err := r.DeleteZone(t.Context(), "a", audit.By{}); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.DeleteZone(t.Context(), "a", audit.By{}))
 	look("deleted", line.ErrZoneUnknown, 0)
 }

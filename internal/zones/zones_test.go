@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -25,10 +26,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newTest returns zones that have read its store once, and its clock.
-func newTest(t *testing.T, f *fakeStore, o Options) (*Zones, *testClock) {
+func newTest(t *testing.T, f *fakeStore, o Options) (*Zones, *parts.Clock) {
 	t.Helper()
-	clock := newTestClock()
-	o.Store, o.Now = f, clock.now
+	clock := parts.NewClock()
+	o.Store, o.Now = f, clock.Now
 	r := New(o)
 	if err := r.read(t.Context()); err != nil {
 		t.Fatalf("first read: %v", err)
@@ -106,7 +107,7 @@ func TestUnknownZoneCostsLittleWhileTheListIsFresh(t *testing.T) {
 	}
 
 	// Once it is stale, one reading serves them all.
-	clock.advance(freshFor)
+	clock.Forward(freshFor)
 	for i := range 1000 {
 		if _, err := r.Zone(t.Context(), fmt.Sprintf("invented-%d", i)); !errors.Is(err, line.ErrZoneUnknown) {
 			t.Fatalf("Zone = %v, want ErrZoneUnknown", err)
@@ -119,7 +120,7 @@ func TestUnknownZoneWhileTheStoreIsAway(t *testing.T) {
 	f := newFakeStore(settings("a", 1))
 	r, clock := newTest(t, f, Options{})
 	f.do(func() { f.away = true })
-	clock.advance(freshFor)
+	clock.Forward(freshFor)
 
 	for i := range 100 {
 		_, err := r.Join(t.Context(), fmt.Sprintf("invented-%d", i), line.ID{})
@@ -129,7 +130,7 @@ func TestUnknownZoneWhileTheStoreIsAway(t *testing.T) {
 	}
 	f.wantCalls(t, map[string]int{"Zones": 1})
 
-	clock.advance(minGap)
+	clock.Forward(minGap)
 	_, _ = r.Zone(t.Context(), "invented")
 	f.wantCalls(t, map[string]int{"Zones": 1})
 
@@ -170,9 +171,7 @@ func TestLostZoneIsRestoredFromMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f.lose()
 			f.counted()
-			if err := call(); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, call())
 			f.wantCalls(t, map[string]int{name: 2, "RestoreZone": 1})
 			if !reflect.DeepEqual(f.memory["a"], want) {
 				t.Errorf("restored with %+v, want %+v", f.memory["a"], want)
@@ -352,17 +351,13 @@ func TestReadDoesNotUndoAChangeMadeMeanwhile(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &slowList{fakeStore: newFakeStore(settings("a", 1))}
 			r := New(Options{Store: f})
-			if err := r.read(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, r.read(t.Context()))
 			f.afterList = func() {
 				if err := tt.change(r); err != nil {
 					t.Errorf("change: %v", err)
 				}
 			}
-			if err := r.read(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, r.read(t.Context()))
 			if got, _ := r.Zones(t.Context()); !slices.EqualFunc(got, tt.want, zone.Settings.Equal) {
 				t.Errorf("Zones = %+v, want %+v", got, tt.want)
 			}
@@ -466,9 +461,7 @@ func TestDeleteZone(t *testing.T) {
 	f := newFakeStore(settings("a", 1))
 	r, _ := newTest(t, f, Options{})
 	f.lose()
-	if err := r.DeleteZone(t.Context(), "a", audit.By{}); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.DeleteZone(t.Context(), "a", audit.By{}))
 	if !f.deleted["a"] {
 		t.Error("the store has not learned of the deletion")
 	}
@@ -512,9 +505,7 @@ func TestSeeds(t *testing.T) {
 			f := newFakeStore()
 			tt.setup(f)
 			r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: tt.fresh})
-			if err := r.read(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, r.read(t.Context()))
 			f.wantCalls(t, tt.calls)
 			if got, _ := r.Zones(t.Context()); !slices.EqualFunc(got, tt.want, zone.Settings.Equal) {
 				t.Errorf("Zones = %+v, want %+v", got, tt.want)
@@ -525,8 +516,8 @@ func TestSeeds(t *testing.T) {
 	t.Run("created later when the store was away at first", func(t *testing.T) {
 		f := newFakeStore()
 		f.away = true
-		clock := newTestClock()
-		r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: true, Now: clock.now})
+		clock := parts.NewClock()
+		r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: true, Now: clock.Now})
 		if err := r.read(t.Context()); err == nil {
 			t.Fatal("read succeeded")
 		}
@@ -561,9 +552,7 @@ func TestRememberedIsWhatTheStoreWasSeenToHold(t *testing.T) {
 	}
 
 	f.do(func() { f.away = false })
-	if err := r.read(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.read(t.Context()))
 	f.do(func() { f.away = true })
 	f.counted()
 	if got, ok := r.inForce("a"); !ok || !got.Equal(settings("a", 1)) {
@@ -597,7 +586,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		f, m := newFakeStore(settings("a", 1), settings("b", 1)), &watched{}
 		r, clock := newTest(t, f, Options{Meter: m})
-		f.before = func(string, string) { clock.advance(2 * time.Second) }
+		f.before = func(string, string) { clock.Forward(2 * time.Second) }
 		ctx := t.Context()
 		m.called = nil // what newTest did
 		f.do(func() { f.away = away; delete(f.zones, "b"); f.answer.Status, f.answer.Restored = line.Admitted, true })
@@ -636,8 +625,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 				t.Errorf("away %v: %s: the meter heard %+v, want %+v", away, name, heard, want)
 			}
 		}
-		if m.restored == 0 != away {
-			t.Errorf("away %v: the meter heard of %d places put back", away, m.restored)
+		if m.counts[Restored] == 0 != away {
+			t.Errorf("away %v: the meter heard of %d places put back", away, m.counts[Restored])
 		}
 		m.mu.Unlock()
 	}
@@ -647,8 +636,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 func TestClocks(t *testing.T) {
 	f, m := newFakeStore(settings("a", 1)), &watched{}
 	r, clock := newTest(t, f, Options{Meter: m})
-	f.do(func() { f.answer.State.NowMillis = clock.now().Add(time.Hour + time.Second).UnixMilli() })
-	f.before = func(string, string) { clock.advance(2 * time.Second) }
+	f.do(func() { f.answer.State.NowMillis = clock.Now().Add(time.Hour + time.Second).UnixMilli() })
+	f.before = func(string, string) { clock.Forward(2 * time.Second) }
 	if _, err := r.Stats(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	fixture "github.com/openqueue/waitingroom/internal/check/room"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -37,7 +37,7 @@ const secret = "a token for operators"
 // room has all handlers, over the embedded store and behind echo.
 type room struct {
 	*testing.T
-	store    *fixture.Store
+	store    *parts.Store
 	policies *policyset.Set
 	limiter  *limiter.Limiter
 	http     http.Handler
@@ -46,7 +46,7 @@ type room struct {
 
 func newRoom(t *testing.T) *room {
 	t.Helper()
-	r := &room{T: t, store: fixture.OpenStore(t, fixture.NewClock(), slog.New(slog.DiscardHandler))}
+	r := &room{T: t, store: parts.OpenStore(t, parts.NewClock().Now, slog.New(slog.DiscardHandler))}
 	r.limiter = limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{})})
 	r.policies = policyset.New(policyset.SetOptions{Store: r.store, Use: r.limiter.Use})
 	r.route(r.limiter)
@@ -60,7 +60,7 @@ func (r *room) route(seen policyset.Seen) {
 	access := operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log})
 	h := policyset.NewHTTP(r.policies, seen)
 	e := echo.New()
-	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), &fixture.Meter{})
+	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), &parts.Meter{})
 	e.Use(access.Guard)
 	route.Mount(e, slices.Concat(desk.Routes(), h.Routes()), people.NewHTTP(r.people).Permit)
 	r.http = openapitest.Operators.Handler(r.T, e)
@@ -106,9 +106,7 @@ func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
 	seen := got.Header().Get("ETag")
 	r.send(412, "PUT", "/admin/limits/api", text(usual), "If-None-Match", "*")
 	operator, _, err := r.people.Create(t.Context(), people.Wanted{Name: "anna", Role: route.Operator}, audit.By{Name: "root", Proof: audit.Root})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	r.send(403, "PUT", "/admin/limits/api", text(usual), "Authorization", "Bearer "+operator)
 	r.send(403, "DELETE", "/admin/limits/api", nil, "Authorization", "Bearer "+operator)
 	r.send(200, "PUT", "/admin/limits/api", text(strings.Replace(usual, "60", "61", 1)), "If-Match", seen)
@@ -137,9 +135,7 @@ func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
 			Zones    []zone.Change  `json:"changes"`
 			Policies []limit.Change `json:"policyChanges"`
 		}
-		if err := json.Unmarshal(r.send(200, "GET", "/admin/audit"+query, nil).Body.Bytes(), &all); err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, json.Unmarshal(r.send(200, "GET", "/admin/audit"+query, nil).Body.Bytes(), &all))
 		got := fmt.Sprint(len(all.Zones), " zones")
 		for _, c := range all.Policies {
 			got += ", " + c.Policy + " " + c.Name
@@ -244,9 +240,7 @@ func TestStats(t *testing.T) {
 			Recent map[string]int `json:"recent"`
 		} `json:"tiers"`
 	}
-	if err := json.Unmarshal(r.send(200, "GET", "/admin/limits/api/stats", nil).Body.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, json.Unmarshal(r.send(200, "GET", "/admin/limits/api/stats", nil).Body.Bytes(), &got))
 	usual, pro := got.Tiers[0], got.Tiers[1]
 	if usual.Tier != "default" || usual.Total["allowed"] != 2 || usual.Recent["refused"] != 1 || usual.Total["refusedFromMemory"] != 1 ||
 		pro.Tier != "pro" || pro.Recent["allowed"] != 1 {

@@ -168,6 +168,9 @@ func (s *Says) rest(was, now zone.Settings, line Line) {
 			s.Add("%s: %s (%s).", x.Label, x.Words(now), meaning)
 		}
 	}
+	if now.SiteGate == zone.GateObserve && was.SiteGate != now.SiteGate {
+		s.Warn("The gate before a site lets everybody go on, in a line and in a pause, too.")
+	}
 	if now.Challenge != was.Challenge && now.Challenge != zone.ChallengeNone && now.Challenge != zone.ChallengeWork {
 		if line.ProviderKeys {
 			s.Add("This server has the provider's keys. Each other server needs the same keys.")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 )
@@ -59,7 +60,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("recorded: %+v, %v", changes[0], err)
 	}
 	ci, _, err := r.people.Create(t.Context(), people.Wanted{Name: "ci", Role: route.Admin, Zones: []string{"TEAM-*"}}, audit.By{Name: "root", Proof: audit.Root})
-	must(t, err)
+	parts.Must(t, err)
 	machine := &person{room: r, cookies: map[string]string{}}
 	machine.post("login", url.Values{"token": {ci}})
 	for zoneID, want := range map[string]int{"TEAM-A": 303, "SHOP-2": 403} {

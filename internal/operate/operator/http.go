@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -268,6 +269,14 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
 		},
 		{
+			Method: http.MethodGet, Path: one + "/observed", Role: route.Viewer, Handle: h.observed, ID: "observedRequests",
+			Summary: "Which requests the gate would have had wait or refused at this server",
+			Doc: "While the setting `gate` is `observe`: requests without a session that are not bypassed, by kind, without queries and ids. Each server keeps " +
+				"those of the requests that it gets, at most 1,000 kinds, until it ends.",
+			Answers:  answer("The kinds of requests, the most frequent first, and what to bypass.", observed.List{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
+		},
+		{
 			Method: http.MethodGet, Path: "/admin/audit", Role: route.Viewer, Handle: h.audit, ID: "listChanges", Summary: "Who changed what, and when",
 			Doc: "The last 200 changes of each zone are kept, also of those that were deleted; and the last 200 of the policies of " +
 				"limits. With `zoneId` or `policy`, those of the others are left out.",
@@ -375,6 +384,11 @@ func (h *HTTP) act(c echo.Context) error {
 func (h *HTTP) sessions(c echo.Context) error {
 	sessions, err := h.service.Sessions(c.Request().Context(), c.Param("zoneId"), readNumber(c, "limit", 100))
 	return send(c, sessions, err)
+}
+
+func (h *HTTP) observed(c echo.Context) error {
+	list, err := h.service.Observed(c.Request().Context(), c.Param("zoneId"))
+	return send(c, list, err)
 }
 
 func (h *HTTP) networks(c echo.Context) error {
