@@ -315,6 +315,8 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
   // add returns the shop's answer with what the visitor is to keep.
   function add(response, headers) {
     const names = Object.entries(headers);
+    // A logout that has the browser clear cookies would take the session and the place, too.
+    if (/cookies|\*/.test(response.headers.get('Clear-Site-Data'))) names.push(['Clear-Site-Data', '"cache", "storage"']);
     if (!names.length) return response;
     const changed = new Response(response.body, response);
     names.forEach(([name, value]) => changed.headers[name === 'Set-Cookie' ? 'append' : 'set'](name, value));

@@ -150,7 +150,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Zones: zones, Rests: zones.Rests, Refused: metrics.Refused, Logger: log})
+	seen := watch.New(watch.Options{Zones: zones, Rests: zones.Rests, Refused: metrics.Refused, Exceeded: metrics.Exceeded, Logger: log})
 	metrics.Show(seen.Last, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()

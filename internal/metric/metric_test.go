@@ -92,7 +92,7 @@ func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
 		"queue_joins_total": len(answer.Outcomes()) + 1, "queue_polls_total": len(answer.Outcomes()) + 1,
 		"queue_refusals_total": len(codes) + 1, "queue_admissions_total": 1,
 		"queue_local_admissions_total": 1, "queue_store_failing": 1, "queue_clock_ahead_seconds": 1,
-		"queue_departures_forgotten_total": 1, "queue_losses_total": 1,
+		"queue_departures_forgotten_total": 1, "queue_losses_total": 1, "queue_limit_exceeded_seconds_total": 1,
 		"queue_restored_places_total": 1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
 		"queue_estimate_ranges_total": 3, "queue_estimate_range_width_ratio": 1,
 	}
@@ -151,6 +151,7 @@ func TestCounts(t *testing.T) {
 		"departure forgotten":          {func() { m.Count("a", zones.Forgotten) }, "queue_departures_forgotten_total", []string{"zone", "a"}},
 		"admission by the server":      {func() { m.Count("a", zones.AdmittedLocally) }, "queue_local_admissions_total", []string{"zone", "a"}},
 		"admission":                    {func() { m.Admit("a", 90*time.Second) }, "queue_admissions_total", []string{"zone", "a"}},
+		"limit exceeded":               {func() { m.Exceeded("a") }, "queue_limit_exceeded_seconds_total", []string{"zone", "a"}},
 		"clock":                        {func() { m.ClockAhead("a", time.Second) }, "queue_clock_ahead_seconds", []string{"zone", "a"}},
 		"store fails":                  {func() { m.StoreFailing("a", true) }, "queue_store_failing", []string{"zone", "a"}},
 	} {

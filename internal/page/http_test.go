@@ -254,7 +254,7 @@ func TestWithoutScript(t *testing.T) {
 	}
 	w := second.get("?to=/cart")
 	shows(t, w, http.StatusOK, "<h1 id=\"heading\" tabindex=\"-1\">You are in line</h1>", `<dd id="place">1</dd>`,
-		`less than a minute`, refresh, "come back within 1 minute")
+		`less than a minute`, refresh, "come back within 16 minutes")
 	w = second.get("?to=/cart")
 	shows(t, w, http.StatusOK, `<dd id="place">1</dd>`)
 	if waits, err := r.Store.Observe(t.Context(), zoneID, 0); err != nil || waits.State.Waiting != 1 {
@@ -288,6 +288,7 @@ func TestStates(t *testing.T) {
 		"swept": {func(r *server, _ *browser) {
 			r.Forward(10 * time.Minute)
 			r.sweep()
+			r.Forward(16 * time.Minute)
 		}, http.StatusGone, []string{"Your place is gone", `href="?again=1"`}},
 		"paused": {func(r *server, _ *browser) { r.set(func(s *zone.Settings) { s.PerMinute = 0 }) },
 			http.StatusOK, []string{"The line is paused", "You keep your place", "not known at the moment", refresh}},
@@ -357,6 +358,7 @@ func TestAgain(t *testing.T) {
 	b.get("")
 	r.Forward(10 * time.Minute)
 	r.sweep()
+	r.Forward(16 * time.Minute)
 	r.browser().get("")
 	r.browser().get("")
 	shows(t, b.get(""), http.StatusGone, "Your place is gone")
@@ -624,12 +626,12 @@ func TestLanguages(t *testing.T) {
 	for accept, texts := range map[string][]string{
 		"":                       {`lang="en" dir="ltr"`},
 		"xx, *;q=0.1":            {`lang="en"`},
-		"de-AT,de;q=0.9":         {`lang="de"`, "Sie stehen an", "innerhalb von 1 Minute"},
+		"de-AT,de;q=0.9":         {`lang="de"`, "Sie stehen an", "innerhalb von 16 Minuten"},
 		"ko":                     {`lang="ko"`, "대기 중입니다"},
-		"ja-JP":                  {`lang="ja"`, "1分以内"},
+		"ja-JP":                  {`lang="ja"`, "16分以内"},
 		"zh-TW":                  {`lang="zh-Hant"`, "排隊"},
 		"zh-CN":                  {`lang="zh-Hans"`, "排队"},
-		"ar-EG":                  {`lang="ar" dir="rtl"`, "دقيقة واحدة"},
+		"ar-EG":                  {`lang="ar" dir="rtl"`, "16 دقيقة"},
 		"he":                     {`lang="he" dir="rtl"`},
 		"fr-CA;q=0.8, en;q=0.7":  {`lang="fr"`},
 		"pt-BR,pt;q=0.9":         {`lang="pt"`},

@@ -170,7 +170,7 @@ func (v *view) finish(accept string) {
 	if v.Look.Title != "" {
 		v.Title += " – " + v.Look.Title
 	}
-	v.Keep, v.CheckText = v.text("keep", "duration", v.duration(v.settings.IdleTimeout())), v.text("checkText", "size", checkSize)
+	v.Keep, v.CheckText = v.text("keep", "duration", v.duration(v.settings.KeptFor())), v.text("checkText", "size", checkSize)
 }
 
 // refuse chooses the state and the status for an error, and when the page is loaded again.

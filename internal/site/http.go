@@ -224,8 +224,14 @@ func (s *Service) Here(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if over, _ := z.Here(admission, s.Now().Add(z.Settings().Session())); over {
-		return &serve.FieldError{Field: "jti", Reason: "names an admission that is done or revoked"}
+	now := s.Now()
+	until := reported(z, admission, now)
+	over := !until.After(now)
+	if !over {
+		over, _ = z.Here(admission, until)
+	}
+	if over {
+		return &serve.FieldError{Field: "jti", Reason: "names an admission that is done, over or revoked"}
 	}
 	return c.NoContent(http.StatusNoContent)
 }

@@ -268,10 +268,6 @@ func refuse(q *request) verdict {
 	return verdict{outcome: outRefused, refused: http.StatusTooManyRequests}
 }
 
-// maxSession is how long after its beginning renewals can make a session end, at most. So a session that begins on a
-// quiet day does not last until next week's sale.
-const maxSession = 12 * time.Hour
-
 // renew lets a visitor who is inside go on. It renews the session if half of it is over and the zone's settings say so, or else
 // takes the browser's key away, which a browser needs only while it waits.
 func (s *Service) renew(ctx context.Context, z *zones.Zone, q *request, h held, now time.Time) verdict {
@@ -293,7 +289,7 @@ func (s *Service) renew(ctx context.Context, z *zones.Zone, q *request, h held, 
 // be told, the next request tries again.
 func renewed(ctx context.Context, z *zones.Zone, is token.Session, now time.Time) (token.Session, bool) {
 	settings := z.Settings()
-	left := is.Begun.Add(maxSession).Sub(now)
+	left := is.Begun.Add(zones.MaxSession).Sub(now)
 	ends := is.Issued.Add(is.Length)
 	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second || !z.MayRenew(is.Admission, ends) {
 		return is, false

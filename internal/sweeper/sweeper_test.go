@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +37,7 @@ type batch struct {
 type lines struct {
 	*known
 	kept       *parts.Store
+	mu         sync.Mutex
 	batches    map[string][]batch // by zone; {} when there are none left
 	asked      []string           // "zone cursor"
 	overloaded []string
@@ -84,6 +86,8 @@ func (l *lines) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) 
 	if l.onSweep != nil {
 		l.onSweep(ctx)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.asked, l.owners[owner] = append(l.asked, fmt.Sprintf("%s %d", zoneID, cursor)), true
 	left := l.batches[zoneID]
 	if len(left) == 0 {
@@ -100,6 +104,8 @@ func (l *lines) HoldSweeps(_ context.Context, _, owner string, span time.Duratio
 
 // taken returns what was asked since the last time.
 func (l *lines) taken() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	asked := l.asked
 	l.asked = nil
 	return asked

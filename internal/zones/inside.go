@@ -25,6 +25,9 @@ const (
 	// ToldWithin is how long it takes at most until the store was told of a session. A session or a pass that ends earlier is
 	// not renewed and begins none.
 	ToldWithin = 2 * time.Second
+	// MaxSession is how long after its beginning renewals can make a session end, at most. So a session that begins on a
+	// quiet day does not last until next week's sale.
+	MaxSession = 12 * time.Hour
 	// insideParts is how many parts sessions are kept in, each with a lock of its own: with a million sessions, one is held for
 	// some 2 ms at a time. Every tidyEvery tellings each part is gone through.
 	insideParts, tidyEvery = 64, 10
@@ -60,7 +63,7 @@ type insiders struct {
 	// inside is how many were inside at insideNow on the zone's clock, as heard at insideAt.
 	inside, insideNow, insideAt int64
 	// lostAt is the latest loss that the store has to be told of, 0 for none, and lost how many may have been inside then. Of
-	// the parts from again on the store is told anew, which were told to have no loss.
+	// the parts from again on the store is told anew; -1 for all of them.
 	lostAt, lost int64
 	again        int
 }
@@ -217,6 +220,25 @@ func (z *Zone) MayRenew(admission [16]byte, ends time.Time) bool {
 	return !z.Over(admission) && (s.MaxInside == 0 || s.InsideBy == zone.InsideBySession && left > ToldWithin.Milliseconds())
 }
 
+// Keep has a visitor with an open connection count as inside for as long as it is open, as far as the zone renews sessions. It reports
+// whether the connection may go on: the admission is not over, and where those inside are counted, neither is the session.
+func (z *Zone) Keep(admission [16]byte) bool {
+	s, now, p := z.settings.Load(), z.zones.Millis(), z.crowd.part(admission)
+	if z.Over(admission) || s.MaxInside == 0 {
+		return s.MaxInside == 0 && !z.Over(admission)
+	}
+	p.mu.Lock()
+	is, known := p.sessions[admission]
+	full := len(p.sessions) >= maxSessions/insideParts // then this server knows of some sessions nothing
+	p.mu.Unlock()
+	left := time.Duration(is.until-now) * time.Millisecond
+	if known && left > ToldWithin && left < s.Session()/2 && now-is.since < MaxSession.Milliseconds() &&
+		s.InsideBy == zone.InsideBySession && s.SessionRenewal == zone.RenewalUse {
+		z.Here(admission, z.zones.wall().Add(s.Session()))
+	}
+	return known && left > 0 || !known && full || s.SiteGate == zone.GateObserve
+}
+
 // Done ends an admission of a zone with a cap. known is false if it was only named and the store does not know it. Of one that was
 // not only named the store is told later if it is away.
 func (z *Zone) Done(ctx context.Context, admission [16]byte, named bool) (known bool, err error) {
@@ -282,6 +304,14 @@ func (c *insiders) hear(z *Zone, s line.State, millis int64, lost bool) {
 	c.longest.Store(s.LongestMillis)
 }
 
+// tellAgain has the store be told of all sessions anew, by a telling that begins from now on. The store has forgotten them while the zone
+// had no cap, or when all were revoked up to a time.
+func (c *insiders) tellAgain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.again = -1
+}
+
 // mayBeInside is how many may be inside at a time, by what was heard last. The caller holds mu.
 func (c *insiders) mayBeInside(z *Zone, millis int64) int64 {
 	s := z.settings.Load().InForce()
@@ -332,10 +362,11 @@ func (r *Zones) reportInside(ctx context.Context, z *Zone) {
 	c, now := &z.crowd, r.Millis()
 	c.mu.Lock()
 	t := line.SessionReport{SinceMillis: c.since, LostAtMillis: c.lostAt, Lost: c.lost}
-	again, tellings := c.again, int(c.tellings)
+	from, tellings := c.again, int(c.tellings)
 	c.tellings++
 	c.mu.Unlock()
 	var told toldInside
+	again := max(0, from)
 	for i := range c.parts {
 		p := &c.parts[i]
 		p.mu.Lock()
@@ -365,7 +396,10 @@ func (r *Zones) reportInside(ctx context.Context, z *Zone) {
 	}
 	c.mu.Lock()
 	if c.lostAt == t.LostAtMillis { // no other loss was heard of since
-		c.again, c.lostAt = again, 0
+		c.lostAt = 0
+		if c.again == from {
+			c.again = again
+		}
 	}
 	c.mu.Unlock()
 	for more := true; more && err == nil; {

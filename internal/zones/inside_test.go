@@ -418,3 +418,72 @@ func TestSessionsWhenTheClockIsSet(t *testing.T) {
 	set = 10 * time.Minute
 	here(3, r.wall().Add(time.Minute), 60_000)
 }
+
+// TestOpenConnection: whoever has a connection open counts as inside until it is closed, as far as the zone renews sessions. Where it does
+// not, the connection ends with the session.
+func TestOpenConnection(t *testing.T) {
+	s := capped(1)
+	s.PassTTLSeconds = 30
+	r := newRoom(t, 1, s)
+	r.asked(3)
+	begin := func() (*Zone, jti) {
+		t.Helper()
+		_, name := r.admitted(0)
+		z := r.servers[0].Known(testZone)
+		if _, err := z.Begin(t.Context(), name, r.clock.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		return z, name
+	}
+	inside := func(want int64) {
+		t.Helper()
+		if st, err := r.store.Observe(t.Context(), testZone, 0); err != nil || st.State.Inside != want {
+			t.Fatalf("%d are inside, want %d; %v", st.State.Inside, want, err)
+		}
+	}
+	z, name := begin()
+	for range 200 {
+		r.asked(1)
+		if !z.Keep(name) {
+			t.Fatal("the connection is closed")
+		}
+		inside(1)
+	}
+	r.asked(61)
+	inside(0)
+	if z.Keep(name) {
+		t.Error("a connection goes on whose session is over")
+	}
+	s.InsideBy = zone.InsideByAdmission
+	if _, err := r.servers[0].PutZone(t.Context(), s, nil, audit.By{Name: "Ada"}); err != nil {
+		t.Fatal(err)
+	}
+	for z, name = begin(); z.Keep(name); r.asked(1) {
+		inside(1)
+	}
+	inside(0)
+}
+
+// TestCapSetAgain: sessions that a server knows from before count as soon as the zone has a cap again.
+func TestCapSetAgain(t *testing.T) {
+	s := capped(1)
+	s.SessionSeconds, s.PassTTLSeconds = 600, 30
+	r := newRoom(t, 1, s)
+	r.asked(3)
+	_, name := r.admitted(0)
+	until := r.clock.Now().Add(10 * time.Minute)
+	if _, err := r.servers[0].Known(testZone).Begin(t.Context(), name, until); err != nil {
+		t.Fatal(err)
+	}
+	r.asked(90)
+	for _, s.MaxInside = range []int64{0, 1} {
+		if _, err := r.servers[0].PutZone(t.Context(), s, nil, audit.By{Name: "Ada"}); err != nil {
+			t.Fatal(err)
+		}
+		r.asked(4)
+		r.servers[0].Here(testZone, name, until)
+	}
+	if a, err := r.servers[0].Join(t.Context(), testZone, r.newID()); err != nil || a.Status != line.Waiting {
+		t.Errorf("beside one whose session goes on: %v, %v", a.Status, err)
+	}
+}

@@ -59,6 +59,8 @@ type healing struct {
 	shared   background.Shared
 	// unhealed: the log says already that the zone cannot be put back.
 	unhealed atomic.Bool
+	// absentAt is when the store first did not know a zone of the configuration, on the clock of Millis: see othersFirst.
+	absentAt atomic.Int64
 }
 
 // estimates are how long those who wait will wait.
@@ -132,6 +134,9 @@ func (z *Zone) apply(b *brake) {
 	z.draws.Store(drawsOf(s, z.zones.drawSeeds))
 	z.revoked.Store(revokedOf(s))
 	z.settings.Store(&s)
+	if s.MaxInside > 0 && (was.MaxInside == 0 || was.InsideState.RevokedUpToMillis != s.InsideState.RevokedUpToMillis) {
+		z.crowd.tellAgain()
+	}
 	old, now := was.InForce(), s.InForce()
 	if old.Mode != now.Mode || old.IdleTimeoutSeconds != now.IdleTimeoutSeconds || window.RatesOf(old) != window.RatesOf(now) || old.Burst != now.Burst {
 		z.generation.Store(z.zones.generations.Add(1))

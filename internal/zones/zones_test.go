@@ -542,6 +542,37 @@ func TestSeeds(t *testing.T) {
 	})
 }
 
+// TestOthersFirst: after a loss, a server that has just begun does not put what its configuration says in the place of what an operator
+// has set, which another server remembers. What nobody remembers it makes after three seconds.
+func TestOthersFirst(t *testing.T) {
+	config, paused := settings("a", 60), settings("a", 0)
+	f := newFakeStore(paused)
+	one, clock := newTest(t, f, Options{Servers: 2})
+	begun := func() *Zones {
+		return New(Options{Store: f, Seeds: []zone.Settings{config}, Servers: 2, Now: clock.Now})
+	}
+	f.lose()
+	other := begun()
+	other.RunOnce(t.Context())
+	if _, err := other.Join(t.Context(), "a", line.ID{1}); !errors.Is(err, line.ErrStoreUnavailable) || len(f.zones) > 0 {
+		t.Errorf("at first: %v, the store has %v", err, f.zones)
+	}
+	one.RunOnce(t.Context())
+	other.RunOnce(t.Context())
+	if is := other.Known("a").Settings(); !f.zones["a"].Equal(paused) || !is.Equal(paused) {
+		t.Errorf("the store has %+v, the server that has just begun %+v", f.zones["a"], is)
+	}
+	f.lose()
+	other = begun()
+	for range 4 {
+		other.RunOnce(t.Context())
+		clock.Forward(time.Second)
+	}
+	if !f.zones["a"].Equal(config) {
+		t.Errorf("what nobody remembers: %+v", f.zones["a"])
+	}
+}
+
 func TestRememberedIsWhatTheStoreWasSeenToHold(t *testing.T) {
 	f := newFakeStore(settings("a", 1))
 	f.do(func() { f.away = true })

@@ -225,6 +225,14 @@ test('no cache keeps an answer with a session; others stay as the shop says', as
   assert.deepEqual([next.headers.get('Cache-Control'), next.headers.getSetCookie()], ['public, max-age=600', ['cart=1']]);
 });
 
+test('a logout of the shop takes no session', async () => {
+  const site = shop(joins);
+  for (const [said, want] of [['"cache", "cookies"', '"cache", "storage"'], ['"*"', '"cache", "storage"'], ['"storage"', '"storage"']]) {
+    site.answer = { 'Clear-Site-Data': said };
+    assert.equal((await site.visit()).headers.get('Clear-Site-Data'), want);
+  }
+});
+
 test('passes that are none', async () => {
   const good = await pass();
   const [head, claims, signature] = good.split('.');

@@ -263,7 +263,7 @@ func (h *HTTP) Routes() []route.Route {
 		},
 		{
 			Method: http.MethodGet, Path: one + "/networks", Role: route.Viewer, Handle: h.networks, ID: "listNetworks",
-			Summary: "The networks with the most joins of the last ten minutes at this server",
+			Summary: "The networks with the most joins lately at this server",
 			Doc:     "Each server counts the joins that it gets. See `maxShareByNetwork` and `networkShares`.",
 			Params:  []any{Listed{}}, Answers: answer("The networks, the one with the most joins first.", network.List{}),
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
@@ -68,6 +69,19 @@ func TestInside(t *testing.T) {
 	if by := changes[0]; by.Name != "Anna" || by.Now.InsideState.RevokedUpToMillis != r.Now().Add(time.Second).UnixMilli() {
 		t.Errorf("the record: %+v", by)
 	}
+
+	// The clock of the store that took over is behind.
+	later := clock().Add(time.Hour).UnixMilli()
+	s.InsideState = zone.InsideState{RevokedUpToMillis: later, ResetAtMillis: later, Revoked: names[:1]}
+	_, err = r.store.Store.PutZone(t.Context(), s, nil, audit.By{})
+	parts.Must(t, err)
+	r.send("POST", "/admin/zones/Z/inside/revoke", `{"all":true}`, "X-Operator", "Anna")
+	r.send("POST", "/admin/zones/Z/inside/reset", ``, "X-Operator", "Anna")
+	is, err := r.store.Zone(t.Context(), "Z")
+	parts.Must(t, err)
+	if now := is.InsideState; now.RevokedUpToMillis != later || len(now.Revoked) != 1 || now.ResetAtMillis != later+1 {
+		t.Errorf("after a loss, with a clock that is behind: %+v", now)
+	}
 }
 
 func TestSessionsAreListed(t *testing.T) {
@@ -89,5 +103,32 @@ func TestSessionsAreListed(t *testing.T) {
 		if w := r.send("GET", "/admin/zones/"+path, ""); w.Code != status {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
+	}
+}
+
+// TestMadeAgain: a pass of a zone that was deleted is over in the zone of that name that is made after it, whose own are good.
+func TestMadeAgain(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.send("PUT", "/admin/zones/Z", `{"perMinute":600}`)
+	admitted := func() [16]byte {
+		var id line.ID
+		id[0] = byte(r.Now().UnixMilli())
+		a, err := r.store.Join(t.Context(), "Z", id)
+		if err != nil || a.Status != line.Admitted {
+			t.Fatalf("a join: %v %v", a.Status, err)
+		}
+		return line.Admission{ID: id, AtMillis: a.AdmittedAtMillis}.JTI("Z")
+	}
+	before := admitted()
+	for _, method := range []string{"DELETE", "PUT"} {
+		r.Forward(time.Second)
+		r.send(method, "/admin/zones/Z", `{"perMinute":600}`)
+	}
+	r.Forward(10 * time.Second) // the window of before the deletion is over
+	z, err := r.zones.Find(t.Context(), "Z")
+	parts.Must(t, err)
+	if after := admitted(); !z.Over(before) || z.Over(after) {
+		t.Errorf("the pass of before the deletion is over: %t; that of after it: %t", z.Over(before), z.Over(after))
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/check/parts"
@@ -19,8 +17,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
-	"github.com/openqueue/waitingroom/internal/problem"
-	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -53,11 +49,7 @@ func newRoom(tb testing.TB) *room {
 	r.shares = network.New(nil, log, r.Now)
 	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{secret}, Logger: log, Now: r.Now})
 	r.service = operator.New(operator.Options{Zones: r.zones, Watch: r.watch, Networks: r.shares, Observed: &r.observed, Logger: log})
-	e := echo.New()
-	e.HTTPErrorHandler = problem.Handler(log, &parts.Meter{})
-	e.Use(operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log, Now: r.Now}).Guard)
-	route.Mount(e, operator.NewHTTP(r.service, nil, nil, nil).Routes(), people.NewHTTP(r.people).Permit)
-	r.http = openapitest.Operators.Handler(tb, e)
+	r.http = openapitest.Operators.Handler(tb, r.routes(log))
 	return r
 }
 
