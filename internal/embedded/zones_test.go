@@ -21,7 +21,7 @@ func brief(t *testing.T, s *Store) string {
 	}
 	var out []string
 	for _, c := range all {
-		out = append(out, fmt.Sprintf("%s %t>%t by %s", c.ZoneID, c.Was != nil, c.Now != nil, c.By))
+		out = append(out, fmt.Sprintf("%s %t>%t by %s", c.ZoneID, c.Was != nil, c.Now != nil, c.Name))
 	}
 	return strings.Join(out, ", ")
 }

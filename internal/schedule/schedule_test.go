@@ -190,7 +190,7 @@ func TestStepsAreMadeOnce(t *testing.T) {
 		if p := c.Now.EventState.Now; p != nil {
 			phase = p.Phase
 		}
-		said = append(said, fmt.Sprintf("%s %s", c.By, phase))
+		said = append(said, fmt.Sprintf("%s %s", c.Name, phase))
 	}
 	want := "event noon open, event noon gathering, event noon announced, test none"
 	if got := strings.Join(said, ", "); got != want {

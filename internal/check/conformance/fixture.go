@@ -263,7 +263,10 @@ func (w *fixture) delete(by string) {
 
 // who makes changes under that name.
 func who(name string) audit.By {
-	if name == zone.ByConfig {
+	switch name {
+	case "":
+		return audit.By{}
+	case zone.ByConfig:
 		return audit.By{Name: name, Via: audit.ViaFile}
 	}
 	return audit.By{Name: name, Proof: audit.Token, ProofID: "4f1c09ae52", Address: "203.0.113.9", Via: audit.ViaAPI}

@@ -90,7 +90,7 @@ func TestAChangeSaysWhatItDoesAndIsUndoneWithOneClick(t *testing.T) {
 		t.Fatalf("asking has set the limit to %d", got.PerMinute)
 	}
 	done := anna.follow(anna.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
-	shows(t, done, "Done at 11:59:01 UTC by Anna <i>. Limit 600 a minute → to 900 a minute Undo : back to 600 a minute")
+	shows(t, done, "Done at 11:59:01 UTC by Anna <i> (claimed). Limit 600 a minute → to 900 a minute Undo : back to 600 a minute")
 	if strings.Contains(done.Body.String(), "<i>") {
 		t.Error("a name is taken for HTML")
 	}
@@ -108,7 +108,7 @@ func TestAChangeSaysWhatItDoesAndIsUndoneWithOneClick(t *testing.T) {
 	if len(changes) != 3 || changes[0].Name != "Anna <i>" || changes[1].Name != "Anna <i>" || changes[2].Name != "Olga" {
 		t.Errorf("record: %+v", changes)
 	}
-	shows(t, anna.get("changes"), "2026-11-21 11:59:02 UTC Anna <i> Z Limit 900 a minute → to 600 a minute", "Olga Z Made the zone")
+	shows(t, anna.get("changes"), "2026-11-21 11:59:02 UTC Anna <i> (claimed) root, 192.0.2.1, console Z Limit 900 a minute → to 600 a minute", "Olga Z Made the zone")
 }
 
 func TestPauseRemembersTheLimit(t *testing.T) {
@@ -284,7 +284,7 @@ func TestDelete(t *testing.T) {
 			t.Errorf("deleted: %d", w.Code)
 		}
 	}
-	shows(t, p.get("changes"), "Anna Z Deleted the zone")
+	shows(t, p.get("changes"), "Anna (claimed) root, 192.0.2.1, console Z Deleted the zone")
 }
 
 // TestWaitingPage: the page's settings go the way of all changes, also a logo that is too
