@@ -349,6 +349,43 @@ func TestRevokedForGood(t *testing.T) {
 	refused("in the zone that was made again")
 }
 
+// TestMadeAgain: passes and sessions of a zone that was deleted are no good in the zone of that name that is made afterwards, with and
+// without a cap, also once the store has lost that. Those who are admitted by the new zone are let in.
+func TestMadeAgain(t *testing.T) {
+	for _, most := range []int64{0, 5} {
+		r := newRoom(t, 2, capped(5))
+		r.asked(3)
+		_, old := r.admitted(0)
+		refused := func(when string, j jti, want bool) {
+			t.Helper()
+			for i, server := range r.servers {
+				here, _ := server.Here(testZone, j, r.clock.Now().Add(time.Minute))
+				if over := server.Over(testZone, j); here != want || over != want {
+					t.Errorf("maxInside %d, %s, server %d: refused %t, its pass %t, want %t", most, when, i, here, over, want)
+				}
+			}
+		}
+		refused("in its zone", old, false)
+		parts.Must(t, r.servers[1].DeleteZone(t.Context(), testZone, audit.By{Name: "Ada"}))
+		r.asked(1)
+		s := capped(5)
+		s.MaxInside = most
+		_, err := r.servers[0].PutZone(t.Context(), s, nil, audit.By{Name: "Ada"})
+		parts.Must(t, err)
+		r.asked(62) // the minute and the window of the deleted zone count
+		refused("made again", old, true)
+		_, young := r.admitted(0)
+		refused("of the new zone", young, false)
+		r.store = parts.OpenStore(t, r.clock.Now, nil).Store
+		for _, server := range r.servers {
+			server.wire.Store = r.store
+		}
+		r.asked(4)
+		refused("after a loss", old, true)
+		refused("of the new zone, after a loss", young, false)
+	}
+}
+
 // TestRevokeWhileTheStoreIsAway: the brake works on the server that is asked, and the store has it when it answers again.
 func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 	r := newRoom(t, 2, capped(5))
