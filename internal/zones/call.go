@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
@@ -168,7 +169,7 @@ func (r *Zones) readZone(ctx context.Context, zoneID string) (zone.Settings, err
 	return measured(r, store.Zone, func() (zone.Settings, error) { return r.store.Zone(ctx, zoneID) })
 }
 
-func (r *Zones) write(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+func (r *Zones) write(ctx context.Context, s zone.Settings, was *zone.Settings, by audit.By) (created bool, err error) {
 	return measured(r, store.PutZone, func() (bool, error) { return r.store.PutZone(ctx, s, was, by) })
 }
 
@@ -266,7 +267,7 @@ func (r *Zones) put(ctx context.Context, z *Zone) (present bool, err error) {
 			r.remember(kept, false)
 			return true, nil
 		case errors.Is(err, line.ErrZoneUnknown):
-			_, err = r.write(ctx, s, nil, zone.ByConfig)
+			_, err = r.write(ctx, s, nil, audit.By{Name: zone.ByConfig, Via: audit.ViaFile})
 		}
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/check/parts"
@@ -134,7 +135,7 @@ func (s *Server) Set(tb testing.TB, change func(*zone.Settings)) {
 		settings = zone.Defaults(s.ZoneID)
 	}
 	change(&settings)
-	_, err = s.Store.Store.PutZone(tb.Context(), settings, nil, "")
+	_, err = s.Store.Store.PutZone(tb.Context(), settings, nil, audit.By{})
 	Must(tb, err)
 	if s.Zones != nil {
 		s.Zones.RunOnce(tb.Context())
