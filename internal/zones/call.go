@@ -109,9 +109,16 @@ func (r *Zones) HoldSweeps(ctx context.Context, zoneID, owner string, span time.
 	return err
 }
 
-// Ping asks whether the store is there: see store.Store.
+// Ping asks whether the store is there: see store.Store. It returns an error, too, while a zone is left to other servers: see
+// othersFirst.
 func (r *Zones) Ping(ctx context.Context) error {
 	_, err := measured(r, store.Ping, func() (none, error) { return none{}, r.store.Ping(ctx) })
+	for _, z := range *r.zones.Load() {
+		// A second after its time the zone is put. If it cannot be, readiness does not depend on it.
+		if at := z.absentAt.Load(); err == nil && at > 0 && !z.seen.Load() && r.Millis() < at+othersFirst+time.Second.Milliseconds() {
+			err = errOthersFirst
+		}
+	}
 	return err
 }
 

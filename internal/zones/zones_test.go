@@ -557,10 +557,16 @@ func TestOthersFirst(t *testing.T) {
 	if _, err := other.Join(t.Context(), "a", line.ID{1}); !errors.Is(err, line.ErrStoreUnavailable) || len(f.zones) > 0 {
 		t.Errorf("at first: %v, the store has %v", err, f.zones)
 	}
+	if other.Ping(t.Context()) == nil {
+		t.Error("the server seems ready")
+	}
 	one.RunOnce(t.Context())
 	other.RunOnce(t.Context())
 	if is := other.Known("a").Settings(); !f.zones["a"].Equal(paused) || !is.Equal(paused) {
 		t.Errorf("the store has %+v, the server that has just begun %+v", f.zones["a"], is)
+	}
+	if err := other.Ping(t.Context()); err != nil {
+		t.Errorf("the server is not ready: %v", err)
 	}
 	f.lose()
 	other = begun()
