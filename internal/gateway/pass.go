@@ -51,8 +51,8 @@ type passage struct {
 	d     *site.Decision
 	began time.Time
 	body  *body
-	// counted: the outcome is told.
-	counted bool
+	// counted: the outcome is told. stream: the answer is one that does not end, of an upgraded connection or server-sent events.
+	counted, stream bool
 }
 
 // pass passes a request on, and the site's answer back.
@@ -149,6 +149,7 @@ func (p *passage) answered(res *http.Response) error {
 	case res.StatusCode == http.StatusSwitchingProtocols:
 		first = 0
 	}
+	p.stream = first == 0 || strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
 	p.count(outcome, first)
 	for name, values := range p.d.Header {
 		if name == "Set-Cookie" {
@@ -203,8 +204,14 @@ func (e *tooLargeError) Detail() string { return fmt.Sprintf("A body may have %d
 // count tells the outcome, once; a cut comes after an answer.
 func (p *passage) count(outcome string, first time.Duration) {
 	if !p.counted || outcome == outCut {
-		p.counted = true
 		p.Meter.SiteAnswer(p.t.Zone, outcome, first)
+		if p.Saw != nil && p.d.Steers && !p.stream && outcome != outLeft {
+			if outcome == outSlow {
+				first = time.Since(p.began)
+			}
+			p.Saw(p.t.Zone, p.d.Admission, first, outcome != outAnswered)
+		}
+		p.counted = true
 	}
 }
 
