@@ -162,11 +162,7 @@ func (s *Service) Decide(ctx context.Context, zoneID string, visit *Visit) Decis
 		below: true, method: visit.Method, uri: visit.URI, host: visit.Host, secure: visit.Secure, header: visit.Header, visitor: visit.From,
 	}
 	v := s.ask(ctx, zoneID, &q)
-	d := Decision{Err: v.err, Header: http.Header{}, Admission: v.admission}
-	if v.admission != [16]byte{} {
-		z := s.Zones.Known(zoneID)
-		d.Steers = z != nil && z.Settings().Pilot != zone.PilotOff && !bypasses(z.Settings(), &q)
-	}
+	d := Decision{Err: v.err, Header: http.Header{}, Admission: v.admission, Steers: v.steers}
 	d.Status, d.Document = s.answer(d.Header, zoneID, &q, &v)
 	return d
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/pilot"
-	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -75,11 +74,11 @@ func (v *View) Sentence() string {
 	if v.Pilot == zone.PilotAdvise {
 		does = "It says what it would set, and sets nothing:"
 	}
-	does += fmt.Sprintf(" between %s and %s, so that 95 %% of the answers begin within %s ms and at most %d %% fail.", setting.Count(v.PilotMin), setting.Count(v.PilotMax),
-		setting.Count(v.PilotP95Millis), v.PilotErrorPercent)
+	does += fmt.Sprintf(" between %d and %d, so that 95 %% of the answers begin within %d ms and at most %d %% fail.", v.PilotMin, v.PilotMax,
+		v.PilotP95Millis, v.PilotErrorPercent)
 	if n := len(v.Looks); n > 0 {
 		l := v.Looks[n-1]
-		does += fmt.Sprintf(" Last seen: %.0f ms, %.1f %% failed, %s inside.", l.P95Millis, l.ErrorPercent, setting.Count(l.Inside))
+		does += fmt.Sprintf(" Last seen: %.0f ms, %.1f %% failed, %d inside.", l.P95Millis, l.ErrorPercent, l.Inside)
 	}
 	switch v.State {
 	case StatePaused:
