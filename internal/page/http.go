@@ -69,13 +69,9 @@ func WorkScript(c echo.Context) error {
 // New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
 // error means that the program's own texts or template are broken.
 func New(w *wait.Service, e *entry.Service, zones *zones.Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
-	l, err := readLocales(localeFiles)
+	l, t, err := parts()
 	if err != nil {
 		return nil, err
-	}
-	t, err := template.New("page").Funcs(template.FuncMap{"linked": linked}).Option("missingkey=error").Parse(pageHTML)
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
 	}
 	return &HTTP{wait: w, entry: e, zones: zones, inside: inside, locales: l, page: t}, nil
 }

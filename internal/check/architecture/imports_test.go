@@ -77,6 +77,10 @@ var layers = []layer{
 		"others ship them; the waiting page has the JavaScript one in it",
 	},
 	{
+		"examples", []string{"deploy/site"}, nil, true,
+		"gateways include these files; the command line writes them",
+	},
+	{
 		"visitors", []string{"internal"}, []string{"refusals", "authors", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "visitors"}, false,
 		"ask for the groups of internal/store's methods that you call, cmd hands the store in; operators look in from outside",
 	},
@@ -90,7 +94,7 @@ var layers = []layer{
 	},
 	{
 		"operate", []string{"internal/operate"},
-		[]string{"refusals", "kinds", "authors", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate"}, false,
+		[]string{"refusals", "kinds", "authors", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "examples", "operate"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{
