@@ -186,10 +186,16 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	shares.Servers = serversHere(s, opened)
 	shares.Start(ctx)
 	defer shares.Stop()
+	admissions, err := openAdmissionsLog(s, keys, build.version, zones, seen, metrics, reg, log)
+	if err != nil {
+		return err
+	}
+	admissions.Start(ctx)
+	defer admissions.Stop()
 	waiting := wait.New(wait.Dependencies{
-		Guard: guarding, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
+		Guard: guarding, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Log: admissions, Meter: metrics,
 	})
-	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Meter: metrics})
+	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Log: admissions, Meter: metrics})
 	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Logger: log})
 	known := openPeople(ctx, keys, opened, log)
 	defer known.Stop()

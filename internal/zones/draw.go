@@ -63,6 +63,9 @@ func (z *Zone) placed(p line.Place) line.Place {
 	return p
 }
 
+// ScoreMicros is where a draw has placed the visitor with the place; 0 if none has.
+func (z *Zone) ScoreMicros(p line.Place) int64 { return z.placed(p).ScoreMicros }
+
 // drawn makes a call that may need a draw's seed. If the store answers that people gather for a draw of which this
 // server has not heard, drawn reads the zone and makes the call once more.
 func (z *Zone) drawn(ctx context.Context, call store.Call, do func() (line.Answer, error)) (line.Answer, error) {

@@ -73,7 +73,12 @@ var layers = []layer{
 		"others ship them; the waiting page has the JavaScript one in it",
 	},
 	{
-		"visitors", []string{"internal"}, []string{"refusals", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "visitors"}, false,
+		"admissions log", []string{"internal/admissionlog"}, nil, true,
+		"whoever checks the log shares no code with the servers that wrote it",
+	},
+	{
+		"visitors", []string{"internal", "internal/admissionlog/writer"},
+		[]string{"refusals", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "admissions log", "visitors"}, false,
 		"ask for the groups of internal/store's methods that you call, cmd hands the store in; operators look in from outside",
 	},
 	{
