@@ -53,6 +53,8 @@ type Options struct {
 type Update struct {
 	// Token is the newest: Options.Token goes on with it. "" without a place.
 	Token string
+	// PlaceID is the reference of the place, to show and to log; it is no secret. "" where Code is not "".
+	PlaceID string
 	// Code is the problem's, such as "line_full", or "no_answer" where none came; "" for an answer that asks to wait, of
 	// which Waiting tells.
 	Code string
@@ -148,7 +150,8 @@ func Wait(ctx context.Context, o Options) (Admission, error) {
 			return a.told.Admission, nil
 		case a.status == http.StatusOK:
 			o.Token = a.told.Token
-			u.Waiting, u.Next = a.told.Waiting, time.Duration(a.told.Waiting.PollingPeriod)*time.Millisecond
+			u.PlaceID, u.Waiting = a.told.PlaceID, a.told.Waiting
+			u.Next = time.Duration(a.told.Waiting.PollingPeriod) * time.Millisecond
 		case a.status == http.StatusUnauthorized && !join:
 			o.Token, u.Next = "", 0 // the token is not of this room: a new place is taken
 		case a.status != http.StatusRequestTimeout && a.status != http.StatusTooManyRequests && a.status != http.StatusServiceUnavailable:
@@ -204,6 +207,7 @@ type answer struct {
 // told is what a 200 says.
 type told struct {
 	Token     string    `json:"token"`
+	PlaceID   string    `json:"placeId"`
 	CanEnter  bool      `json:"canEnter"`
 	Waiting   Waiting   `json:"waiting"`
 	Admission Admission `json:"admission"`

@@ -2,6 +2,7 @@ package lua
 
 import (
 	_ "embed"
+	"math"
 	"net/url"
 	"regexp"
 	"slices"
@@ -97,6 +98,9 @@ func TestPermissions(t *testing.T) {
 				clock.Add(2 * time.Second)
 			}
 		}
+	}
+	if aside, err := s.DrawnAside(t.Context(), "Z", 0, 0, math.MaxInt64); err != nil {
+		t.Error(aside, err)
 	}
 	if written, err := s.KeepDraw(t.Context(), "Z", "c0ffee", []byte("a list")); err != nil || !written {
 		t.Error(written, err)

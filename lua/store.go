@@ -68,7 +68,7 @@ const (
 	// callTimeout bounds one script call, dialling and NOSCRIPT included. With
 	// patience before it, a poll is answered with 503 within 500 ms.
 	callTimeout = 400 * time.Millisecond
-	// batchTimeout bounds a call that many visitors share, none of whom waits so long (registry.Within). A reply that
+	// batchTimeout bounds a call that many visitors share, none of whom waits so long (zones.Options.Within). A reply that
 	// is late since this machine is busy must not close the connection: to dial another, a busy machine has no time.
 	batchTimeout = 2 * time.Second
 	// patience is how long a call may take before those who wait behind it no

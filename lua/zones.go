@@ -28,6 +28,8 @@ const (
 	buckets = 16_384
 	// lineKey is where that of the line is.
 	lineKey = 1
+	// asideKey is where the first of those is that have the places set aside. The last is the next.
+	asideKey = 11
 	// unlinkBatch is how many seen buckets one call removes.
 	unlinkBatch = 512
 )

@@ -7,16 +7,21 @@ const names = (kind) => [`__Host-waitingroom${kind}-`, `__Secure-waitingroom${ki
 const PASS = 'waiting_room_pass';
 const APP = 'X-Waiting-Room-Session';
 const NO_CACHE = { 'Cache-Control': 'private, no-store', 'CDN-Cache-Control': 'no-store', 'Surrogate-Control': 'no-store' };
+// Browsers ask for a page first; those of before 2011 for XML, and then XHTML.
+const HTML = /^ *(text\/html|application\/xhtml\+xml|(application|text)\/xml *(;[^,]*)?,.*application\/xhtml\+xml)/i;
 const HMAC = { name: 'HMAC', hash: 'SHA-256' };
-// What browsers and machines fetch without cookies, and how crawlers call themselves.
+// What browsers and machines fetch without cookies, what without a query, and how crawlers call themselves.
 const COMMON = new RegExp('^/\\.well-known/.|^/(robots|ads|app-ads|humans|security|llms)\\.txt$|'
   + '^/(browserconfig|crossdomain|opensearch)\\.xml$|^/apple-app-site-association$|^/([^./]+/)*(favicon[^/]*\\.(ico|png|svg)|'
   + 'apple-touch-icon[^/]*\\.png|android-chrome-[^/]*\\.png|mstile-[^/]*\\.png|[^/]+\\.webmanifest|manifest\\.json)$');
+const FEED = new RegExp('^/feeds?(/[^./]+)*(/|\\.(xml|json|rss|atom))?$|^/(wp-)?sitemap[^/]*\\.xml(\\.gz)?$|^/([^./]+/)*[^/]+\\.ics$');
 const CRAWLERS = new RegExp('(^|[^u])bot([^a-z]|$)|crawler|spider|slurp|\\+ ?https?://|externalhit|facebookcatalog|meta-external|'
-  + '^whatsapp/|^viber/|^pinterest/|preview|embedly|iframely|vkshare|ia_archiver|archive\\.org|'
+  + '^whatsapp/|^viber/|^pinterest/|^java/|preview|embedly|iframely|vkshare|ia_archiver|archive\\.org|'
   + '[a-z]-google\\b|\\bgoogle-|googleother|chrome-lighthouse|validator', 'i');
-// The age of the rules for newcomers and for those inside, and one page load, in milliseconds.
-const [FRESH, STALE, RECENT] = [1000, 60_000, 5000];
+// The age of the rules for newcomers and for those inside, one page load, and what counts as one for whoever may keep no session, in
+// milliseconds.
+const [FRESH, STALE, LOAD, RECENT] = [1000, 60_000, 2000, 5000];
+const OTHERS = 16; // go on beside the request that was admitted
 // The longest session, one of a visitor who is done, and how long one goes on where those inside are counted before the room is asked
 // whether it is over, in seconds.
 const [MOST, THANKS, ASK] = [43_200, 60, 60];
@@ -39,12 +44,13 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
   // Requests share values, and no promises: on Workers a request must not wait for what another has begun.
   let [macs, rules, state, looked, heard, lined] = [undefined, undefined, '', 0, 0, 0];
   const verify = passVerifier({ zone, issuer, load: () => call('/.well-known/jwks.json') });
-  const recent = new Map(); // whom the last seconds let in, by the browser; and which admissions go on, by the jti
+  const recent = new Map(); // page loads of the last seconds, by the browser; and which admissions go on, by the jti
   const remember = (name, is) => {
     if (recent.size > 5000) recent.clear();
-    recent.set(name, { is, at: Date.now() });
+    recent.set(name, { ...is, at: Date.now() });
+    return recent.get(name);
   };
-  const lately = (name) => (Date.now() - recent.get(name)?.at < RECENT ? recent.get(name).is : undefined);
+  const lately = (name, age = RECENT) => (Date.now() - recent.get(name)?.at < age ? recent.get(name) : undefined);
 
   // call returns the room's answer; undefined if none comes in time.
   async function call(path, body, address = '') {
@@ -108,11 +114,14 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const referer = URL.canParse(header('Referer')) ? new URL(header('Referer')) : {};
     const own = referer.host === url.host;
     const framed = !['', 'document', 'empty'].includes(header('Sec-Fetch-Dest'));
-    const navigates = mode ? mode === 'navigate' && !framed : (reads || method === 'POST' && own) && header('Accept').includes('text/html');
+    const sameHost = origin.toLowerCase().endsWith(`//${url.host}`);
+    const form = method === 'POST' && !mode && HTML.test(header('Accept'));
+    const navigates = method !== 'HEAD'
+      && (mode ? mode === 'navigate' && !framed : form && (own || sameHost) || method === 'GET' && HTML.test(header('Accept')));
     const speculative = ['Sec-Purpose', 'Purpose', 'X-Purpose', 'X-Moz'].some((name) => /prefetch|preview/i.test(header(name)));
     // An app may end a visit, and a browser that opens a page from the site itself: no link, image or frame of another site.
     const ends = ['GET', 'POST'].includes(method) && !speculative
-      && (site ? /^same-(origin|site)$/.test(site) && navigates : own && navigates || header(APP));
+      && (site ? /^same-(origin|site)$/.test(site) && navigates : (own || sameHost) && navigates || header(APP));
     let [uri, shown] = [raw ?? written(request.url)];
     if (reads && navigates) [uri, shown] = takeOut(uri, PASS);
 
@@ -154,7 +163,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const comeAgain = (more) => answer(503, { 'Retry-After': '3', ...(reads && navigates && { Refresh: '3' }), ...allow(), ...more },
       'Very many people are here. Please come again in a few seconds.');
     const fails = (more) => (onFailure === 'admit' ? goOn(more) : comeAgain(more));
-    const bypassed = () => reads && rules?.bypassCommon !== 'off' && COMMON.test(plain(cut(uri, '?')[0]))
+    const bypassed = () => reads && rules?.bypassCommon !== 'off' && (COMMON.test(plain(cut(uri, '?')[0])) || uri.length <= 200 && FEED.test(plain(uri)))
       || rules?.bypassPaths?.some((pattern) => fits(uri, pattern));
     const here = () => uri.replace(/^\/(?=[/\\])/, '/./');
     const toPage = (more = '', headers = browser ? {} : newKey()) => {
@@ -186,11 +195,11 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (!due || !inside && !renews) return goOn(waited ? cookie('_key', '', 0) : {});
       if (!inside) return goOn(await keep(header(APP), begun, seconds(), left, jti, ''));
       const known = lately(jti); // by another request of the same page
-      if (known !== undefined) return known ? goOn() : undefined;
-      remember(jti, true);
+      if (known) return known.ok ? goOn() : undefined;
+      remember(jti, { ok: true });
       const again = await call('/traffic/session', { session: inside });
       if (!again || BUSY.includes(again.code)) return goOn();
-      remember(jti, again.ok);
+      remember(jti, { ok: again.ok });
       // The room decides until when, and so whether the session is renewed.
       const lasts = Math.floor(again.expiresAt / 1000) - seconds();
       return again.ok ? goOn(await keep(header(APP), begun, seconds(), lasts, jti, again.session)) : undefined;
@@ -231,7 +240,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const crawls = CRAWLERS.test(agent);
       const refuse = () => {
         const status = crawls ? 503 : 429;
-        return answer(status, { 'Content-Type': 'application/problem+json', ...(crawls && { 'Retry-After': '600' }), ...allow() }, JSON.stringify({
+        return answer(status, { 'Content-Type': 'application/problem+json', 'Retry-After': crawls ? '600' : '60', ...allow() }, JSON.stringify({
           type: 'https://github.com/openqueue/waitingroom/blob/main/docs/reference/problems.md#admission_required',
           title: 'The site has a waiting room', status, detail: 'Join at the address in join, and send the pass as X-Waiting-Room-Pass.',
           code: 'admission_required', zoneId: zone, join: `${visitors}/traffic/wait`, page: `${visitors}/wait/${zone}`,
@@ -242,7 +251,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const enters = rules?.newcomers === 'enter';
       const waits = rules?.newcomers === 'wait' || Date.now() - lined < FRESH;
       if (navigates && !crawls) {
-        if (method === 'HEAD' || !enters && !tried && (waits || browser)) return toPage();
+        if (!enters && !tried && (waits || browser)) return toPage();
         // A repeated try gets what an earlier one has got, whose answer was lost.
         const name = tried ?? random(TRY);
         const is = await join(address, name);
@@ -250,16 +259,21 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
         return is ? goOn(await begin('', ...is)) : enters ? goOn() : toPage();
       }
       if (enters) return goOn();
-      const ours = origin ? origin.endsWith(`//${url.host}`) : reads;
-      const calls = site === 'same-site' && mode === 'navigate' || (site === 'same-origin' ? ours : site && named());
-      if (waits || !(navigates || calls || reads && crawls)) return refuse();
-      // What one browser sends within some seconds is one admission.
-      const name = await sign(['browser', zone, address, agent, header('Accept-Language')].join('\n'));
-      const joined = lately(name) ?? await join(address, name + Math.floor(Date.now() / 10_000));
-      const is = joined || (lately(name) ?? joined);
+      if (rules?.newcomers === 'wait') return refuse();
+      // A browser that keeps the session: for a page of the site, or for a form.
+      const keeps = !crawls && (site ? site === 'same-origin' || site === 'same-site' && mode === 'navigate' || named() : form);
+      // What one browser sends for a page, or a program within some seconds, is one admission. The first answer has the session.
+      const name = await sign(['browser', zone, address, agent, header('Accept-Language'), header('Referer')].join('\n'));
+      let load = lately(name, keeps ? LOAD : RECENT);
+      if (!load || load.count > OTHERS) load = remember(name, { id: random(TRY), count: 0 });
+      load.count += 1;
+      if (!load.given && waits) return refuse();
+      const is = load.given || await join(address, load.id, keeps);
       if (!is) return is === undefined ? fails() : refuse();
-      remember(name, is);
-      return goOn(await begin('', ...is));
+      // Where those inside are counted, a session would take a slot for as long as it lasts, though nobody may keep it.
+      const gets = !load.given && (keeps || !rules?.counted);
+      load.given = true;
+      return goOn(gets ? await begin('', ...is) : {});
     };
 
     // A browser may have several sessions: one that is done or revoked does not hide another.
@@ -278,7 +292,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
 
   // join returns the admission, and the room's session where those inside are counted; false if there is no room, undefined if the
   // room did not answer.
-  async function join(address, clientId) {
+  async function join(address, clientId, keeps = true) {
     const is = await call('/traffic/wait', { clientId, clientAgent: 'SITE' }, address);
     if (!is?.ok) return is && false;
     if (!is.canEnter) {
@@ -287,7 +301,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       return false;
     }
     const { pass } = is.admission;
-    const inside = rules?.counted ? await call('/traffic/session', { pass, token: is.token }) : {};
+    const inside = rules?.counted && keeps ? await call('/traffic/session', { pass, token: is.token }) : {};
     return inside && inside.ok !== false && [read(pass.split('.')[1]).jti, inside];
   }
 

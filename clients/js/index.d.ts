@@ -42,6 +42,8 @@ export type Update = {
 } & (
   | {
       state: 'waiting';
+      /** The reference of the place, to show and to log: 14 digits and capital letters. It is no secret. */
+      placeId: string;
       /** 1 for the next. It never rises. 0 while people gather for an event: nobody has a number then. */
       position: number;
       /** How many wait. */

@@ -256,7 +256,7 @@ function next(answer, failures, join) {
   if (status === 200) {
     return body.canEnter
       ? { token: body.token, admission: body.admission }
-      : { token: body.token, after: body.waiting.pollingPeriod, update: { state: 'waiting', ...body.waiting } };
+      : { token: body.token, after: body.waiting.pollingPeriod, update: { state: 'waiting', placeId: body.placeId, ...body.waiting } };
   }
   if (answer.lost) {
     // No answer, a 500, or one that cannot be read. The place is kept.

@@ -27,7 +27,7 @@ type eitherStore interface {
 }
 
 // notKept returns a function that asks each part that has a method NotKept why its state would be lost with this server: the
-// embedded store, whose disk is full; the registry and the policies, while Redis is away.
+// embedded store, whose disk is full; the zones and the policies, while Redis is away.
 func notKept(parts ...any) func() error {
 	return func() error {
 		var errs []error

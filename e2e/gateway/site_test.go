@@ -144,6 +144,32 @@ func TestSite(t *testing.T) {
 	}
 }
 
+// others has those come who open no page. In a line they are told when to come again, and get no page.
+func (f *shopfront) others(t *testing.T, status int, retry string) {
+	t.Helper()
+	const feed = "application/atom+xml, application/rss+xml, text/html;q=0.7, */*;q=0.1"
+	const page = "text/html,application/xhtml+xml,*/*;q=0.8"
+	for name, tt := range map[string][]string{
+		"a feed reader":                 {http.MethodGet, "Accept", feed, "User-Agent", "FreshRSS/1.27.0 (Linux; https://freshrss.org)"},
+		"a probe":                       {http.MethodGet, "User-Agent", "kube-probe/1.34"},
+		"a monitor":                     {http.MethodHead, "User-Agent", "ELB-HealthChecker/2.0"},
+		"curl":                          {http.MethodGet, "Accept", "*/*", "User-Agent", "curl/8.14.1"},
+		"an app":                        {http.MethodPost, "Accept", "application/json", "User-Agent", "okhttp/4.12.0"},
+		"an old browser's foreign form": {http.MethodPost, "Accept", page, "Origin", "https://idp.example"},
+		"a frame of another site":       {http.MethodGet, "Accept", page, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "cross-site"},
+	} {
+		got := newClient(t, f.addr).ask(tt[0], "/orders", "", tt[1:]...)
+		if got.Status != status || got.Header.Get("Retry-After") != retry || strings.Contains(got.Header.Get("Content-Type"), "html") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	for _, path := range []string{"/feed/", "/sitemap_index.xml", "/events/summer.ics"} {
+		if got := newClient(t, f.addr).ask(http.MethodGet, path, ""); got.Status != http.StatusOK {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+}
+
 func visitShop(t *testing.T, gateway string) {
 	t.Helper()
 	const partner = "https://www.partner.example"
@@ -221,6 +247,7 @@ func visitShop(t *testing.T, gateway string) {
 	if got := late.ask(http.MethodGet, "/", "", "X-Forwarded-Uri", "/assets/a.css", "X-Original-URI", "/assets/a.css"); got.Status != http.StatusTooManyRequests {
 		t.Errorf("with invented headers: %+v", got)
 	}
+	f.others(t, http.StatusTooManyRequests, "60")
 	f.server.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":6000}`)
 	var withPass string
 	room.Await(t, "it is the visitor's turn", func() bool {
@@ -249,19 +276,19 @@ func visitShop(t *testing.T, gateway string) {
 		t.Errorf("a pass used twice: led to %s", got)
 	}
 
+	f.others(t, http.StatusOK, "")
+
 	// An app joins by itself, and shows its pass in a header; another zone's is none.
 	app := newClient(t, f.addr)
-	for _, tt := range []struct {
-		zone string
-		want int
-	}{{"SHOP", http.StatusOK}, {"OTHER", http.StatusTooManyRequests}} {
-		shown := f.join(t, tt.zone)
+	for zoneID, good := range map[string]bool{"SHOP": true, "OTHER": false} {
+		shown := f.join(t, zoneID)
 		got := app.ask(http.MethodPost, "/api", "", "X-Waiting-Room-Pass", shown, "Origin", partner)
-		if exposed := got.Header.Get("Access-Control-Expose-Headers"); got.Status == http.StatusOK && exposed != "X-Waiting-Room-Session" {
+		session := got.Header.Get("X-Waiting-Room-Session")
+		if exposed := got.Header.Get("Access-Control-Expose-Headers"); good && exposed != "X-Waiting-Room-Session" {
 			t.Errorf("the page of another origin can read %q", exposed)
 		}
-		if session := got.Header.Get("X-Waiting-Room-Session"); got.Status != tt.want || (session != "") != (tt.want == http.StatusOK) {
-			t.Errorf("a pass of %s: %+v", tt.zone, got)
+		if (session != "") != good {
+			t.Errorf("a pass of %s: %+v", zoneID, got)
 		} else if kept := strings.Join(got.Header.Values("Cache-Control"), ", "); session != "" && kept != "private, no-store" {
 			t.Errorf("caches may keep what hands a session to an app: %q", kept)
 		}

@@ -49,6 +49,7 @@ func Waited(a line.Told) time.Duration {
 func (a *Answer) AppendJSON(b []byte) []byte {
 	b = appendString(b, `{"zoneId":`, a.ZoneID)
 	b = appendString(b, `,"token":`, a.Token)
+	b = append(a.Line.Place.ID.AppendPlaceID(append(b, `,"placeId":"`...)), '"')
 	if a.CanEnter() {
 		b = appendInt(b, `,"canEnter":true,"admission":{"admittedAt":`, a.Line.AdmittedAtMillis)
 		b = appendInt(b, `,"expiresAt":`, a.Line.ExpiresAtMillis)

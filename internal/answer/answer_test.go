@@ -15,6 +15,7 @@ import (
 type document struct {
 	ZoneID    string     `json:"zoneId"`
 	Token     string     `json:"token"`
+	PlaceID   string     `json:"placeId"`
 	CanEnter  bool       `json:"canEnter"`
 	Waiting   *waiting   `json:"waiting,omitempty"`
 	Admission *admission `json:"admission,omitempty"`
@@ -39,7 +40,7 @@ func waitingAnswer() answer.Answer {
 	return answer.Answer{
 		ZoneID: "TEST_ZONE", Token: "AQdmMGE4YjNjMTIzNDU2Nzg5MGFiY2RlZmdoaWprbG1ubw",
 		Line: line.Told{EstimateMillis: 61000, Answer: line.Answer{
-			Status: line.Waiting, Place: line.Place{ArrivedAtMicros: 1795223373123456},
+			Status: line.Waiting, Place: line.Place{ID: line.ID{7: 1}, ArrivedAtMicros: 1795223373123456},
 			Position: 1234, PeriodMillis: 9400, State: line.State{Waiting: 5000},
 		}},
 	}
@@ -48,7 +49,7 @@ func waitingAnswer() answer.Answer {
 func TestAnswerIsThatOfTheContract(t *testing.T) {
 	t.Parallel()
 	a := waitingAnswer()
-	want := `{"zoneId":"TEST_ZONE","token":"AQdmMGE4YjNjMTIzNDU2Nzg5MGFiY2RlZmdoaWprbG1ubw","canEnter":false,` +
+	want := `{"zoneId":"TEST_ZONE","token":"AQdmMGE4YjNjMTIzNDU2Nzg5MGFiY2RlZmdoaWprbG1ubw","placeId":"0000000000002W","canEnter":false,` +
 		`"waiting":{"position":1234,"total":5000,"estimatedWait":61000,"pollingPeriod":9400,` +
 		`"arrivedAtMicros":1795223373123456}}` + "\n"
 	if got := string(a.AppendJSON(nil)); got != want {
@@ -74,7 +75,7 @@ func TestAnswerIsThatOfTheContract(t *testing.T) {
 			Status: line.AdmittedBefore, AdmittedAtMillis: 1795223434123, ExpiresAtMillis: 1795223734123,
 		}},
 	}
-	want = `{"zoneId":"Z","token":"T","canEnter":true,` +
+	want = `{"zoneId":"Z","token":"T","placeId":"00000000000000","canEnter":true,` +
 		`"admission":{"admittedAt":1795223434123,"expiresAt":1795223734123,"pass":"P"}}` + "\n"
 	if got := string(a.AppendJSON([]byte{})); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -97,7 +98,7 @@ func FuzzAppendJSON(f *testing.F) {
 				AdmittedAtMillis: x, ExpiresAtMillis: y,
 			}},
 		}
-		want := document{ZoneID: zoneID, Token: token}
+		want := document{ZoneID: zoneID, Token: token, PlaceID: line.ID{}.PlaceID()}
 		if a.Line.Status == line.Waiting {
 			want.Waiting = &waiting{Position: w, Total: max(w, z), EstimatedWait: x, PollingPeriod: y, ArrivedAtMicros: v, Notice: w}
 		} else {

@@ -42,6 +42,26 @@ func (s *Store) Drawn(_ context.Context, zoneID string, after line.Place, fromMi
 	return all, nil
 }
 
+// DrawnAside implements store.Drawer.
+func (s *Store) DrawnAside(_ context.Context, zoneID string, sinceMillis, fromMicros, uptoMicros int64) (all []line.Place, _ error) {
+	s.mu.RLock()
+	q := s.queues[zoneID]
+	s.mu.RUnlock()
+	if q == nil {
+		return nil, nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, places := range q.aside.places {
+		for id, its := range places {
+			if its.atMillis >= sinceMillis && its.stands >= fromMicros && its.stands < uptoMicros {
+				all = append(all, line.Place{ID: id, ScoreMicros: its.stands})
+			}
+		}
+	}
+	return all, nil
+}
+
 // KeepDraw implements store.Drawer.
 func (s *Store) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error) {
 	name := drawName(zoneID, nonce)

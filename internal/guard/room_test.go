@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	fixture "github.com/openqueue/waitingroom/internal/check/room"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
@@ -26,14 +26,14 @@ const zoneID = "TEST_ZONE"
 type room struct {
 	guard *guard.Guard
 	zone  zone.Settings
-	clock *fixture.Clock
+	clock *parts.Clock
 	meter *meter
 	logs  *bytes.Buffer
 	limit *limiter.Limiter
 }
 
 func newRoom(policies ...limit.Policy) *room {
-	r := &room{zone: zone.Defaults(zoneID), clock: fixture.NewClock(), meter: &meter{}, logs: &bytes.Buffer{}}
+	r := &room{zone: zone.Defaults(zoneID), clock: parts.NewClock(), meter: &meter{}, logs: &bytes.Buffer{}}
 	r.limit = limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{Now: r.clock.Now}), Now: r.clock.Now})
 	r.use(policies...)
 	r.guard = r.behind(r.limit)

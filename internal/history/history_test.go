@@ -1,13 +1,12 @@
 package history_test
 
 import (
-	"context"
 	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -23,26 +22,12 @@ type server struct {
 	watch   *watch.Watch
 	minutes *history.Recorder
 	refused map[string]int64
-	// away: the store does not answer.
-	away bool
-}
-
-type cut struct {
-	store.Store
-	s *server
-}
-
-func (c cut) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
-	if c.s.away {
-		return line.Observation{}, line.ErrStoreUnavailable
-	}
-	return c.Store.Observe(ctx, zoneID, most)
 }
 
 func serve(t *testing.T, all store.Store) *server {
 	t.Helper()
 	s := &server{refused: make(map[string]int64)}
-	s.zones = zones.New(zones.Options{Store: cut{all, s}})
+	s.zones = zones.New(zones.Options{Store: all})
 	s.watch = watch.New(watch.Options{Zones: s.zones})
 	s.minutes = history.New(history.Options{
 		Watch: s.watch, Store: s.zones, Keep: 24 * time.Hour,
@@ -59,26 +44,17 @@ func (s *server) stop() {
 	s.zones.Stop()
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestMinutes: two servers share a store, one is started later, the store is away for some minutes. All that happened is told once,
 // in its minute where a server looked.
 func TestMinutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now() // a midnight
-		kept, err := embedded.Open(embedded.Options{})
-		must(t, err)
-		defer func() { must(t, kept.Close()) }()
+		kept := parts.OpenStore(t, time.Now, nil)
 		z := zone.Defaults("Z")
 		z.PerMinute, z.IdleTimeoutSeconds = 60, 3600
-		_, err = kept.PutZone(t.Context(), z, nil, "")
-		must(t, err)
+		_, err := kept.PutZone(t.Context(), z, nil, "")
+		parts.Must(t, err)
 		a := serve(t, kept)
 		defer func() { a.stop() }()
 		next := 0
@@ -86,13 +62,13 @@ func TestMinutes(t *testing.T) {
 			for range n {
 				next++
 				_, err := kept.Join(t.Context(), "Z", line.ID{byte(next >> 8), byte(next)})
-				must(t, err)
+				parts.Must(t, err)
 			}
 		}
 		poll := func() {
 			for i := 1; i <= next; i++ {
 				_, err := kept.Poll(t.Context(), "Z", line.Place{ID: line.ID{byte(i >> 8), byte(i)}})
-				must(t, err)
+				parts.Must(t, err)
 			}
 		}
 		<-time.After(90 * time.Second)
@@ -107,18 +83,18 @@ func TestMinutes(t *testing.T) {
 		} // 2:32
 		a.refused["line_full"], b.refused["zone_closed"] = 5, 1
 		<-time.After(30 * time.Second) // 3:02
-		a.away, b.away = true, true
+		kept.Fail(line.ErrStoreUnavailable, "observe")
 		<-time.After(time.Minute)
 		poll()
 		<-time.After(70 * time.Second) // 5:12
-		a.away, b.away = false, false
+		kept.Fail(nil)
 		<-time.After(100 * time.Second) // 6:52
 		a.stop()
 		a = serve(t, kept)
 		<-time.After(time.Hour)
 
 		got, err := history.Read(t.Context(), kept, "Z", began, began.Add(2*time.Hour))
-		must(t, err)
+		parts.Must(t, err)
 		byMinute := make(map[int64]history.Minute)
 		var sum line.Totals
 		for _, m := range got {
@@ -126,7 +102,7 @@ func TestMinutes(t *testing.T) {
 			sum = sum.Plus(line.Totals{}, m.Totals)
 		}
 		stats, err := kept.Observe(t.Context(), "Z", 0)
-		must(t, err)
+		parts.Must(t, err)
 		if sum.Joined != 400 || sum.Admitted != stats.Totals.Admitted || sum.Admitted == 0 {
 			t.Errorf("the minutes have %d joins and %d admissions, the zone %d and %d", sum.Joined, sum.Admitted, 400, stats.Totals.Admitted)
 		}

@@ -162,7 +162,7 @@ type Answer struct {
 	State State
 }
 
-// Told is what a room tells a visitor: the store's answer, and what the server adds to it (packages registry and guard).
+// Told is what a room tells a visitor: the store's answer, and what the server adds to it (packages zones and guard).
 type Told struct {
 	Answer
 	// EstimateMillis is the expected wait from now, at most a day: by a sample of the line (package estimate), or the

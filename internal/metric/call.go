@@ -9,6 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // callMeter holds the series of one kind of call to the store.
@@ -17,7 +18,7 @@ type callMeter struct {
 	failures prometheus.Counter
 }
 
-// Called implements registry.Meter. An error counts as a failure of the store, unless it
+// Called implements zones.Meter. An error counts as a failure of the store, unless it
 // is an answer (the zone is not there, is not as expected, or this server must not serve
 // it), or the caller gave up.
 func (m *Metrics) Called(call store.Call, took time.Duration, err error) {
@@ -30,16 +31,10 @@ func (m *Metrics) Called(call store.Call, took time.Duration, err error) {
 	}
 }
 
-// Restored implements registry.Meter.
-func (m *Metrics) Restored(zoneID string) { m.meter(zoneID).restored.Inc() }
+// Count implements zones.Meter.
+func (m *Metrics) Count(zoneID string, what zones.Counted) { m.meter(zoneID).counted[what].Inc() }
 
-// Lost implements registry.Meter.
-func (m *Metrics) Lost(zoneID string) { m.meter(zoneID).losses.Inc() }
-
-// Forgotten implements registry.Meter.
-func (m *Metrics) Forgotten(zoneID string) { m.meter(zoneID).forgotten.Inc() }
-
-// ClockAhead implements registry.Meter.
+// ClockAhead implements zones.Meter.
 func (m *Metrics) ClockAhead(zoneID string, by time.Duration) {
 	m.meter(zoneID).clock.Set(by.Seconds())
 }

@@ -2,11 +2,10 @@
 //
 //	rooms ── Join, Poll, Refuse, Admit ──> counters of a zone (zone.go)
 //	zones ── Know, Forget ──> which zones have series (zone.go)
-//	zones ── Called, Restored, Forgotten ──> time per call to the store, places put back, departures forgotten (call.go)
+//	zones ── Called, Count ──> time per call to the store, places put back, departures forgotten, visitors let in without it (call.go)
 //	guard ── JoinUnlimited, ForwardedRefused ──> joins that no address was counted for (call.go)
 //	zones ── Judged ──> how good the estimates were (estimate.go)
-//	zones ── StoreFailing, AdmitLocally ──> what is done while the store
-//	                         is away (zone.go)
+//	zones ── StoreFailing ──> whether a zone's store is away (zone.go)
 //	limiter ── Took, Failing ──> how long decisions took, how often the store failed (limit.go)
 //	a scrape ── gauges ──> every zone, as watch last saw it (gauge.go)
 //

@@ -16,6 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // The bounds of native histograms: each bucket is a tenth wider than the one before.
@@ -138,13 +139,13 @@ func (m *Metrics) addZoneMetrics(o Options) {
 	m.counter("queue_admissions_total", "Visitors admitted by this server.",
 		func(z *zoneMeter) *counter { return &z.admissions })
 	m.counter("queue_local_admissions_total", "Of the visitors admitted, those whom this server admitted by itself, while the store was away.",
-		func(z *zoneMeter) *counter { return &z.localAdmissions })
+		func(z *zoneMeter) *counter { return &z.counted[zones.AdmittedLocally] })
 	m.counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.",
-		func(z *zoneMeter) *counter { return &z.restored })
+		func(z *zoneMeter) *counter { return &z.counted[zones.Restored] })
 	m.counter("queue_losses_total", "Losses of the zone's data that its store has noticed. After each, nobody is admitted for about a window.",
-		func(z *zoneMeter) *counter { return &z.losses })
+		func(z *zoneMeter) *counter { return &z.counted[zones.Lost] })
 	m.counter("queue_departures_forgotten_total", "Departures that still mattered and are not remembered at all: after a loss such a place may come back.",
-		func(z *zoneMeter) *counter { return &z.forgotten })
+		func(z *zoneMeter) *counter { return &z.counted[zones.Forgotten] })
 	m.gauge("queue_store_failing", "1 while the latest call to the zone's store failed, else 0.",
 		func(z *zoneMeter) *gauge { return &z.storeFailing })
 	m.gauge("queue_clock_ahead_seconds", "By how much the zone's clock is ahead of this server's; negative if behind.",

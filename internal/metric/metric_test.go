@@ -22,6 +22,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -146,10 +147,10 @@ func TestCounts(t *testing.T) {
 		"poll":                         {func() { m.Poll("a", "gone") }, "queue_polls_total", []string{"zone", "a", "outcome", "gone"}},
 		"refusal":                      {func() { m.Refuse("a", "zone_closed") }, "queue_refusals_total", []string{"zone", "a", "code", "zone_closed"}},
 		"refusal with a code of HTTP":  {func() { m.Refuse("", "uri_too_long") }, "queue_refusals_total", []string{"zone", nowhere, "code", other}},
-		"place put back":               {func() { m.Restored("a") }, "queue_restored_places_total", []string{"zone", "a"}},
-		"data lost":                    {func() { m.Lost("a") }, "queue_losses_total", []string{"zone", "a"}},
-		"departure forgotten":          {func() { m.Forgotten("a") }, "queue_departures_forgotten_total", []string{"zone", "a"}},
-		"admission by the server":      {func() { m.AdmitLocally("a") }, "queue_local_admissions_total", []string{"zone", "a"}},
+		"place put back":               {func() { m.Count("a", zones.Restored) }, "queue_restored_places_total", []string{"zone", "a"}},
+		"data lost":                    {func() { m.Count("a", zones.Lost) }, "queue_losses_total", []string{"zone", "a"}},
+		"departure forgotten":          {func() { m.Count("a", zones.Forgotten) }, "queue_departures_forgotten_total", []string{"zone", "a"}},
+		"admission by the server":      {func() { m.Count("a", zones.AdmittedLocally) }, "queue_local_admissions_total", []string{"zone", "a"}},
 		"admission":                    {func() { m.Admit("a", 90*time.Second) }, "queue_admissions_total", []string{"zone", "a"}},
 		"clock":                        {func() { m.ClockAhead("a", time.Second) }, "queue_clock_ahead_seconds", []string{"zone", "a"}},
 		"store fails":                  {func() { m.StoreFailing("a", true) }, "queue_store_failing", []string{"zone", "a"}},

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // nowhere is the label of a request that names no zone, or one that is not known.
@@ -23,8 +25,8 @@ type zoneMeter struct {
 	// ranges are by the name of the estimate.Outcome.
 	ranges map[string]prometheus.Counter
 
-	admissions, localAdmissions, restored     prometheus.Counter
-	losses, forgotten                         prometheus.Counter
+	admissions                                prometheus.Counter
+	counted                                   [zones.NumCounted]prometheus.Counter
 	storeFailing, clock                       prometheus.Gauge
 	waits, steps, estimateErrors, rangeWidths prometheus.Observer
 	firstByte                                 prometheus.Observer
@@ -106,10 +108,6 @@ func (m *Metrics) Admit(zoneID string, waited time.Duration) {
 	z.admissions.Inc()
 	z.waits.Observe(waited.Seconds())
 }
-
-// AdmitLocally counts one visitor whom this server admitted while the store was
-// away. Admit counts the same visitor.
-func (m *Metrics) AdmitLocally(zoneID string) { m.meter(zoneID).localAdmissions.Inc() }
 
 // StoreFailing says whether the latest call to the zone's store failed.
 func (m *Metrics) StoreFailing(zoneID string, failing bool) {

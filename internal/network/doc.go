@@ -20,13 +20,13 @@
 // # Why each server may count for itself
 //
 // While there is a line, a server admits a join of a network if that network then has at most the share s of the places that were taken
-// on this server in the last ten minutes. So with servers i, where n(i) places are the network's and all(i) are all of them, n(i) <= s *
+// on this server in the last ten minutes, or for keepPlaceSeconds where that is longer. So with servers i, where n(i) places are the network's and all(i) are all of them, n(i) <= s *
 // all(i). The sum over all servers is n <= s * all, however a load balancer spreads the joins. The first Floor joins of a network are
 // always admitted: each server admits its part of them, so that adds Floor for all of them together. Places that were taken while there was room count, too.
 //
 // # What is kept
 //
-// Networks are kept in memory for ten minutes, addresses not at all. A zone has at most maxNetworks. When there are more, the half of
+// Networks are kept in memory for as long, addresses not at all. A zone has at most maxNetworks. When there are more, the half of
 // them with the fewest joins is forgotten. A network of that half had at most 0.2 % of the zone's joins, since maxNetworks / 2 others had
 // as many, and a join counts for four networks at most.
 package network

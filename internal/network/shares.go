@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// Minutes is for how many minutes joins count.
+	// Minutes is for how many minutes joins count at least.
 	Minutes = 10
 	// Floor is how many joins of a network in these minutes all servers together admit, whatever the share: an office, a family. Each
 	// server has an equal part of them, and at least one.
 	Floor = 20
-	// maxNetworks is how many networks of a zone are kept: with their counts, some 2 MB.
+	// maxNetworks is how many networks of a zone are kept: with their counts, some 2 MB; 7 MB where places are kept for an hour.
 	maxNetworks = 4_096
 	// oneSite is from how many bits on a network of IPv6 is one subscriber's, whatever the provider (RFC 6177). No network of IPv4 has
 	// as many bits.
@@ -91,6 +91,10 @@ func (s *Shares) servers() int64 {
 // floor is this server's part of Floor.
 func (s *Shares) floor() int64 { return max(1, Floor/s.servers()) }
 
+// minutes is for how many minutes joins count in a zone: as long as a place is kept that its visitor no longer asks for, so that no network
+// takes its share again and again, and comes back to all of these places at once.
+func minutes(z *zone.Settings) int64 { return max(Minutes, (z.KeepPlaceSeconds+59)/60) }
+
 func (s *Shares) minute() int64 { return int64(s.now().Sub(s.began) / time.Minute) }
 
 // of is a network that an address is in. If bounded, it has a share, in per cent.
@@ -152,7 +156,7 @@ func (s *Shares) Begin(z *zone.Settings, from netip.Addr, spared, lined bool) (*
 	defer s.mu.Unlock()
 	minute := s.minute()
 	s.expire(z.ZoneID)
-	j := &Join{shares: s, zoneID: z.ZoneID, of: s.tallies(z.ZoneID, networks, minute), weight: 1}
+	j := &Join{shares: s, zoneID: z.ZoneID, of: s.tallies(z, networks, minute), weight: 1}
 	all := j.of[0].joins(minute)
 	for i, one := range networks {
 		t := j.of[i+1]
@@ -270,13 +274,13 @@ func (s *Shares) Admit(z *zone.Settings, from netip.Addr) {
 
 // tallies returns those of all of a zone, and then of the networks. If the zone has too many, the half with the fewest joins is
 // forgotten first. It is to be called with the lock held.
-func (s *Shares) tallies(zoneID string, networks []of, minute int64) []*tally {
-	kept := s.zones[zoneID]
+func (s *Shares) tallies(z *zone.Settings, networks []of, minute int64) (all []*tally) {
+	kept := s.zones[z.ZoneID]
 	if kept == nil {
-		kept = map[string]*tally{"": {}}
-		s.zones[zoneID] = kept
+		kept = map[string]*tally{}
+		s.zones[z.ZoneID] = kept
 	}
-	all := []*tally{kept[""]}
+	networks = append([]of{{}}, networks...)
 	for _, one := range networks {
 		if kept[one.network] == nil && len(kept) > maxNetworks {
 			var joins []int64
@@ -293,6 +297,7 @@ func (s *Shares) tallies(zoneID string, networks []of, minute int64) []*tally {
 		if kept[one.network] == nil {
 			kept[one.network] = &tally{shares: s, name: one.name}
 		}
+		kept[one.network].span(minutes(z))
 		all = append(all, kept[one.network])
 	}
 	return all
@@ -337,7 +342,7 @@ type Row struct {
 
 // List returns the networks of a zone with the most joins, at most so many.
 func (s *Shares) List(z zone.Settings, most int) List {
-	l := List{ZoneID: z.ZoneID, Minutes: Minutes, Networks: []Row{}}
+	l := List{ZoneID: z.ZoneID, Minutes: minutes(&z), Networks: []Row{}}
 	s.mu.Lock()
 	sums, hidden := map[string]Counts{}, map[string]bool{}
 	for network, t := range s.zones[z.ZoneID] {

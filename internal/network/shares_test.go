@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -25,15 +26,15 @@ const sale = "SALE"
 // server counts on a clock that stands until it is moved.
 type server struct {
 	*network.Shares
+	*parts.Clock
 	zone zone.Settings
-	at   time.Time
 	// honest is how many others have come.
 	honest int
 }
 
 func newServer(file *network.File, change func(*zone.Settings)) *server {
-	s := &server{zone: zone.Defaults(sale), at: time.UnixMilli(1_795_223_373_123)}
-	s.Shares = network.New(file, slog.New(slog.DiscardHandler), func() time.Time { return s.at })
+	s := &server{zone: zone.Defaults(sale), Clock: parts.NewClock()}
+	s.Shares = network.New(file, slog.New(slog.DiscardHandler), s.Now)
 	change(&s.zone)
 	return s
 }
@@ -247,7 +248,7 @@ func TestUnused(t *testing.T) {
 		if !enter("2001:db8:ffff::1") || enter("2001:db8:ffff::1") {
 			t.Errorf("of %d inside: one was used, and not one more could enter", tt.maxInside)
 		}
-		s.at = s.at.Add(time.Minute)
+		s.Forward(time.Minute)
 		if !enter("2001:db8:ffff::1") {
 			t.Errorf("of %d inside: refused when all have expired", tt.maxInside)
 		}
@@ -309,28 +310,34 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestForgets: joins count for ten minutes, and nothing is kept for longer.
+// TestForgets: joins count for ten minutes, or for as long as places are set aside, and nothing is kept for longer. Those that are
+// counted stay so when the zone's settings change.
 func TestForgets(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &server{Shares: network.New(nil, slog.New(slog.DiscardHandler), time.Now), zone: zone.Defaults(sale)}
-		s.Start(t.Context())
-		defer s.Stop()
-		s.join("203.0.113.1")
-		<-time.After(9*time.Minute + 50*time.Second)
-		s.join("203.0.113.1")
-		if r := s.of("203.0.113.0/24"); r.Joins != 2 {
-			t.Errorf("before ten minutes: %+v", r)
-		}
-		<-time.After(12 * time.Second)
-		if r := s.of("203.0.113.0/24"); r.Joins != 1 {
-			t.Errorf("after ten minutes: %+v", r)
-		}
-		<-time.After(10 * time.Minute)
-		if kept := s.Kept(); kept != 0 {
-			t.Errorf("%d networks are kept", kept)
-		}
-	})
+	for keeps, minutes := range map[int64]time.Duration{0: 10, 601: 11, 3600: 60} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &server{Shares: network.New(nil, slog.New(slog.DiscardHandler), time.Now), zone: zone.Defaults(sale)}
+			s.Start(t.Context())
+			defer s.Stop()
+			s.zone.KeepPlaceSeconds = 900
+			s.join("203.0.113.1")
+			s.zone.KeepPlaceSeconds = keeps
+			<-time.After(minutes*time.Minute - 10*time.Second)
+			was := s.of("203.0.113.0/24").Joins
+			s.join("203.0.113.1")
+			if r := s.of("203.0.113.0/24"); r.Joins != was+1 || minutes <= 15 && was != 1 {
+				t.Errorf("before %d minutes: %+v", minutes, r)
+			}
+			<-time.After(12 * time.Second)
+			if r := s.of("203.0.113.0/24"); r.Joins != 1 {
+				t.Errorf("after %d minutes: %+v", minutes, r)
+			}
+			<-time.After((minutes + 1) * time.Minute)
+			if kept := s.Kept(); kept != 0 {
+				t.Errorf("%d networks are kept", kept)
+			}
+		})
+	}
 }
 
 // TestKeepsFewNetworks: a crowd of any size leaves at most 4,096 networks, and the one with most joins is not forgotten.
@@ -372,7 +379,7 @@ func TestShareOfAllServers(t *testing.T) {
 			if rapid.IntRange(0, 20).Draw(t, "later") == 0 {
 				aged = true
 				for _, s := range servers {
-					s.at = s.at.Add(time.Duration(rapid.IntRange(1, 400).Draw(t, "seconds")) * time.Second)
+					s.Forward(time.Duration(rapid.IntRange(1, 400).Draw(t, "seconds")) * time.Second)
 				}
 			}
 			from := rapid.SampledFrom([]string{"203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1", "2001:db8::2", ""}).Draw(t, "from")

@@ -1,6 +1,6 @@
 package network
 
-// Counts are what became of joins in the last ten minutes.
+// Counts are what became of joins in the minutes for which they count.
 type Counts struct {
 	Joins      int64 `json:"joins" doc:"Places that were taken." example:"4711"`
 	Admissions int64 `json:"admissions" doc:"Visitors who were admitted." example:"1200"`
@@ -19,18 +19,31 @@ type tally struct {
 	name   string
 	// pending counts joins under way, unused the admissions that nobody used yet.
 	pending, unused int64
-	// minute is that of the newest bucket; the bucket of minute m is buckets[m % Minutes].
+	// minute is that of the newest bucket; the bucket of minute m is buckets[m % len(buckets)].
 	minute  int64
-	buckets [Minutes]Counts
+	buckets []Counts
+}
+
+// span has joins count for so many minutes from now on.
+func (t *tally) span(minutes int64) {
+	was := t.buckets
+	if int64(len(was)) == minutes {
+		return
+	}
+	t.buckets = make([]Counts, minutes)
+	for m := t.minute; m > max(-1, t.minute-min(minutes, int64(len(was)))); m-- {
+		t.buckets[m%minutes] = was[m%int64(len(was))]
+	}
 }
 
 // at empties the buckets that are too old, and returns that of the minute.
 func (t *tally) at(minute int64) *Counts {
-	for t.minute = max(t.minute, minute-Minutes); t.minute < minute; {
+	span := int64(len(t.buckets))
+	for t.minute = max(t.minute, minute-span); t.minute < minute; {
 		t.minute++
-		t.buckets[t.minute%Minutes] = Counts{}
+		t.buckets[t.minute%span] = Counts{}
 	}
-	return &t.buckets[minute%Minutes]
+	return &t.buckets[minute%span]
 }
 
 func (t *tally) sum(minute int64) (all Counts) {

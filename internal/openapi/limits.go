@@ -36,8 +36,8 @@ func refused() route.Object {
 	return route.Object{{Name: "schema", Value: route.Ref("Refusal")}, {Name: "examples", Value: examples}}
 }
 
-// gateway describes the limits' listener.
-func gateway() *route.Listener {
+// limitsListener describes the limits' listener.
+func limitsListener() *route.Listener {
 	health := func(path, id, summary, doc, says, text string, refusals ...string) route.Route {
 		return route.Route{
 			Method: http.MethodGet, Head: true, Path: path, ID: id, Tag: "service", Summary: summary, Doc: doc,

@@ -34,7 +34,7 @@ func Site() Document { return site }
 // Operators and Limits return the documents that are made, once, when they are first asked for.
 var (
 	Operators = sync.OnceValue(func() Document { return operators().Describe() })
-	Limits    = sync.OnceValue(func() Document { return gateway().Describe() })
+	Limits    = sync.OnceValue(func() Document { return limitsListener().Describe() })
 )
 
 // What the documents begin with.

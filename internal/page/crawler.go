@@ -14,7 +14,7 @@ var (
 		"crawler", "spider", "slurp", "+http://", "+ http://", "+https://", "+ https://", "externalhit", "facebookcatalog", "meta-external",
 		"preview", "embedly", "iframely", "vkshare", "ia_archiver", "archive.org", "googleother", "chrome-lighthouse", "validator",
 	}
-	crawlerPrefixes = []string{"whatsapp/", "viber/", "pinterest/"}
+	crawlerPrefixes = []string{"whatsapp/", "viber/", "pinterest/", "java/"}
 	// crawlerName matches what a word alone cannot tell. CUBOT is a maker of phones, and browsers inside apps are browsers.
 	crawlerName = regexp.MustCompile(`(^|[^u])bot([^a-z]|$)|[a-z]-google\b|\bgoogle-`)
 )

@@ -18,7 +18,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 	ctx := t.Context()
 	const gathers, opens = 20 * time.Second, 2 * time.Minute
 	r := newRoom(t, event.Event{Order: event.OrderDraw}, gathers, opens)
-	begun := r.at
+	begun := r.Now()
 	keys, err := token.NewKeys([]byte(strings.Repeat("k", token.MinSecretBytes)))
 	if err != nil {
 		t.Fatal(err)
@@ -27,10 +27,10 @@ func TestTheStoresClockDecides(t *testing.T) {
 	for i := range 2 {
 		wrong := func() time.Time {
 			by := 10 * time.Second
-			if (i == 0) == r.at.Before(begun.Add(opens)) {
-				return r.at.Add(by)
+			if (i == 0) == r.Now().Before(begun.Add(opens)) {
+				return r.Now().Add(by)
 			}
-			return r.at.Add(-by)
+			return r.Now().Add(-by)
 		}
 		r.serve(keys, wrong)
 	}
@@ -50,7 +50,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 			t.Fatalf("a millisecond before people settle, %s hears of %d", name, a.Position)
 		}
 	}
-	r.later(time.Millisecond)
+	r.Forward(time.Millisecond)
 	first := ""
 	for name := range r.places {
 		if a := poll(name); a.Position == 1 {
@@ -63,7 +63,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 	if a := poll(first); a.Status != line.Waiting {
 		t.Errorf("a millisecond before the opening: %+v", a)
 	}
-	r.later(time.Millisecond)
+	r.Forward(time.Millisecond)
 	if a := poll(first); a.Status != line.Admitted || a.AdmittedAtMillis != begun.Add(opens).UnixMilli() {
 		t.Errorf("at the opening: %+v", a)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -42,11 +42,7 @@ func (s server) published(t *testing.T) []byte {
 // forgets puts a store in the place of the servers' own that knows nothing of draws: all that was published is lost.
 func (r *room) forgets() {
 	r.t.Helper()
-	empty, err := embedded.Open(embedded.Options{Now: func() time.Time { return r.at }})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { _ = empty.Close() })
+	empty := parts.OpenStore(r.t, r.Now, nil).Store
 	for i := range r.servers {
 		r.servers[i].way.draws = empty
 	}
@@ -75,7 +71,7 @@ func TestListThatIsLostIsWrittenAnew(t *testing.T) {
 	for i := range r.servers { // each is the last one that remembers
 		r.forgets()
 		clear(r.servers[1-i].lists)
-		r.later(lookEvery * time.Millisecond)
+		r.Forward(lookEvery * time.Millisecond)
 		r.servers[i].RunOnce(t.Context())
 		r.servers[1-i].RunOnce(t.Context())
 		if is := r.servers[1-i].published(t); !bytes.Equal(is, was) {
@@ -108,7 +104,7 @@ func TestNoListWithoutAllOfTheLine(t *testing.T) {
 func TestTwoServersMakeTheListAtOnce(t *testing.T) {
 	t.Parallel()
 	r := closed(t)
-	r.later(4 * time.Second)
+	r.Forward(4 * time.Second)
 	slow := r.servers[1]
 	slow.way.beforeList = func() { // which has read the line
 		if err := slow.Zones.Known(zoneID).Leave(t.Context(), r.places["v7"]); err != nil {
@@ -157,7 +153,7 @@ func TestNothingWaitsForAList(t *testing.T) {
 			ctx := t.Context()
 			r := closed(t)
 			other := zone.Defaults("OTHER")
-			other.Events = []event.Event{{Name: "late", OpensAt: r.at.Add(10 * time.Second).Format(time.RFC3339)}}
+			other.Events = []event.Event{{Name: "late", OpensAt: r.Now().Add(10 * time.Second).Format(time.RFC3339)}}
 			if _, err := r.store.PutZone(ctx, other, nil, "test"); err != nil {
 				t.Fatal(err)
 			}
@@ -175,9 +171,9 @@ func TestNothingWaitsForAList(t *testing.T) {
 				}
 			}
 			s.Start(ctx)
-			r.later(3 * time.Second) // the draw has closed
+			r.Forward(3 * time.Second) // the draw has closed
 			<-time.After(time.Second)
-			r.later(10 * time.Second)
+			r.Forward(10 * time.Second)
 			<-time.After(time.Second)
 			z, err := r.store.Zone(ctx, "OTHER")
 			if err != nil || z.EventState.Now == nil || z.EventState.Now.Phase != event.PhaseOpen {
@@ -187,7 +183,7 @@ func TestNothingWaitsForAList(t *testing.T) {
 				close(release)
 				<-time.After(time.Second)
 			} else {
-				r.later(30 * time.Second)
+				r.Forward(30 * time.Second)
 				<-time.After(time.Second)
 				if z, err = r.store.Zone(ctx, zoneID); err != nil || z.EventState.Now.Phase != event.PhaseOpen {
 					t.Errorf("while its list is read, the zone is %+v, %v", z.EventState.Now, err)

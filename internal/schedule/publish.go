@@ -1,7 +1,10 @@
 package schedule
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -37,7 +40,7 @@ func (s *Schedule) publish(ctx context.Context, z zone.Settings) error {
 		}
 		current := z.EventState.Draw()
 		gathered := current != nil && current.Nonce == d.Nonce && z.EventState.Now.Phase != event.PhaseAnnounced
-		if err := s.see(ctx, z.ZoneID, &d, now, gathered); err != nil {
+		if err := s.see(ctx, &z, &d, now, gathered); err != nil {
 			return err
 		}
 	}
@@ -46,7 +49,8 @@ func (s *Schedule) publish(ctx context.Context, z zone.Settings) error {
 
 // see looks for the list of a draw. If the store does not have it, see writes it: as this server remembers it or, of a draw
 // for which people have gathered, from the line.
-func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now int64, gathered bool) error {
+func (s *Schedule) see(ctx context.Context, z *zone.Settings, d *event.Draw, now int64, gathered bool) error {
+	zoneID := z.ZoneID
 	l := s.list(d.Nonce)
 	if l != nil && now < l.lookMillis {
 		return nil
@@ -57,7 +61,7 @@ func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now in
 			return err
 		}
 		if tickets == nil && gathered {
-			tickets, err = s.make(ctx, zoneID, d)
+			tickets, err = s.make(ctx, z, d)
 		}
 		if err != nil || tickets == nil {
 			return err
@@ -76,27 +80,55 @@ func (s *Schedule) see(ctx context.Context, zoneID string, d *event.Draw, now in
 	return nil
 }
 
-// make writes the list of those who stand in the line, and returns the list that the store has then: another server may have
-// been faster. It returns nil if the line may lack some: it was lost and not everybody has polled since, or it has opened.
-func (s *Schedule) make(ctx context.Context, zoneID string, d *event.Draw) ([]byte, error) {
+// drawn is a visitor on a list, and where it stands.
+type drawn struct {
+	scoreMicros int64
+	id          line.ID
+}
+
+// drawn returns all who take part in a draw and have a place, in the order of their numbers. A place can be set aside or come back
+// meanwhile: so those set aside are read before the line and after it.
+func (s *Schedule) drawn(ctx context.Context, z *zone.Settings, d *event.Draw, nowMillis int64) (all []drawn, err error) {
+	var last line.Place
+	for part := 0; part < 3; {
+		var some []line.Place
+		if part == 1 {
+			some, err = s.Zones.Drawn(ctx, z.ZoneID, last, d.FromMicros, d.UptoMicros)
+		} else {
+			some, err = s.Zones.DrawnAside(ctx, z.ZoneID, nowMillis-z.KeepPlace().Milliseconds(), d.FromMicros, d.UptoMicros)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range some {
+			all, last = append(all, drawn{p.ScoreMicros, p.ID}), p
+		}
+		if part != 1 || len(some) == 0 {
+			part, last = part+1, line.Place{}
+		}
+	}
+	slices.SortFunc(all, func(a, b drawn) int {
+		return cmp.Or(cmp.Compare(a.scoreMicros, b.scoreMicros), bytes.Compare(a.id[:], b.id[:]))
+	})
+	return slices.Compact(all), nil
+}
+
+// make writes the list of those who stand in the line or are set aside, and returns the list that the store has then: another server
+// may have been faster. It returns nil if the line may lack some: it was lost and not everybody has polled since, or it has opened.
+func (s *Schedule) make(ctx context.Context, z *zone.Settings, d *event.Draw) ([]byte, error) {
+	zoneID := z.ZoneID
 	before, err := s.Zones.Stats(ctx, zoneID)
 	if err != nil || before.State.NowMillis < d.SettlesAtMillis+publishAfter {
 		return nil, err
 	}
-	tickets := []byte{}
-	var last line.Place
-	for {
-		some, err := s.Zones.Drawn(ctx, zoneID, last, d.FromMicros, d.UptoMicros)
-		if err != nil {
-			return nil, err
-		}
-		if len(some) == 0 {
-			break
-		}
-		for _, one := range some {
-			t := event.TicketOf(zoneID, d.Event, one.ID)
-			tickets, last = append(tickets, t[:]...), one
-		}
+	all, err := s.drawn(ctx, z, d, before.State.NowMillis)
+	if err != nil {
+		return nil, err
+	}
+	tickets := make([]byte, 0, len(event.Ticket{})*len(all))
+	for _, one := range all {
+		t := event.TicketOf(zoneID, d.Event, one.id)
+		tickets = append(tickets, t[:]...)
 	}
 	after, err := s.Zones.Stats(ctx, zoneID)
 	if err != nil {

@@ -107,7 +107,7 @@ func (s *Schedule) RunOnce(ctx context.Context) {
 func (s *Schedule) each(ctx context.Context, do func(t task, z zone.Settings)) {
 	zones, err := s.Zones.Zones(ctx)
 	if err != nil {
-		return // the registry's log says why
+		return // the log of package zones says why
 	}
 	draws := make(map[string]bool)
 	for _, z := range zones {

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -66,10 +66,8 @@ func (w *way) Draw(ctx context.Context, zoneID, nonce string) ([]byte, error) {
 
 // room is a zone with an event, on a store with a clock of its own.
 type room struct {
-	t *testing.T
-	// at is written under mu: the servers' background work reads it.
-	mu      sync.Mutex
-	at      time.Time
+	*parts.Clock
+	t       *testing.T
 	store   *embedded.Store
 	servers []server
 	places  map[string]line.Place
@@ -77,30 +75,21 @@ type room struct {
 
 func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
 	t.Helper()
-	r := &room{t: t, at: time.Now().Truncate(time.Second), places: make(map[string]line.Place)}
-	now := func() time.Time {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.at
-	}
-	var err error
-	if r.store, err = embedded.Open(embedded.Options{Now: now}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.store.Close() })
+	r := &room{Clock: parts.NewClock(), t: t, places: make(map[string]line.Place)}
+	r.store = parts.OpenStore(t, r.Now, nil).Store
 	keys, err := token.NewKeys([]byte(strings.Repeat("k", token.MinSecretBytes)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.Name = "noon"
-	e.PreQueueAt, e.OpensAt = r.at.Add(gathers).Format(time.RFC3339), r.at.Add(opens).Format(time.RFC3339)
+	e.PreQueueAt, e.OpensAt = r.Now().Add(gathers).Format(time.RFC3339), r.Now().Add(opens).Format(time.RFC3339)
 	z := zone.Defaults(zoneID)
 	z.PerMinute, z.Events = 60, []event.Event{e}
 	if _, err := r.store.PutZone(t.Context(), z, nil, "test"); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		r.serve(keys, now)
+		r.serve(keys, r.Now)
 	}
 	return r
 }
@@ -114,23 +103,16 @@ func (r *room) serve(keys *token.Keys, now func() time.Time) {
 	r.servers = append(r.servers, server{New(Options{Zones: known, Seeds: keys}), w})
 }
 
-// later is so much later, while nobody works.
-func (r *room) later(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.at = r.at.Add(d)
-}
-
 // pass lets time go on, with both servers at work.
 func (r *room) pass(d time.Duration) {
-	for end := r.at.Add(d); ; {
+	for end := r.Now().Add(d); ; {
 		for _, s := range r.servers {
 			s.RunOnce(r.t.Context())
 		}
-		if !r.at.Before(end) {
+		if !r.Now().Before(end) {
 			return
 		}
-		r.later(min(500*time.Millisecond, end.Sub(r.at)))
+		r.Forward(min(500*time.Millisecond, end.Sub(r.Now())))
 	}
 }
 
@@ -199,7 +181,7 @@ func TestStepsAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, event.Event{Settings: event.Values{"perMinute": "120"}}, 10*time.Second, 2*time.Minute)
 	r.pass(time.Second)
-	r.later(time.Hour) // nobody is there at noon
+	r.Forward(time.Hour) // nobody is there at noon
 	r.pass(2 * time.Second)
 	changes, err := r.store.Changes(t.Context(), zoneID)
 	if err != nil {

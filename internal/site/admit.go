@@ -2,8 +2,6 @@ package site
 
 import (
 	"context"
-	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
@@ -18,11 +16,11 @@ import (
 // page knows whether it has a place, or an admission, and here it would get another.
 func (s *Service) admit(ctx context.Context, at place, q *request, address string, h held, now time.Time) verdict {
 	open := at.OpenAt(now)
-	if at.Mode == zone.ModeClosed || at.InvitationAt(now) != "" || q.method == http.MethodHead || // HEAD opens no page
+	if at.Mode == zone.ModeClosed || at.InvitationAt(now) != "" ||
 		!open && (h.key != "" || s.lines(ctx, at, now)) {
 		return s.toPage(outWait, at.Settings, q, h)
 	}
-	v, ok := s.join(ctx, at, wait.Newcomer{}.From(address, q.header), now)
+	v, ok := s.join(ctx, at, wait.Newcomer{}.From(address, q.header), true, now)
 	switch {
 	case ok:
 		return v
@@ -33,8 +31,9 @@ func (s *Service) admit(ctx context.Context, at place, q *request, address strin
 }
 
 // join lets a newcomer in if there is room, and keeps no place: a browser takes its place on the page. In the address of that, a
-// place would be good for whoever sees it.
-func (s *Service) join(ctx context.Context, at place, n wait.Newcomer, now time.Time) (verdict, bool) {
+// place would be good for whoever sees it. keeps says that the newcomer surely keeps a session: where those inside are counted, nobody
+// else gets one. Of those who join by one name the first gets the session.
+func (s *Service) join(ctx context.Context, at place, n wait.Newcomer, keeps bool, now time.Time) (verdict, bool) {
 	if at.zone == nil {
 		return verdict{}, false
 	}
@@ -50,6 +49,13 @@ func (s *Service) join(ctx context.Context, at place, n wait.Newcomer, now time.
 		}
 		if !at.fresh(g, now) {
 			return verdict{}, false
+		}
+		switch {
+		case n.ClientID != "" && a.Status == line.AdmittedBefore:
+			return verdict{outcome: outAdmitted}, true
+		case !keeps && at.MaxInside > 0:
+			s.Room.Used(at.ZoneID, g.Admission)
+			return verdict{outcome: outAdmitted, unkept: g.Admission}, true
 		}
 		return s.begin(ctx, outAdmitted, at, g, false, now)
 	}
@@ -81,11 +87,20 @@ func (s *Service) lines(ctx context.Context, at place, now time.Time) bool {
 	return err == nil && is.State.Waiting > 0 && (is.EstimateMillis > 0 || at.PerMinute == 0)
 }
 
-// admitNow lets a request in that cannot be led to the waiting page, if there is room now. It keeps no place.
-func (s *Service) admitNow(ctx context.Context, at place, q *request, browser, address string, now time.Time) (verdict, bool) {
-	if at.Mode == zone.ModeClosed || at.PerMinute == 0 || at.InvitationAt(now) != "" || s.lines(ctx, at, now) {
+// admitNow lets a request in that cannot be led to the waiting page, if there is room now. It keeps no place. Of what one browser
+// sends for one page, or a program within some seconds, mostOthers go on by the admission of the first, which alone gets the session.
+func (s *Service) admitNow(ctx context.Context, at place, q *request, now time.Time) (verdict, bool) {
+	if at.zone == nil || at.Mode == zone.ModeClosed || at.PerMinute == 0 || at.InvitationAt(now) != "" {
 		return verdict{}, false
 	}
-	n := wait.Newcomer{Newcomer: guard.Newcomer{ClientID: browser + strconv.FormatInt(now.Unix()/int64(sameJoin/time.Second), 10)}}
-	return s.join(ctx, at, n.From(address, q.header), now)
+	address, length, keeps := q.visitor.RealIP(), fetching, q.keeps(at.CORSOrigins)
+	if keeps {
+		length = pageLoad
+	}
+	return s.recent.once(s.browser(at.ZoneID, address, q.header), length, now, at.zone.End, func(name string) (verdict, bool) {
+		if s.lines(ctx, at, now) {
+			return verdict{}, false
+		}
+		return s.join(ctx, at, wait.Newcomer{Newcomer: guard.Newcomer{ClientID: name}}.From(address, q.header), keeps, now)
+	})
 }

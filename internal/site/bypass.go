@@ -20,6 +20,10 @@ var (
 	anyName  = regexp.MustCompile(`^(favicon.*\.(ico|png|svg)|apple-touch-icon.*\.png|android-chrome-.*\.png|mstile-.*\.png|.+\.webmanifest|manifest\.json)$`)
 )
 
+// feedPath matches the paths of feeds, calendars and sitemaps, which programs fetch. The site may make them at each request: they
+// are common without a query alone.
+var feedPath = regexp.MustCompile(`^/feeds?(/[^./]+)*(/|\.(xml|json|rss|atom))?$|^/(wp-)?sitemap[^/]*\.xml(\.gz)?$|^/([^./]+/)*[^/]+\.ics$`)
+
 const (
 	wellKnown = "/.well-known/"
 	maxName   = 200
@@ -51,7 +55,8 @@ func bypasses(s *zone.Settings, q *request) bool {
 	if len(s.BypassPaths) == 0 && !isCommon {
 		return false
 	}
-	if path, ok := plainPath(q.uri); ok && isCommon && common(path) {
+	if path, ok := plainPath(q.uri); ok && isCommon &&
+		(common(path) || len(path) <= maxName && !strings.Contains(q.uri, "?") && feedPath.MatchString(path)) {
 		return true
 	}
 	return fits(s.BypassPaths, q.uri)

@@ -127,6 +127,9 @@ func (c *gateCase) play(t *testing.T, gateway string) {
 	w := r.ask(gateway, c.Request.Method, fill.Replace(c.Request.Path), header...)
 	want := c.Want
 	want.Location = fill.Replace(want.Location)
+	if c.Request.Method == http.MethodHead && gateway == "queue-server" {
+		want.Code = "" // there is no body
+	}
 	if got := seen(w, c.Want); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

@@ -19,8 +19,8 @@
 //  5. a browser that opens a page, if a newcomer need not wait: the gate joins for it before it
 //     answers, and the browser gets a session with the answer.
 //  6. everybody else, while the zone is open. A page that is fetched in advance is refused even then.
-//  7. who cannot wait, if a newcomer need not: calls and frames of a page of the site, or of an origin that the zone names,
-//     and crawlers. See docs/engineering/decisions/0050-who-cannot-wait.md.
+//  7. whoever does not navigate, if a newcomer need not: calls and frames of pages, apps, monitors, feed readers and
+//     crawlers. See docs/engineering/decisions/0050-who-cannot-wait.md.
 //
 // Of the others, a browser that opens a page is sent to the waiting page, and anything else
 // gets a problem document which says where to join; a crawler with the status 503. A zone that does not exist lets everybody

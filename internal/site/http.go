@@ -27,6 +27,8 @@ var (
 	// comeAgain has a browser load the page again, in seconds.
 	comeAgain         = []string{"3"}
 	crawlersComeAgain = []string{page.CrawlersComeAgain}
+	// othersComeAgain is for whoever else cannot wait, in seconds.
+	othersComeAgain   = []string{"60"}
 	allowed           = []string{"true"}
 	exposed           = []string{SessionHeader}
 	exposedOfRefusals = []string{"Retry-After"}
@@ -114,7 +116,7 @@ func (s *Service) answer(header http.Header, zoneID string, q *request, v *verdi
 		return http.StatusFound, nil
 	case v.refused != 0:
 		v.allow(header)
-		if v.refused == http.StatusServiceUnavailable {
+		if header[echo.HeaderRetryAfter] = othersComeAgain; v.refused == http.StatusServiceUnavailable {
 			header[echo.HeaderRetryAfter] = crawlersComeAgain
 		}
 		header[echo.HeaderContentType] = problemType

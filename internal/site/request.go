@@ -99,13 +99,31 @@ func (q *request) take(method, host string) {
 func (q *request) reads() bool { return q.method == http.MethodGet || q.method == http.MethodHead }
 
 // navigates reports whether a browser opens a page. Sec-Fetch-Mode decides. Browsers that are older or came without TLS
-// do not send it: for them it is the header Accept.
+// do not send it: for them it is the header Accept. HEAD opens no page.
 func (q *request) navigates() bool {
-	if mode := q.header.Get("Sec-Fetch-Mode"); mode != "" {
+	mode := q.header.Get("Sec-Fetch-Mode")
+	switch {
+	case q.method == http.MethodHead:
+		return false
+	case mode != "":
 		return mode == "navigate" && !q.framed()
+	default:
+		return (q.method == http.MethodGet || q.method == http.MethodPost && q.own()) && q.wantsHTML()
 	}
-	_, own := q.from()
-	return (q.reads() || q.method == http.MethodPost && own) && strings.Contains(q.header.Get("Accept"), "text/html")
+}
+
+// wantsHTML reports whether a page is what is asked for first. Feed readers take a page, too, but after a feed.
+func (q *request) wantsHTML() bool {
+	accept := q.header.Get("Accept")
+	first, _, _ := strings.Cut(accept, ",")
+	first, _, _ = strings.Cut(first, ";")
+	switch strings.ToLower(strings.TrimSpace(first)) {
+	case "text/html", "application/xhtml+xml":
+		return true
+	case "application/xml", "text/xml": // browsers of before 2011
+		return strings.Contains(accept, "application/xhtml+xml")
+	}
+	return false
 }
 
 // ends reports whether the request may end a visit: an app's, or a browser that opens a page from the site itself. No link, image or
@@ -118,8 +136,7 @@ func (q *request) ends() bool {
 	case "same-origin", "same-site":
 		return q.navigates()
 	case "":
-		_, own := q.from()
-		return own && q.navigates() || q.header.Get(SessionHeader) != ""
+		return q.own() && q.navigates() || q.header.Get(SessionHeader) != ""
 	default:
 		return false
 	}
@@ -129,6 +146,13 @@ func (q *request) ends() bool {
 func (q *request) from() (page *url.URL, ok bool) {
 	page, err := url.Parse(q.header.Get("Referer"))
 	return page, err == nil && page.Host == q.host && page.Path != ""
+}
+
+// own reports whether a page of the same site sent the request, by Referer or Origin.
+func (q *request) own() bool {
+	_, ok := q.from()
+	_, host, _ := strings.Cut(q.header.Get("Origin"), "://")
+	return ok || host != "" && strings.EqualFold(host, q.host)
 }
 
 // framed reports whether a page loads this one in a frame. Nobody can wait there. The destination "empty" is no frame: with
@@ -141,21 +165,17 @@ func (q *request) framed() bool {
 // crawls reports whether a crawler or a preview of a link asks.
 func (q *request) crawls() bool { return page.Crawls(field(q.header, "User-Agent")) }
 
-// calls reports whether a page of the site, or of one of the origins, sends the request by a browser, or has it in a frame.
-// Browsers say an Origin with all of these but what a page of the same origin reads, and frames. A page of another site
-// that has this one in a frame does not count: no cookie of ours is kept there, so each load would cost one more admission.
-func (q *request) calls(origins []string) bool {
-	origin := q.header.Get("Origin")
+// keeps reports whether a browser sends the request that keeps a session and shows it: for a page of the site or of one of the
+// origins, in a frame of such a page, or with a form that wants a page. A page of another site that has this one in a frame does not
+// count: no cookie of ours is kept there.
+func (q *request) keeps(origins []string) bool {
 	switch site := q.header.Get("Sec-Fetch-Site"); {
-	case site == "same-site" && q.header.Get("Sec-Fetch-Mode") == "navigate":
-		return true
-	case site == "same-origin" && origin == "":
-		return q.reads()
-	case site == "same-origin":
-		_, host, _ := strings.Cut(origin, "://")
-		return q.host == "" || strings.EqualFold(host, q.host)
+	case q.crawls():
+		return false
+	case site == "":
+		return q.method == http.MethodPost && q.wantsHTML()
 	default:
-		return site != "" && slices.Contains(origins, origin)
+		return site == "same-origin" || site == "same-site" && q.header.Get("Sec-Fetch-Mode") == "navigate" || slices.Contains(origins, q.header.Get("Origin"))
 	}
 }
 

@@ -120,8 +120,8 @@ type verdict struct {
 	// origin is the one whose page sent the request, if the zone names it; "" otherwise.
 	origin string
 	keep   keep
-	// admission is that of the visitor's session, zero without one.
-	admission [16]byte
+	// admission is that of the visitor's session, zero without one. unkept is that of a request that goes on without a session.
+	admission, unkept [16]byte
 }
 
 // within bounds how long an answer waits for the store, in all. It is far less than the gateways
@@ -213,9 +213,8 @@ func (s *Service) judge(ctx context.Context, at place, q *request, shown string,
 		return s.admit(ctx, at, q, q.visitor.RealIP(), h, now)
 	case at.OpenAt(now):
 		return verdict{outcome: outOpen}
-	case q.navigates(), q.calls(at.CORSOrigins), q.reads() && q.crawls():
-		browser := s.browser(at.ZoneID, q.visitor.RealIP(), q.header)
-		if v, ok := s.recent.once(browser, now, func() (verdict, bool) { return s.admitNow(ctx, at, q, browser, q.visitor.RealIP(), now) }); ok {
+	default:
+		if v, ok := s.admitNow(ctx, at, q, now); ok {
 			return v
 		}
 	}

@@ -190,7 +190,7 @@ func TestWhatCachesKeep(t *testing.T) {
 		shown := r.pass(zoneID, time.Minute)
 		want := map[string]*httptest.ResponseRecorder{
 			"private, no-store": r.ask(gateway, "GET", "/api", site.AppHeader, shown),
-			"no-store":          r.ask(gateway, "GET", "/api"),
+			"no-store":          r.ask(gateway, "GET", "/api", "Purpose", "prefetch"),
 		}
 		inside := "no-store"
 		if gateway == "envoy" {
@@ -292,52 +292,71 @@ func TestCrawlers(t *testing.T) {
 	}
 }
 
-// recently is how long the requests of one browser are one page load.
+// recently is how long the requests of a crawler count as one.
 const recently = 5 * time.Second
 
-// TestCallsOfPages: a page that came from a CDN or a service worker calls the site without a session. Where there is room
-// all its calls and frames get one, for one admission. Else they are refused, and nobody takes a place. The cases hold which calls count.
-func TestCallsOfPages(t *testing.T) {
+// admitted is how many were admitted, and waiting how many wait.
+func (r *room) admitted() (admitted, waiting int64) {
+	r.t.Helper()
+	stats, err := r.Store.Observe(r.t.Context(), zoneID, 0)
+	fixture.Must(r.t, err)
+	return stats.Totals.Admitted, stats.State.Waiting
+}
+
+// atOnce has n requests come at once, at two servers in turns. It returns how many went on, and how many sessions were given to how
+// many.
+func (r *room) atOnce(n int, gateway, method string, header ...string) (went, given, sessions int) {
+	r.t.Helper()
+	two := []http.Handler{r.bare, r.server(roomURL)}
+	answers := make(chan *httptest.ResponseRecorder, n)
+	for i := range n {
+		go func() { answers <- r.askAt(two[i%2], gateway, method, "/api", header...) }()
+	}
+	seen := map[string]bool{}
+	for range n {
+		w := <-answers
+		if w.Code == 200 {
+			went++
+		}
+		if c := cookie(w); c != "" {
+			given++
+			seen[c] = true
+		}
+	}
+	return went, given, len(seen)
+}
+
+// TestWhoDoesNotNavigate: a page that came from a CDN or a service worker calls the site without a session, and so do apps, monitors
+// and feed readers. Where there is room all that comes at once goes on by one admission, and the first gets the session. Else
+// they are refused, and nobody takes a place.
+func TestWhoDoesNotNavigate(t *testing.T) {
 	t.Parallel()
 	const own, other = "https://shop.example", "https://www.partner.example"
 	call := func(site, origin string) []string {
-		header := []string{"Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty", "Sec-Fetch-Site", site}
-		if origin != "" {
-			header = append(header, "Origin", origin)
-		}
-		return header
+		return []string{"Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty", "Sec-Fetch-Site", site, "Origin", origin}
 	}
 	for name, tt := range map[string]struct {
 		method string
 		header []string
-		ok     bool
 	}{
-		"a POST":                {"POST", call("same-origin", own), true},
-		"a frame":               {"GET", with(opens, "Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "same-origin"), true},
-		"an origin of the zone": {"POST", call("cross-site", other), true},
-		"another site":          {"POST", call("cross-site", "https://evil.example"), false},
-		"another site's frame":  {"GET", with(opens, "Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "cross-site"), false},
+		"a POST":                {"POST", call("same-origin", own)},
+		"a frame":               {"GET", with(opens, "Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "same-origin")},
+		"an origin of the zone": {"POST", call("cross-site", other)},
+		"another site":          {"POST", call("cross-site", "https://evil.example")},
+		"another site's frame":  {"GET", with(opens, "Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "cross-site")},
+		"a monitor":             {"HEAD", nil},
+		"an app":                {"POST", []string{"User-Agent", "ShopApp/7"}},
 	} {
 		for _, gateway := range gatewayNames {
 			r := newRoom(t, 600)
 			r.set(func(s *zone.Settings) { s.CORSOrigins = []string{other} })
-			joins := r.joins
-			two := []http.Handler{r.bare, r.server(roomURL)}
-			held := make(chan string, 10)
-			for i := range 10 { // at once, at two servers
-				go func() { held <- cookie(r.askAt(two[i%2], gateway, tt.method, "/api", tt.header...)) }()
+			went, given, _ := r.atOnce(10, gateway, tt.method, tt.header...)
+			if n, _ := r.admitted(); went != 10 || given != 1 || n != 1 || r.joins > 2 {
+				t.Errorf("%s: %s: %d went on, %d sessions, %d admissions, %d joins", gateway, name, went, given, n, r.joins)
 			}
-			sessions := map[string]bool{}
-			for range 10 {
-				sessions[<-held] = true
-			}
-			if tt.ok && (sessions[""] || len(sessions) != 1 || r.joins > joins+2) || !tt.ok && (!sessions[""] || r.joins != joins) {
-				t.Errorf("%s: %s: %d sessions, %d joins: %v", gateway, name, len(sessions), r.joins-joins, sessions)
-			}
-			stats, err := r.Store.Observe(t.Context(), zoneID, 0)
-			fixture.Must(t, err)
-			if n := stats.Totals.Admitted; n > 1 || (n == 1) != tt.ok {
-				t.Errorf("%s: %s: %d admissions", gateway, name, n)
+			r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "Referer", own+"/other")...)
+			if n, _ := r.admitted(); n != 2 {
+				t.Errorf("%s: %s: another page: %d admissions", gateway, name, n)
 			}
 			// In a line.
 			r.Forward(time.Minute)
@@ -349,13 +368,40 @@ func TestCallsOfPages(t *testing.T) {
 			w := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "late")...)
 			r.Forward(2 * time.Second)
 			later := r.askAt(r.bare, gateway, tt.method, "/api", with(tt.header, "User-Agent", "later")...)
-			stats, err = r.Store.Observe(t.Context(), zoneID, 0)
-			fixture.Must(t, err)
-			if w.Code == 200 || later.Code == 200 || stats.State.Waiting != 3 {
-				t.Errorf("%s: %s: in a line: %d, %d, %d wait", gateway, name, w.Code, later.Code, stats.State.Waiting)
+			if _, waiting := r.admitted(); w.Code == 200 || later.Code == 200 || waiting != 3 {
+				t.Errorf("%s: %s: in a line: %d, %d, %d wait", gateway, name, w.Code, later.Code, waiting)
 			}
 		}
 	}
+}
+
+// TestASessionIsGivenOnce: 60 browsers that say the same share no session, and no more of them go on than a page makes calls.
+func TestASessionIsGivenOnce(t *testing.T) {
+	t.Parallel()
+	call := []string{"Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty", "Sec-Fetch-Site", "same-origin", "Referer", "https://shop.example/sale"}
+	for want, header := range map[int][]string{2: call, 0: {"User-Agent", "curl/8.14.1"}} {
+		r := newShop(t, func(s *zone.Settings) { s.MaxInside, s.PerMinute = 2, 6000 })
+		went, given, sessions := r.atOnce(120, "caddy", "GET", header...)
+		admitted, _ := r.admitted()
+		if admitted != 2 || given != want || sessions != want || went == 0 || went > 2*2*17 {
+			t.Errorf("%v: of 120, %d went on by %d admissions; %d got %d sessions", header, went, admitted, given, sessions)
+		}
+	}
+}
+
+// TestWhoKeepsNoSession: where those inside are counted, monitors take a slot each, however often they ask.
+func TestWhoKeepsNoSession(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(s *zone.Settings) { s.MaxInside, s.PassTTLSeconds = 4, 300 })
+	for range 12 { // in two minutes
+		for _, agent := range []string{"kube-probe/1.34", "ELB-HealthChecker/2.0"} {
+			if w := s.ask("caddy", "GET", "/", "User-Agent", agent); w.Code != 200 || cookie(w) != "" {
+				t.Fatalf("%s: %d %v", agent, w.Code, w.Header())
+			}
+		}
+		s.wait(10)
+	}
+	s.inside(2)
 }
 
 // TestOtherOrigins: pages of the origins that the zone names can read refusals and the session; no other pages can.

@@ -29,8 +29,9 @@ const (
 
 // Zones are what is swept: *zones.Zones.
 type Zones interface {
-	store.Viewer
+	store.Reader
 	store.Sweeper
+	Stats(ctx context.Context, zoneID string) (line.Stats, error)
 	// Overloaded returns the zones whose store could not answer all who asked, since it was last asked.
 	Overloaded() []string
 }

@@ -33,7 +33,7 @@ type batch struct {
 
 // fakeStore hands out prepared batches and writes down what it was asked.
 type fakeStore struct {
-	store.Viewer
+	store.Reader
 
 	mu         sync.Mutex
 	zones      []zone.Settings

@@ -16,45 +16,29 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/identity"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/ticket"
 )
 
 var (
-	now      = time.UnixMilli(1_795_223_373_123)
+	clock    = parts.NewClock()
+	now      = clock.Now()
 	shop     = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{'s'}, ed25519.SeedSize))
 	stranger = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{'x'}, ed25519.SeedSize))
 )
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
 
 // desk is one with the shop's key, and its log.
 func desk(t *testing.T) (*ticket.Verifier, *bytes.Buffer) {
 	t.Helper()
 	public, _ := shop.Public().(ed25519.PublicKey)
 	file := filepath.Join(t.TempDir(), "jwks.json")
-	must(t, os.WriteFile(file, fmt.Appendf(nil, `{"keys":[{"kty":"OKP","crv":"Ed25519","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public)), 0o600))
-	clock := func() time.Time { return now }
-	keys, err := identity.New(identity.FinderOptions{JWKS: file, Issuer: "https://shop.example", Now: clock})
-	must(t, err)
+	parts.Must(t, os.WriteFile(file, fmt.Appendf(nil, `{"keys":[{"kty":"OKP","crv":"Ed25519","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public)), 0o600))
+	keys, err := identity.New(identity.FinderOptions{JWKS: file, Issuer: "https://shop.example", Now: clock.Now})
+	parts.Must(t, err)
 	log := &bytes.Buffer{}
-	return ticket.New(keys, spends(t), slog.New(slog.NewTextHandler(log, nil))), log
-}
-
-// spends is a store whose clock stands still.
-func spends(t *testing.T) *embedded.Store {
-	t.Helper()
-	s, err := embedded.Open(embedded.Options{Now: func() time.Time { return now }})
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
-	return s
+	return ticket.New(keys, parts.OpenStore(t, clock.Now, nil), slog.New(slog.NewTextHandler(log, nil))), log
 }
 
 // claims are those of a good ticket, but for what is changed; nil takes one away.
@@ -71,7 +55,7 @@ func claims(change map[string]any) jwt.MapClaims {
 func sign(t *testing.T, key ed25519.PrivateKey, c jwt.MapClaims) string {
 	t.Helper()
 	text, err := jwt.NewWithClaims(jwt.SigningMethodEdDSA, c).SignedString(key)
-	must(t, err)
+	parts.Must(t, err)
 	return text
 }
 
@@ -81,10 +65,10 @@ func TestName(t *testing.T) {
 	good := sign(t, shop, claims(nil))
 	part := strings.Split(good, ".")
 	none, err := jwt.NewWithClaims(jwt.SigningMethodNone, claims(nil)).SignedString(jwt.UnsafeAllowNoneSignatureType)
-	must(t, err)
+	parts.Must(t, err)
 	public, _ := shop.Public().(ed25519.PublicKey)
 	secret, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims(nil)).SignedString([]byte(public))
-	must(t, err)
+	parts.Must(t, err)
 	for what, tt := range map[string]struct{ ticket, name, fault string }{
 		"good": {good, "member-1", ""}, "without a sub": {sign(t, shop, claims(map[string]any{"sub": nil})), "t-1", ""},
 		"several zones": {sign(t, shop, claims(map[string]any{"aud": []string{"OTHER", "SALE"}})), "member-1", ""},
@@ -138,7 +122,7 @@ func TestUse(t *testing.T) {
 		is("SALE", "spring", id, false)
 	}
 	for range 20 {
-		must(t, d.Use(t.Context(), "SALE", "spring", id))
+		parts.Must(t, d.Use(t.Context(), "SALE", "spring", id))
 	}
 	is("SALE", "spring", id, true)
 	is("SALE", "autumn", id, false)

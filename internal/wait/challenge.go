@@ -10,12 +10,28 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
+// known returns the answer to a visitor who shows no proof but has a place or an admission by its clientId, also a place that is set
+// aside: such a visitor is asked for no second proof. An address that tries too many clientIds is told nothing.
+func (j *join) known(ctx context.Context) (a line.Told, found bool) {
+	if j.settings.KeepPlaceSeconds == 0 || j.Challenge != "" || j.ClientID == "" || !j.settings.Challenges() || j.spared() || !j.due() ||
+		j.Guard.CountAttempt(ctx, j.Newcomer.Newcomer, 1) {
+		return a, false
+	}
+	a, err := j.zone.Poll(ctx, line.Place{ID: j.Tokens.VisitorID(j.zone.ID(), j.ClientID), ArrivedAtMicros: line.AnyArrival})
+	return a, err == nil && a.Status != line.Gone
+}
+
+// due reports whether a newcomer has to show a proof now, in a zone that asks for one.
+func (j *join) due() bool {
+	return j.settings.ChallengeWhen == zone.ChallengeAlways || j.zone.Lined() || j.joining.Holds
+}
+
 // prove returns the proof of a newcomer who has to show one; nil if it need not.
 func (j *join) prove(ctx context.Context) (asked challenge.Join, proof *challenge.Proof, err error) {
 	if !j.settings.Challenges() || j.spared() {
 		return asked, nil, nil
 	}
-	due := j.settings.ChallengeWhen == zone.ChallengeAlways || j.zone.Lined() || j.joining.Holds
+	due := j.due()
 	if !due && j.Challenge == "" {
 		return asked, nil, nil
 	}

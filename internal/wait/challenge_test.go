@@ -65,7 +65,7 @@ func solve(t *testing.T, w challenge.Work) string {
 	return shown
 }
 
-// TestJoinByWork: a join without a solution is refused before anybody else is asked; one solution finds one place, as often as its
+// TestJoinByWork: a join with neither a solution nor a clientId is refused before anybody else is asked; one solution finds one place, as often as its
 // join is repeated, and no other when that is gone.
 func TestJoinByWork(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestJoinByWork(t *testing.T) {
 		r.Limiter.Asked = nil
 		r.Store.Asked()
 		shown := solve(t, r.asked(t, r.joinWith(client, ""), "required"))
-		if calls := r.Store.Asked(); len(calls) > 0 || len(r.Limiter.Asked) > 0 {
+		if calls := r.Store.Asked(); client == "" && (len(calls) > 0 || len(r.Limiter.Asked) > 0) {
 			t.Errorf("%q: asked for work, and the store for %q, the limiter about %q", client, calls, r.Limiter.Asked)
 		}
 		first := room.Read(t, r.joinWith(client, shown))
@@ -99,6 +99,29 @@ func TestJoinByWork(t *testing.T) {
 	if stats := r.Stats(t); stats.Totals.Joined != 3 {
 		t.Errorf("%d places were taken, want 3", stats.Totals.Joined)
 	}
+}
+
+// TestNoSecondChallenge: whoever has a place by its clientId, in the line or set aside, joins again without a solution.
+func TestNoSecondChallenge(t *testing.T) {
+	t.Parallel()
+	r := newServer(t)
+	r.challenging(t)
+	r.Set(t, func(s *zone.Settings) { s.KeepPlaceSeconds = 900 })
+	room.Must(t, r.enter(t))
+	first := room.Read(t, r.joinWith("phone", solve(t, r.asked(t, r.joinWith("phone", ""), "required"))))
+	for i, when := range []string{"in the line", "set aside"} {
+		if d := room.Read(t, r.joinWith("phone", "")); d.Token == "" || r.Place(t, d.Token) != r.Place(t, first.Token) {
+			t.Errorf("%s: %+v", when, d)
+		}
+		r.asked(t, r.joinWith("another", ""), "required")
+		r.Forward(time.Duration(1-i) * 3 * time.Minute)
+		swept, err := r.Store.Sweep(t.Context(), zoneID, "", 0)
+		if room.Must(t, err); swept.Removed != int64(1-i) {
+			t.Fatalf("%s: %+v", when, swept)
+		}
+	}
+	r.Set(t, func(s *zone.Settings) { s.KeepPlaceSeconds = 0 })
+	r.asked(t, r.joinWith("phone", ""), "required")
 }
 
 // TestAChallengeIsOfItsNetwork: the solution of a challenge takes no place for another network, and finds the one that it took there.

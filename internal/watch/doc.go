@@ -27,7 +27,7 @@
 // up to 90 KB. MaxZones bounds how many zones have samples: 500 take 600 MB. A reader costs
 // no memory that stays: a console that is left open for an hour holds one channel.
 //
-// A round is one Observe for each zone. By the same call the registry makes its estimates. What a call costs does not depend on the
+// A round is one Observe for each zone. By the same call package zones makes its estimates. What a call costs does not depend on the
 // length of the line. BenchmarkRound measures a round on the embedded store, BenchmarkObserve of package lua a call on Redis.
 //
 // Zones that failed in the round before are asked last, so that the zones of a dead node

@@ -76,8 +76,9 @@ func patternFault(pattern string) string {
 }
 
 // FromFormat1 has settings that version 0.1.0 stored (format 1) mean what they meant there: a pattern with parameters took requests with
-// any others, too.
+// any others, too, and no place was set aside. That version refuses the tokens of a zone that sets places aside.
 func (s *Settings) FromFormat1() {
+	s.KeepPlaceSeconds = 0
 	for _, patterns := range [][]string{s.BypassPaths, s.DonePaths} {
 		for i, pattern := range patterns {
 			if strings.Contains(pattern, "?") && !strings.HasSuffix(pattern, "&*") {

@@ -71,12 +71,12 @@ var Table = setting.Table[Settings]{
 	},
 	{
 		Name: "keepPlaceSeconds", At: func(s *Settings) any { return &s.KeepPlaceSeconds },
-		Default: int64(0), Least: 0, Most: MaxKeepPlaceSeconds, Unit: "s", None: "not kept",
+		Default: int64(DefaultKeepPlaceSeconds), Least: 0, Most: MaxKeepPlaceSeconds, Unit: "s", None: "not kept",
 		Label: "Place kept", Hint: "Seconds for which the place of a silent visitor is set aside after the idle timeout, 0 to 3600.",
 		Choose: "how long the place of a visitor who fell silent is set aside, 0-3600 s, from the sweep on. It then counts in no " +
 			"position and holds nobody up; whoever comes back stands at the old arrival again. At most `maxWaiting` places " +
-			"of a zone are set aside, or 4,000,000. 900 suits apps and phones, which sleep in a pocket. 0 gives the places up. " +
-			"The published list of a draw has the visitors alone who are in the line then",
+			"of a zone are set aside, or 4,000,000. The default suits apps and phones, which sleep in a pocket. 0 gives the places up. " +
+			"[How the times go together](#a-visitor-who-falls-silent)",
 	},
 	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },
@@ -291,12 +291,12 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "bypassCommon", At: func(s *Settings) any { return &s.BypassCommon },
 		Default: "on", Choices: []setting.Choice{
-			{Value: "on", Label: "never queued", Means: "icons, manifests, robots.txt and /.well-known/ are never queued"},
-			{Value: CommonOff, Label: "queued", Means: "icons, manifests, robots.txt and /.well-known/ are queued like all else"},
+			{Value: "on", Label: "never queued", Means: "icons, manifests, feeds, sitemaps, robots.txt and /.well-known/ are never queued"},
+			{Value: CommonOff, Label: "queued", Means: "icons, manifests, feeds, sitemaps, robots.txt and /.well-known/ are queued like all else"},
 		},
-		Label: "Files fetched without cookies", Hint: "Icons, manifests, robots.txt and /.well-known/, with GET and HEAD.",
+		Label: "Files fetched without cookies", Hint: "Icons, manifests, feeds, sitemaps, robots.txt and /.well-known/, with GET and HEAD.",
 		Choose: "`on`: files that browsers and machines fetch without cookies are never queued, with GET and HEAD: " +
-			"`/.well-known/`, manifests, icons, `robots.txt`. [The list](../integrate/site.md#what-is-never-queued)",
+			"`/.well-known/`, manifests, icons, feeds, sitemaps, `robots.txt`. [The list](../integrate/site.md#what-is-never-queued)",
 	},
 	{
 		Name: "bypassAgents", At: func(s *Settings) any { return &s.BypassAgents },

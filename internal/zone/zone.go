@@ -62,6 +62,8 @@ const (
 	DefaultWindowSeconds = 6
 	// DefaultIdleTimeoutSeconds is three times the longest polling period.
 	DefaultIdleTimeoutSeconds = 60
+	// DefaultKeepPlaceSeconds is a quarter of an hour: as long as others keep the place of a phone in a pocket.
+	DefaultKeepPlaceSeconds = 0
 	// DefaultPassTTLSeconds gives five minutes to begin what one waited for.
 	DefaultPassTTLSeconds = 300
 	// DefaultSessionSeconds is what analytics count as one visit.

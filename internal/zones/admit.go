@@ -97,7 +97,7 @@ func (r *Zones) admit(z *Zone, v visitor, now int64) (line.Told, error) {
 		Status: line.Admitted, Place: v.place, AdmittedAtMillis: nowMillis, ExpiresAtMillis: nowMillis + s.PassTTL().Milliseconds(),
 	}}
 	z.departed(&a.Answer, true)
-	r.meter.AdmitLocally(z.id)
+	r.meter.Count(z.id, AdmittedLocally)
 	return a, nil
 }
 

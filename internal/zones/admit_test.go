@@ -47,8 +47,8 @@ func TestAnOutage(t *testing.T) {
 	places := r.join(s, 12)[:8]
 
 	r.cut(true)
-	began := r.clock.now()
-	for r.clock.now().Sub(began) < AwayAfter+6*time.Second {
+	began := r.clock.Now()
+	for r.clock.Now().Sub(began) < AwayAfter+6*time.Second {
 		r.poll(s, places[0], "held")
 		r.pass(ProbeEvery)
 	}
@@ -172,7 +172,7 @@ func TestAServerThatStartsDuringTheOutage(t *testing.T) {
 	r := newRoom(t, 1, admitting(60))
 	old := r.servers[0]
 	place := r.join(old, 7)[0]
-	s := &server{New(Options{Store: old.wire, Seeds: []zone.Settings{admitting(60)}, Now: r.clock.now}), old.wire, old.meter}
+	s := &server{New(Options{Store: old.wire, Seeds: []zone.Settings{admitting(60)}, Now: r.clock.Now}), old.wire, old.meter}
 	r.servers[0] = s
 	old.wire.down.Store(true)
 	for range 100 {
@@ -195,7 +195,7 @@ func TestOldNewsAdmitNobody(t *testing.T) {
 	s := r.servers[0]
 	p := r.join(s, 7)[0]
 	r.toAway(s, p)
-	r.clock.advance(2 * time.Second) // no probe
+	r.clock.Forward(2 * time.Second) // no probe
 	r.poll(s, p, "held")
 	r.pass(ProbeEvery)
 	r.poll(s, p, "admitted locally")
@@ -205,13 +205,13 @@ func TestOldNewsAdmitNobody(t *testing.T) {
 func TestTimesAreTheStores(t *testing.T) {
 	r := newRoom(t, 1, admitting(60))
 	one := r.servers[0]
-	s := &server{New(Options{Store: one.wire, Now: func() time.Time { return r.clock.now().Add(10 * time.Second) }}), one.wire, one.meter}
+	s := &server{New(Options{Store: one.wire, Now: func() time.Time { return r.clock.Now().Add(10 * time.Second) }}), one.wire, one.meter}
 	r.servers[0] = s
 	s.RunOnce(t.Context())
 	p := r.join(s, 7)[0]
 	r.toAway(s, p)
-	if a := r.poll(s, p, "admitted locally"); a.AdmittedAtMillis != r.clock.now().UnixMilli() {
-		t.Errorf("admitted at %d, the store's clock says %d", a.AdmittedAtMillis, r.clock.now().UnixMilli())
+	if a := r.poll(s, p, "admitted locally"); a.AdmittedAtMillis != r.clock.Now().UnixMilli() {
+		t.Errorf("admitted at %d, the store's clock says %d", a.AdmittedAtMillis, r.clock.Now().UnixMilli())
 	}
 }
 
@@ -272,7 +272,7 @@ func TestNobodyIsLetInBeforeTheOpening(t *testing.T) {
 			s := r.servers[0]
 			places := r.join(s, 3)
 			r.cut(true)
-			settings, now := admitting(10), r.clock.now()
+			settings, now := admitting(10), r.clock.Now()
 			settings.EventState.Now = &event.Progress{
 				Event: event.Event{Name: "noon"}, Phase: tt.phase, Order: event.OrderArrival,
 				PreQueueAtMillis: now.Add(tt.gathers).UnixMilli(), SettlesAtMillis: now.Add(tt.opens).UnixMilli(),
@@ -317,8 +317,8 @@ func TestWhoHasNoPlaceGetsNoPass(t *testing.T) {
 			r.poll(r.servers[0], *p, "admitted")
 			r.pass(time.Minute)
 		}, "gone locally"},
-		{"in time", func(r *room, p *line.Place) { p.DueMillis = r.clock.now().UnixMilli() - idle + 1000 }, "admitted locally"},
-		{"silent", func(r *room, p *line.Place) { p.DueMillis = r.clock.now().UnixMilli() - idle + 999 }, "held"},
+		{"in time", func(r *room, p *line.Place) { p.DueMillis = r.clock.Now().UnixMilli() - idle + 1000 }, "admitted locally"},
+		{"silent", func(r *room, p *line.Place) { p.DueMillis = r.clock.Now().UnixMilli() - idle + 999 }, "held"},
 		{"of other data", func(_ *room, p *line.Place) { p.Epoch++ }, "held"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func TestALostChangeIsMadeAgain(t *testing.T) {
 			if _, err := r.PutZone(t.Context(), now, &was, "ada"); err != nil {
 				t.Fatal(err)
 			}
-			clock.advance(tt.later)
+			clock.Forward(tt.later)
 			r.readAndLog(t.Context())
 			f.answers(line.Answer{}, 6_000, tt.lostAt)
 			f.do(func() { f.zones["a"] = was })

@@ -63,7 +63,7 @@ func (r *Zones) Observe(ctx context.Context, zoneID string) (line.Stats, error) 
 	}
 	o, err := z.observe(ctx, sampledEach(int(r.lines.Load())))
 	if err != nil {
-		z.before.CompareAndSwap(nil, z.table.Load())
+		z.tableBefore.CompareAndSwap(nil, z.table.Load())
 		return line.Stats{}, err
 	}
 	table := z.model.Learn(o, z.settings.Load().IdleTimeout())

@@ -79,7 +79,7 @@ func TestALateAnswer(t *testing.T) {
 			t.Errorf("told again after an answer of %d", heard[0])
 		}
 	}
-	clock.advance(time.Minute)
+	clock.Forward(time.Minute)
 	f.hears(t, r, 1_001_000, 1_001_000)
 	if got := r.Known("a").lostAt.Load(); got != 1_001_000 {
 		t.Errorf("the last loss that was heard of is %d", got)

@@ -89,6 +89,13 @@ func (r *Zones) Drawn(ctx context.Context, zoneID string, after line.Place, from
 	return measured(r, store.Drawn, func() ([]line.Place, error) { return r.store.Drawn(ctx, zoneID, after, fromMicros, uptoMicros) })
 }
 
+// DrawnAside implements store.Drawer.
+func (r *Zones) DrawnAside(ctx context.Context, zoneID string, sinceMillis, fromMicros, uptoMicros int64) ([]line.Place, error) {
+	return measured(r, store.Drawn, func() ([]line.Place, error) {
+		return r.store.DrawnAside(ctx, zoneID, sinceMillis, fromMicros, uptoMicros)
+	})
+}
+
 // KeepDraw implements store.Drawer.
 func (r *Zones) KeepDraw(ctx context.Context, zoneID, nonce string, list []byte) (written bool, err error) {
 	return measured(r, store.KeepDraw, func() (bool, error) { return r.store.KeepDraw(ctx, zoneID, nonce, list) })

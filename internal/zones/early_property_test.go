@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	fixture "github.com/openqueue/waitingroom/internal/check/room"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -35,7 +35,7 @@ type told struct {
 func TestEarlyAnswersAreTrue(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		clock := fixture.NewClock()
+		clock := parts.NewClock()
 		lines, err := embedded.Open(embedded.Options{Now: clock.Now})
 		must(t, err)
 		defer func() { must(t, lines.Close()) }()

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	fixture "github.com/openqueue/waitingroom/internal/check/room"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
@@ -25,13 +25,13 @@ type room struct {
 	guard *guard.Guard
 	store *scripted
 	lines *zones.Zones
-	clock *fixture.Clock
+	clock *parts.Clock
 	limit *limiter.Limiter
 }
 
 func newRoom(t testing.TB, policies ...limit.Policy) *room {
 	t.Helper()
-	r := &room{t: t, store: newStore(), clock: fixture.NewClock()}
+	r := &room{t: t, store: newStore(), clock: parts.NewClock()}
 	r.limit = limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{Now: r.clock.Now}), Now: r.clock.Now})
 	r.use(policies...)
 	r.guard = guard.New(guard.Options{Limiter: r.limit})

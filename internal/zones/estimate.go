@@ -49,7 +49,7 @@ func (z *Zone) expect(stands, nowMillis int64) int64 {
 	if pace == 0 {
 		return window.MaxEstimateMillis
 	}
-	if t := cmp.Or(z.before.Load(), z.table.Load()); t != nil {
+	if t := cmp.Or(z.tableBefore.Load(), z.table.Load()); t != nil {
 		return min(t.Wait(stands, min(nowMillis, g.OpensAtMillis)), window.MaxEstimateMillis)
 	}
 	edge, upto := z.edge.Load(), z.lastArrival.Load()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -132,7 +133,7 @@ func TestExpect(t *testing.T) {
 	u.away, *now = false, now.Add(40*time.Second)
 	observe(t, r)
 	expect("after an outage, with nobody back")
-	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.Known("a").before.Load() != nil {
+	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.Known("a").tableBefore.Load() != nil {
 		t.Errorf("the table of before the outage goes on when people are back: %v", err)
 	}
 	if _, err := r.PutZone(t.Context(), settings("a", 0), nil, "test"); err != nil {
@@ -146,8 +147,8 @@ func TestExpect(t *testing.T) {
 // TestLatest: the store is asked once a second, however many ask; one that is away is no answer, and a zone that is gone has none.
 func TestLatest(t *testing.T) {
 	t.Parallel()
-	f, clock := newFakeStore(settings("a", 60)), newTestClock()
-	r := New(Options{Store: f, Now: clock.now})
+	f, clock := newFakeStore(settings("a", 60)), parts.NewClock()
+	r := New(Options{Store: f, Now: clock.Now})
 	t.Cleanup(r.Stop)
 	r.RunOnce(t.Context())
 	look := func(what string, want error, asked int) {
@@ -159,11 +160,11 @@ func TestLatest(t *testing.T) {
 		}
 	}
 	look("at first", nil, 1)
-	clock.advance(latestMillis*time.Millisecond - 1)
+	clock.Forward(latestMillis*time.Millisecond - 1)
 	look("within a second", nil, 0)
-	clock.advance(time.Millisecond)
+	clock.Forward(time.Millisecond)
 	look("a second later", nil, 1)
-	clock.advance(time.Second)
+	clock.Forward(time.Second)
 	f.do(func() { f.away = true })
 	look("away", line.ErrStoreUnavailable, 1)
 	f.do(func() { f.away = false })

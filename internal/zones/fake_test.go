@@ -101,6 +101,12 @@ func (f *fakeStore) Drawn(_ context.Context, zoneID string, _ line.Place, _, _ i
 	return nil, err
 }
 
+func (f *fakeStore) DrawnAside(_ context.Context, zoneID string, _, _, _ int64) ([]line.Place, error) {
+	leave, err := f.enter("DrawnAside", zoneID)
+	defer leave()
+	return nil, err
+}
+
 func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ []byte) (bool, error) {
 	leave, err := f.enter("KeepDraw", zoneID)
 	defer leave()
@@ -297,14 +303,10 @@ type watched struct {
 	mu     sync.Mutex
 	zones  map[string]bool
 	called map[store.Call]tally
-	// restored are counted, judged are all.
-	restored int
-	losses   int
-	judged   []estimate.Judgement
-	ahead    time.Duration
+	counts [NumCounted]int
+	judged []estimate.Judgement
+	ahead  time.Duration
 }
-
-func (w *watched) Lost(string) { w.losses++ }
 
 type tally struct {
 	calls, failures int
@@ -325,10 +327,10 @@ func (w *watched) Called(call store.Call, took time.Duration, err error) {
 	w.called[call] = n
 }
 
-func (w *watched) Restored(string) {
+func (w *watched) Count(_ string, what Counted) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.restored++
+	w.counts[what]++
 }
 
 func (w *watched) Judged(_ string, j estimate.Judgement) {
@@ -360,26 +362,6 @@ func (w *watched) list() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Sorted(maps.Keys(w.zones))
-}
-
-// testClock is moved by hand.
-type testClock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func newTestClock() *testClock { return &testClock{t: time.Unix(1_800_000_000, 0)} }
-
-func (c *testClock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *testClock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
 }
 
 func settings(id string, perMinute int64) zone.Settings {

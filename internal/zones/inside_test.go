@@ -30,7 +30,7 @@ func TestInsideIsRemembered(t *testing.T) {
 	}
 
 	a := line.Admission{ID: line.ID{1}, AtMillis: now}.JTI("a")
-	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); over || r.Over("a", a) {
+	if over, _ := r.Here("a", a, clock.Now().Add(time.Minute)); over || r.Over("a", a) {
 		t.Error("a session that was never done is over")
 	}
 	r.ReportInsideOnce(t.Context())
@@ -54,15 +54,15 @@ func TestInsideIsRemembered(t *testing.T) {
 		t.Errorf("one who left after being let in is not over: %v", err)
 	}
 	r.End("a", a)
-	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); over || !r.Over("a", a) {
+	if over, _ := r.Here("a", a, clock.Now().Add(time.Minute)); over || !r.Over("a", a) {
 		t.Error("a session that is done is refused within its minute, or its pass is good")
 	}
 	told := f.calls["report"]
 	if known, err := r.Done(t.Context(), "a", a, false); !known || err != nil || f.calls["report"] != told {
 		t.Errorf("done again: %v, %v, and %d calls to the store", known, err, f.calls["report"]-told)
 	}
-	clock.advance(time.Minute)
-	if over, _ := r.Here("a", a, clock.now().Add(time.Minute)); !over {
+	clock.Forward(time.Minute)
+	if over, _ := r.Here("a", a, clock.Now().Add(time.Minute)); !over {
 		t.Error("a session that is done goes on")
 	}
 }
@@ -82,7 +82,7 @@ func TestRevokedEverywhere(t *testing.T) {
 		}
 		names = append(names, line.Admission{ID: a.Place.ID, AtMillis: a.AdmittedAtMillis}.JTI(testZone))
 	}
-	until := r.clock.now().Add(time.Hour)
+	until := r.clock.Now().Add(time.Hour)
 	refused := func(server int, j jti, want bool) {
 		t.Helper()
 		if over, _ := r.servers[server].Here(testZone, j, until); over != want {
@@ -99,7 +99,7 @@ func TestRevokedEverywhere(t *testing.T) {
 	if sessions, idle := r.servers[0].Idle(testZone, 3*time.Minute); sessions != 3 || idle != 0 {
 		t.Errorf("%d sessions, %d idle", sessions, idle)
 	}
-	r.clock.advance(4 * time.Minute)
+	r.clock.Forward(4 * time.Minute)
 	refused(0, names[0], false)
 	for range tidyEvery {
 		r.servers[0].ReportInsideOnce(t.Context())
@@ -134,7 +134,7 @@ func TestRevokedEverywhere(t *testing.T) {
 	back()
 	refused(1, names[1], true)
 	refused(0, names[0], false)
-	revoke(func(s *zone.Settings) { s.InsideState.RevokedUpToMillis = r.clock.now().UnixMilli() })
+	revoke(func(s *zone.Settings) { s.InsideState.RevokedUpToMillis = r.clock.Now().UnixMilli() })
 	refused(0, names[0], true)
 	back()
 	refused(1, names[2], true)
@@ -179,7 +179,7 @@ func TestTwoGates(t *testing.T) {
 			t.Fatalf("server %d refuses: %t, want %t", server, over, want)
 		}
 	}
-	minute := func() time.Time { return r.clock.now().Add(time.Minute) }
+	minute := func() time.Time { return r.clock.Now().Add(time.Minute) }
 
 	here(0, minute(), false)
 	pass(40)
@@ -192,7 +192,7 @@ func TestTwoGates(t *testing.T) {
 	until := minute()
 	r.servers[1].wire.down.Store(true)
 	here(1, until, false)
-	r.servers[1].Zones = New(Options{Store: r.servers[1].wire, Meter: r.servers[1].meter, Servers: 2, Now: r.clock.now})
+	r.servers[1].Zones = New(Options{Store: r.servers[1].wire, Meter: r.servers[1].meter, Servers: 2, Now: r.clock.Now})
 	r.servers[1].wire.down.Store(false)
 	pass(5)
 	here(0, until, false)
@@ -269,7 +269,7 @@ func TestPassOfOneWhoLeft(t *testing.T) {
 			}
 		}
 	}
-	later := New(Options{Store: r.store, Now: r.clock.now})
+	later := New(Options{Store: r.store, Now: r.clock.Now})
 	later.Start(t.Context())
 	defer later.Stop()
 	if !later.Over(testZone, name) {
@@ -283,7 +283,7 @@ func TestBeginTellsFirst(t *testing.T) {
 	r.asked(3)
 	_, name := r.admitted(0)
 	_, other := r.admitted(0)
-	until := r.clock.now().Add(time.Hour)
+	until := r.clock.Now().Add(time.Hour)
 	r.servers[0].wire.down.Store(true)
 	if _, err := r.servers[0].Known(testZone).Begin(t.Context(), name, until); !errors.Is(err, line.ErrStoreUnavailable) {
 		t.Errorf("while the store is away: %v", err)
@@ -292,9 +292,9 @@ func TestBeginTellsFirst(t *testing.T) {
 	if over, err := r.servers[0].Known(testZone).Begin(t.Context(), name, until); over || err != nil {
 		t.Errorf("over %t, %v", over, err)
 	}
-	r.servers[0].Zones = New(Options{Store: r.servers[0].wire, Now: r.clock.now}) // dies at once
+	r.servers[0].Zones = New(Options{Store: r.servers[0].wire, Now: r.clock.Now}) // dies at once
 	for range 11 * 60 {
-		r.clock.advance(time.Second)
+		r.clock.Forward(time.Second)
 		_, _ = r.store.Observe(t.Context(), testZone, 0)
 	}
 	if st, err := r.store.Observe(t.Context(), testZone, 0); err != nil || st.State.Inside != 1 {
@@ -320,7 +320,7 @@ func TestRevokedForGood(t *testing.T) {
 		t.Helper()
 		for i, server := range r.servers {
 			for _, j := range []jti{one, other} {
-				if over, _ := server.Here(testZone, j, r.clock.now().Add(time.Minute)); !over || !server.Over(testZone, j) {
+				if over, _ := server.Here(testZone, j, r.clock.Now().Add(time.Minute)); !over || !server.Over(testZone, j) {
 					t.Errorf("%s, server %d takes a session that was revoked", when, i)
 				}
 			}
@@ -359,7 +359,7 @@ func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 	r.asked(3)
 	_, name := r.admitted(0)
 	here := func(server int) bool {
-		over, _ := r.servers[server].Here(testZone, name, r.clock.now().Add(time.Minute))
+		over, _ := r.servers[server].Here(testZone, name, r.clock.Now().Add(time.Minute))
 		return over
 	}
 	if here(0) {
@@ -367,7 +367,7 @@ func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 	}
 	r.cut(true)
 	heard := r.servers[0].KnownInside(testZone)
-	if heard.Inside != 1 || heard.NowMillis != r.clock.now().UnixMilli() {
+	if heard.Inside != 1 || heard.NowMillis != r.clock.Now().UnixMilli() {
 		t.Errorf("what the server knows: %+v", heard)
 	}
 	was := *r.servers[0].Settings(testZone)
@@ -397,7 +397,7 @@ func TestSessionsWhenTheClockIsSet(t *testing.T) {
 	f := newFakeStore(s)
 	r, clock := newTest(t, f, Options{})
 	set := time.Duration(0)
-	r.wall = func() time.Time { return clock.now().Add(set) }
+	r.wall = func() time.Time { return clock.Now().Add(set) }
 	r.ReportInsideOnce(t.Context())
 	here := func(id byte, until time.Time, want ...int64) {
 		t.Helper()

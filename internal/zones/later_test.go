@@ -31,7 +31,7 @@ func TestTheNearComeBackSoonerThanTheFar(t *testing.T) {
 		var places []line.Place
 		for range 10_000 {
 			places = append(places, r.join(server, 1)...)
-			r.clock.advance(100 * time.Microsecond)
+			r.clock.Forward(100 * time.Microsecond)
 		}
 		r.cut(true)
 		longest := int(min(20, idle/3))
@@ -39,7 +39,7 @@ func TestTheNearComeBackSoonerThanTheFar(t *testing.T) {
 			r.pass(away)
 			perSecond, seen := 0.0, make(map[int]int)
 			for i, p := range places {
-				r.clock.advance(17 * time.Microsecond)
+				r.clock.Forward(17 * time.Microsecond)
 				_, err := server.Poll(t.Context(), testZone, p)
 				after := backIn(t, err)
 				near, far := i < 100, i > 2_500
@@ -107,7 +107,7 @@ func TestNewcomersComeBackTheLaterTheMoreThereAre(t *testing.T) {
 					t.Fatalf("the %d-th is told to come back in %d s", i, after)
 				}
 				most = max(most, after)
-				r.clock.advance(300 * time.Microsecond)
+				r.clock.Forward(300 * time.Microsecond)
 			}
 			if most != tt.longest {
 				t.Errorf("of 20,000 in six seconds, the last are told %d s at most, want %d", most, tt.longest)

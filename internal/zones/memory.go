@@ -75,7 +75,7 @@ const losingWithin, losingAfter = 60_000, 3
 // loses takes in that the store has lost data of the zone, so many milliseconds after the time before.
 func (z *Zone) loses(after int64) {
 	r := z.zones
-	r.meter.Lost(z.id)
+	r.meter.Count(z.id, Lost)
 	if after >= losingWithin {
 		z.losses.Store(0)
 	}

@@ -138,10 +138,10 @@ func TestNeverOver(t *testing.T) {
 // run lets the crowd rush through the outages until end. Each server notices that the store is away, and back, up to
 // 0.7 s late: with the period of the probes, within Apart. For 100 ms before, its answers are lost.
 func (c *crowd) run(outages []span, end int64, dice *rand.Rand) {
-	start := c.room.clock.now()
+	start := c.room.clock.Now()
 	late := make([][2]int64, len(c.room.servers))
 	current := -1
-	for at := int64(0); at < end; at = c.room.clock.now().Sub(start).Milliseconds() {
+	for at := int64(0); at < end; at = c.room.clock.Now().Sub(start).Milliseconds() {
 		i, _ := slices.BinarySearchFunc(outages, at, func(o span, at int64) int { return int(o.to + 700 - at) })
 		if i < len(outages) && i != current {
 			current = i
@@ -237,21 +237,21 @@ func newWalk(t *testing.T, servers int, perMinute int64, silent float64) *walk {
 	for i := range int(8 * perMinute) {
 		for _, p := range w.room.join(w.room.servers[i%servers], 1) {
 			// The store told everybody to come within the longest period.
-			next := w.room.clock.now().UnixMilli() + w.dice.Int64N(window.FarPeriodMillis)
+			next := w.room.clock.Now().UnixMilli() + w.dice.Int64N(window.FarPeriodMillis)
 			if w.dice.Float64() < silent {
 				next = -1
 			}
 			w.places, w.next = append(w.places, p), append(w.next, next)
 		}
-		w.room.clock.advance(10 * time.Microsecond)
+		w.room.clock.Forward(10 * time.Microsecond)
 	}
 	return w
 }
 
 // run lets time pass. Everybody asks one server or another when told to.
 func (w *walk) run(d time.Duration) {
-	for end := w.room.clock.now().Add(d); w.room.clock.now().Before(end); w.room.pass(time.Duration(20+w.dice.IntN(20)) * time.Millisecond) {
-		now, first := w.room.clock.now().UnixMilli(), w.dice.IntN(len(w.places))
+	for end := w.room.clock.Now().Add(d); w.room.clock.Now().Before(end); w.room.pass(time.Duration(20+w.dice.IntN(20)) * time.Millisecond) {
+		now, first := w.room.clock.Now().UnixMilli(), w.dice.IntN(len(w.places))
 		for i := range w.places {
 			i = (i + first) % len(w.places)
 			if w.next[i] < 0 || w.next[i] > now {

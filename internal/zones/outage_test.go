@@ -20,7 +20,7 @@ func TestDeparturesOutliveAnOutage(t *testing.T) {
 	f.answers(in, 1_000, 0)
 	polls(t, r, in.Place)
 	f.do(func() { f.away = true })
-	clock.advance(time.Hour)
+	clock.Forward(time.Hour)
 	r.tellOnce(t.Context())
 	f.do(func() { f.away = false })
 	f.lose()
@@ -33,7 +33,7 @@ func TestDeparturesOutliveAnOutage(t *testing.T) {
 	for _, now := range []int64{3_602_000, 3_670_000, 3_671_000} {
 		f.hears(t, r, now, 3_601_000)
 		r.tellOnce(t.Context())
-		clock.advance(window.DepartureMatters(settings("a", 60), seenWithin))
+		clock.Forward(window.DepartureMatters(settings("a", 60), seenWithin))
 	}
 	if _, known := r.departedBefore("a", in.Place); known {
 		t.Error("a departure of an hour ago is remembered")

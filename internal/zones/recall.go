@@ -146,7 +146,7 @@ func (z *Zone) departed(a *line.Answer, local bool) {
 		token:     a.Place.ArrivedAtMicros, aheadMillis: a.AheadMillis, local: local, atMillis: z.zones.Millis(),
 	}
 	if z.departures.add(d, z.zones.departed.Load() >= maxDepartures) {
-		z.zones.meter.Forgotten(z.id)
+		z.zones.meter.Count(z.id, Forgotten)
 	}
 	if local {
 		z.outside.Add(1)

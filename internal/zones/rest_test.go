@@ -36,11 +36,11 @@ func TestRests(t *testing.T) {
 			f := newFakeStore(settings("a", 60))
 			r, clock := newTest(t, f, Options{})
 			s := settings("a", 60)
-			tt.change(&s, clock.now())
+			tt.change(&s, clock.Now())
 			f.do(func() {
 				f.zones["a"] = s
 				f.answer.State = tt.state
-				f.answer.State.NowMillis = clock.now().UnixMilli()
+				f.answer.State.NowMillis = clock.Now().UnixMilli()
 			})
 			r.readAndLog(t.Context())
 			if _, err := r.Find(t.Context(), "a"); err != nil || r.Rests("a") {
@@ -49,8 +49,8 @@ func TestRests(t *testing.T) {
 			if _, err := r.Observe(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
-			if clock.advance(6 * time.Second); r.Rests("a") != tt.want || r.NowMillis("a") != clock.now().UnixMilli() {
-				t.Errorf("rests %t, want %t; the clock %d, want %d", r.Rests("a"), tt.want, r.NowMillis("a"), clock.now().UnixMilli())
+			if clock.Forward(6 * time.Second); r.Rests("a") != tt.want || r.NowMillis("a") != clock.Now().UnixMilli() {
+				t.Errorf("rests %t, want %t; the clock %d, want %d", r.Rests("a"), tt.want, r.NowMillis("a"), clock.Now().UnixMilli())
 			}
 		})
 	}
@@ -64,16 +64,16 @@ func TestLossesAreSaid(t *testing.T) {
 		r, clock := newTest(t, f, Options{Meter: m, Logger: slog.New(slog.NewTextHandler(said, nil))})
 		for i := range 6 {
 			f.do(func() {
-				now := clock.now().UnixMilli()
+				now := clock.Now().UnixMilli()
 				f.answer.State.NowMillis, f.answer.State.LostAtMillis = now, now*int64(min(i, 1))
 			})
 			if _, err := r.Observe(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
-			clock.advance(apart)
+			clock.Forward(apart)
 		}
-		if n := strings.Count(said.String(), "again and again"); n != want || m.losses != 5 {
-			t.Errorf("a loss each %v: said %d times, want %d; %d losses counted, want 5", apart, n, want, m.losses)
+		if n := strings.Count(said.String(), "again and again"); n != want || m.counts[Lost] != 5 {
+			t.Errorf("a loss each %v: said %d times, want %d; %d losses counted, want 5", apart, n, want, m.counts[Lost])
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -103,7 +104,11 @@ type outageMeter struct {
 }
 
 func (m *outageMeter) StoreFailing(_ string, failing bool) { m.failing.Store(failing) }
-func (m *outageMeter) AdmitLocally(string)                 { m.local.Add(1) }
+func (m *outageMeter) Count(_ string, what Counted) {
+	if what == AdmittedLocally {
+		m.local.Add(1)
+	}
+}
 
 // server is one of those that share a store.
 type server struct {
@@ -118,7 +123,7 @@ func (s *server) phase() phase { return s.Known(testZone).outage.phase }
 // room is some servers, their store, and the clock of all of them.
 type room struct {
 	t       testing.TB
-	clock   *testClock
+	clock   *parts.Clock
 	store   *embedded.Store
 	servers []*server
 	ids     uint64
@@ -127,24 +132,14 @@ type room struct {
 // newRoom makes a zone, and servers that have heard of it but had no visitor.
 func newRoom(t testing.TB, servers int, s zone.Settings) *room {
 	t.Helper()
-	r := &room{t: t, clock: newTestClock()}
-	store, err := embedded.Open(embedded.Options{Now: r.clock.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	r.store = store
-	if _, err := store.PutZone(t.Context(), s, nil, ""); err != nil {
-		t.Fatal(err)
-	}
+	r := &room{t: t, clock: parts.NewClock()}
+	r.store = parts.OpenStore(t, r.clock.Now, nil).Store
+	_, err := r.store.PutZone(t.Context(), s, nil, "")
+	parts.Must(t, err)
 	for range servers {
-		w := &wire{Store: store, fails: fmt.Errorf("wire: %w", line.ErrStoreUnavailable)}
+		w := &wire{Store: r.store, fails: fmt.Errorf("wire: %w", line.ErrStoreUnavailable)}
 		m := &outageMeter{}
-		one := &server{New(Options{Store: w, Meter: m, Servers: int64(servers), Now: r.clock.now}), w, m}
+		one := &server{New(Options{Store: w, Meter: m, Servers: int64(servers), Now: r.clock.Now}), w, m}
 		one.RunOnce(t.Context())
 		r.servers = append(r.servers, one)
 	}
@@ -189,7 +184,7 @@ func (r *Zones) probeOnce(ctx context.Context) {
 func (r *room) pass(d time.Duration) {
 	for d > 0 {
 		step := min(d, ProbeEvery)
-		r.clock.advance(step)
+		r.clock.Forward(step)
 		d -= step
 		for _, s := range r.servers {
 			s.probeOnce(r.t.Context())

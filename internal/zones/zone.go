@@ -67,11 +67,11 @@ type estimates struct {
 	// long visitors wait; nil while that is not known.
 	model estimate.Model
 	table atomic.Pointer[estimate.Table]
-	// before is the last table from before an outage, nil outside of one. Estimates go by it until the store answers a visitor
+	// tableBefore is the last table from before an outage, nil outside of one. Estimates go by it until the store answers a visitor
 	// again. A sample of the store that is taken before that shows a line in which nobody polls: after an outage of 60 s,
 	// all who wait seem to have been silent for a minute.
-	before atomic.Pointer[estimate.Table]
-	judge  judge
+	tableBefore atomic.Pointer[estimate.Table]
+	judge       judge
 }
 
 func (r *Zones) newZone(s zone.Settings, seen bool) *Zone {
@@ -159,10 +159,10 @@ func (z *Zone) answered(a *line.Told) {
 		}
 	}
 	if a.Restored {
-		r.meter.Restored(z.id)
+		r.meter.Count(z.id, Restored)
 	}
-	if z.before.Load() != nil && !a.Remembered {
-		z.before.Store(nil)
+	if z.tableBefore.Load() != nil && !a.Remembered {
+		z.tableBefore.Store(nil)
 	}
 	if !a.Remembered {
 		z.learn(a.State, r.Millis())

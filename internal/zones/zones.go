@@ -43,8 +43,10 @@ const sharedTimeout = 3 * time.Second
 
 // Meter shows what happens here. Its methods are called from any goroutine.
 type Meter interface {
-	ZoneMeter
-	LossMeter
+	// Know hears which zones this server knows, perhaps more than once, and Forget which one it no longer knows. Neither is called at the
+	// same time as the other, nor twice at a time.
+	Know(zoneIDs ...string)
+	Forget(zoneID string)
 	// Called measures a call to the store: how long it took, and how it ended.
 	Called(call store.Call, took time.Duration, err error)
 	// Judged takes in how good an estimate was that was told to a visitor who has been admitted since.
@@ -53,27 +55,25 @@ type Meter interface {
 	ClockAhead(zoneID string, by time.Duration)
 	// StoreFailing says whether the latest call to the zone's store failed.
 	StoreFailing(zoneID string, failing bool)
-	// AdmitLocally counts one visitor whom this server let in by itself.
-	AdmitLocally(zoneID string)
+	// Count counts one occurrence.
+	Count(zoneID string, what Counted)
 }
 
-// LossMeter counts what comes of the store's losses of data.
-type LossMeter interface {
-	// Restored counts one place that the store had lost and put back.
-	Restored(zoneID string)
-	// Lost counts one loss of a zone's data that its store has noticed.
-	Lost(zoneID string)
-	// Forgotten counts one departure that is remembered no longer, because so many departed lately.
-	Forgotten(zoneID string)
-}
+// Counted is what a Meter counts of a zone.
+type Counted uint8
 
-// ZoneMeter hears which zones there are. Its two methods are never called at the same time.
-type ZoneMeter interface {
-	// Know hears which zones this server knows, perhaps more than once.
-	Know(zoneIDs ...string)
-	// Forget hears which zone it no longer knows.
-	Forget(zoneID string)
-}
+const (
+	// Restored is a place that the store had lost and put back.
+	Restored Counted = iota
+	// Lost is a loss of a zone's data that its store has noticed.
+	Lost
+	// Forgotten is a departure that is remembered no longer, because so many departed lately.
+	Forgotten
+	// AdmittedLocally is a visitor whom this server let in by itself.
+	AdmittedLocally
+	// NumCounted is how many there are.
+	NumCounted
+)
 
 // Options of a Zones. Store is required.
 type Options struct {
@@ -325,13 +325,13 @@ func (r *Zones) putZone(ctx context.Context, s zone.Settings, was *zone.Settings
 	if err != nil {
 		return false, err
 	}
-	heals := uint64(0)
+	putBack := uint64(0)
 	if z != nil {
-		heals = z.restored.Load()
+		putBack = z.restored.Load()
 	}
 	created, err := r.write(ctx, s, was, by)
 	if errors.Is(err, line.ErrZoneUnknown) && z != nil { // the store has lost a part of it
-		if err = r.heal(ctx, z, heals); err == nil {
+		if err = r.heal(ctx, z, putBack); err == nil {
 			created, err = r.write(ctx, s, was, by)
 		}
 	}
@@ -433,10 +433,7 @@ type noMeter struct{}
 func (noMeter) Know(...string)                          {}
 func (noMeter) Forget(string)                           {}
 func (noMeter) Called(store.Call, time.Duration, error) {}
-func (noMeter) Restored(string)                         {}
-func (noMeter) Lost(string)                             {}
-func (noMeter) Forgotten(string)                        {}
 func (noMeter) Judged(string, estimate.Judgement)       {}
 func (noMeter) ClockAhead(string, time.Duration)        {}
 func (noMeter) StoreFailing(string, bool)               {}
-func (noMeter) AdmitLocally(string)                     {}
+func (noMeter) Count(string, Counted)                   {}

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -24,10 +25,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newTest returns zones that have read its store once, and its clock.
-func newTest(t *testing.T, f *fakeStore, o Options) (*Zones, *testClock) {
+func newTest(t *testing.T, f *fakeStore, o Options) (*Zones, *parts.Clock) {
 	t.Helper()
-	clock := newTestClock()
-	o.Store, o.Now = f, clock.now
+	clock := parts.NewClock()
+	o.Store, o.Now = f, clock.Now
 	r := New(o)
 	if err := r.read(t.Context()); err != nil {
 		t.Fatalf("first read: %v", err)
@@ -105,7 +106,7 @@ func TestUnknownZoneCostsLittleWhileTheListIsFresh(t *testing.T) {
 	}
 
 	// Once it is stale, one reading serves them all.
-	clock.advance(freshFor)
+	clock.Forward(freshFor)
 	for i := range 1000 {
 		if _, err := r.Zone(t.Context(), fmt.Sprintf("invented-%d", i)); !errors.Is(err, line.ErrZoneUnknown) {
 			t.Fatalf("Zone = %v, want ErrZoneUnknown", err)
@@ -118,7 +119,7 @@ func TestUnknownZoneWhileTheStoreIsAway(t *testing.T) {
 	f := newFakeStore(settings("a", 1))
 	r, clock := newTest(t, f, Options{})
 	f.do(func() { f.away = true })
-	clock.advance(freshFor)
+	clock.Forward(freshFor)
 
 	for i := range 100 {
 		_, err := r.Join(t.Context(), fmt.Sprintf("invented-%d", i), line.ID{})
@@ -128,7 +129,7 @@ func TestUnknownZoneWhileTheStoreIsAway(t *testing.T) {
 	}
 	f.wantCalls(t, map[string]int{"Zones": 1})
 
-	clock.advance(minGap)
+	clock.Forward(minGap)
 	_, _ = r.Zone(t.Context(), "invented")
 	f.wantCalls(t, map[string]int{"Zones": 1})
 
@@ -524,8 +525,8 @@ func TestSeeds(t *testing.T) {
 	t.Run("created later when the store was away at first", func(t *testing.T) {
 		f := newFakeStore()
 		f.away = true
-		clock := newTestClock()
-		r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: true, Now: clock.now})
+		clock := parts.NewClock()
+		r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: true, Now: clock.Now})
 		if err := r.read(t.Context()); err == nil {
 			t.Fatal("read succeeded")
 		}
@@ -596,7 +597,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		f, m := newFakeStore(settings("a", 1), settings("b", 1)), &watched{}
 		r, clock := newTest(t, f, Options{Meter: m})
-		f.before = func(string, string) { clock.advance(2 * time.Second) }
+		f.before = func(string, string) { clock.Forward(2 * time.Second) }
 		ctx := t.Context()
 		m.called = nil // what newTest did
 		f.do(func() { f.away = away; delete(f.zones, "b"); f.answer.Status, f.answer.Restored = line.Admitted, true })
@@ -635,8 +636,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 				t.Errorf("away %v: %s: the meter heard %+v, want %+v", away, name, heard, want)
 			}
 		}
-		if m.restored == 0 != away {
-			t.Errorf("away %v: the meter heard of %d places put back", away, m.restored)
+		if m.counts[Restored] == 0 != away {
+			t.Errorf("away %v: the meter heard of %d places put back", away, m.counts[Restored])
 		}
 		m.mu.Unlock()
 	}
@@ -646,8 +647,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 func TestClocks(t *testing.T) {
 	f, m := newFakeStore(settings("a", 1)), &watched{}
 	r, clock := newTest(t, f, Options{Meter: m})
-	f.do(func() { f.answer.State.NowMillis = clock.now().Add(time.Hour + time.Second).UnixMilli() })
-	f.before = func(string, string) { clock.advance(2 * time.Second) }
+	f.do(func() { f.answer.State.NowMillis = clock.Now().Add(time.Hour + time.Second).UnixMilli() })
+	f.before = func(string, string) { clock.Forward(2 * time.Second) }
 	if _, err := r.Stats(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}

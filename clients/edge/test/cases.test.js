@@ -37,7 +37,7 @@ const fill = (text) => text?.replace(/\{(\w+)\}/g, (all, name) => held[name] ?? 
 async function seen(response, forwarded, want) {
   const get = (name) => response.headers.get(name) ?? undefined;
   const text = await response.text();
-  const code = get('Content-Type') === 'application/problem+json' ? JSON.parse(text).code : undefined;
+  const code = get('Content-Type') === 'application/problem+json' ? JSON.parse(text || '{"code": "admission_required"}').code : undefined; // HEAD has no body
   if (response.status === 503 && code !== 'admission_required') return { status: 503 };
   assert.equal(forwarded, response.status === 200);
   return JSON.parse(JSON.stringify({

@@ -252,20 +252,32 @@ test('keys that are not known are asked for once a minute', async () => {
   assert.equal(site.asked.filter(({ path }) => path.endsWith('jwks.json')).length, 2);
 });
 
-test('all calls of a page are one admission', async () => {
+test('what comes at once for a page is one admission, and the first answer has the session', async () => {
   const site = shop(joins);
   const call = { 'User-Agent': 'a', 'Sec-Fetch-Site': 'same-origin' };
-  const gate = (headers, address) => site.gate.ask({ url: 'https://shop.example/api', method: 'GET', headers: new Map(Object.entries(headers)) }, address);
-  const all = await Promise.all(Array.from({ length: 8 }, () => gate(call, '203.0.113.9')));
-  assert.ok(all.every(({ headers }) => headers['Set-Cookie']));
+  const gate = (headers, address = '203.0.113.9') => site.gate.ask({ url: 'https://shop.example/api', method: 'GET', headers: new Map(Object.entries(headers)) }, address);
   const ids = () => site.asked.filter(({ path }) => path === '/traffic/wait').map(({ clientId }) => clientId);
-  assert.equal(new Set(ids()).size, 1);
+  for (const header of [call, { 'User-Agent': 'curl/8.14.1' }]) {
+    const before = new Set(ids()).size;
+    const all = await Promise.all(Array.from({ length: 60 }, () => gate(header)));
+    assert.equal(all.filter(({ headers }) => headers?.['Set-Cookie']).length, 4); // 17 go on by each
+    assert.equal(new Set(ids()).size, before + 4);
+  }
   const before = ids().length;
-  await gate(call, '203.0.113.9');
+  await gate(call);
   assert.equal(ids().length, before);
   await gate(call, '203.0.113.10');
-  await gate({ ...call, 'User-Agent': 'b' }, '203.0.113.9');
-  assert.equal(new Set(ids()).size, 3);
+  await gate({ ...call, 'User-Agent': 'b' });
+  await gate({ ...call, Referer: 'https://shop.example/other' });
+  clock(2);
+  await gate(call);
+  assert.equal(ids().length, before + 4);
+});
+
+test('where those inside are counted, who may keep no session takes none', async () => {
+  const site = shop({ ...joins, counted: true });
+  assert.equal((await site.visit('/', { 'User-Agent': 'kube-probe/1.34' })).headers.get('Set-Cookie'), null);
+  assert.deepEqual(site.asked.map(({ path }) => path), ['/traffic/zones/SHOP', '/traffic/wait']);
 });
 
 test('where those inside are counted, the room is told of sessions and of the end', async () => {

@@ -170,6 +170,8 @@ func (s *story) event(verb string, words []string) bool {
 		}
 	case "list": // v*12: the store has them in the order of the draw
 		s.listed(s.ranked(s.names(words)))
+	case "listAside": // v*12: those who take part in the draw and are set aside
+		s.listedAside(s.ranked(s.names(words)))
 	default:
 		return false
 	}
@@ -194,6 +196,25 @@ func (s *story) listed(want []string) {
 			s.t.Fatalf("the draw is %v, want %v", got, want)
 		}
 		s.keepsLists(h.Store)
+	}
+}
+
+// listedAside compares what the store says of those who take part in the draw and are set aside.
+func (s *story) listedAside(want []string) {
+	s.t.Helper()
+	d := s.model.settings.EventState.Draw()
+	for _, h := range s.stores {
+		since := s.model.now - s.model.settings.KeepPlace().Milliseconds()
+		all, err := h.Store.DrawnAside(s.t.Context(), s.zoneID, since, d.FromMicros, d.UptoMicros)
+		s.fails("drawn aside", err, nil)
+		slices.SortFunc(all, func(a, b line.Place) int { return int(a.ScoreMicros - b.ScoreMicros) })
+		var got []string
+		for _, p := range all {
+			got = append(got, name(p.ID))
+		}
+		if !slices.Equal(got, want) {
+			s.t.Fatalf("of the draw %v are set aside, want %v", got, want)
+		}
 	}
 }
 

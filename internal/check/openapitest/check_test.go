@@ -46,7 +46,7 @@ func (s said) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 const (
-	waitingBody = `{"zoneId":"Z","token":"t","canEnter":false,"waiting":{"position":1,"total":1,"estimatedWait":0,` +
+	waitingBody = `{"zoneId":"Z","token":"t","placeId":"00000000000000","canEnter":false,"waiting":{"position":1,"total":1,"estimatedWait":0,` +
 		`"pollingPeriod":250,"arrivedAtMicros":1}}`
 	expiredBody = `{"type":"https://x.example/README.md#token_expired","title":"t","status":410,"detail":"d",` +
 		`"code":"token_expired"}`

@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -35,18 +36,13 @@ import (
 // Backend is the address of a backend of the shop, whose joins are for the visitors that it names.
 const Backend = "198.51.100.200"
 
-// Secrets are those of a Server, newest first.
-func Secrets() [][]byte {
-	return [][]byte{bytes.Repeat([]byte{'n'}, 32), bytes.Repeat([]byte{'o'}, 32)}
-}
-
 // Server is a server with one zone. Its parts may be replaced before Serve.
 type Server struct {
-	*Clock
+	*parts.Clock
 	ZoneID  string
-	Store   *Store
-	Limiter *Limiter
-	Meter   *Meter
+	Store   *parts.Store
+	Limiter *parts.Limiter
+	Meter   *parts.Meter
 	// Logs are what Log writes, as text.
 	Logs *bytes.Buffer
 	Log  *slog.Logger
@@ -75,14 +71,14 @@ type Server struct {
 // New returns a server of a zone with this limit. It ends with the test.
 func New(tb testing.TB, zoneID string, perMinute int64) *Server {
 	tb.Helper()
-	s := &Server{Clock: NewClock(), ZoneID: zoneID, Limiter: &Limiter{}, Meter: &Meter{}, Logs: &bytes.Buffer{}}
+	s := &Server{Clock: parts.NewClock(), ZoneID: zoneID, Limiter: &parts.Limiter{}, Meter: &parts.Meter{}, Logs: &bytes.Buffer{}}
 	s.Log = slog.New(slog.NewTextHandler(s.Logs, nil))
-	s.Store = OpenStore(tb, s.Clock, s.Log)
+	s.Store = parts.OpenStore(tb, s.Now, s.Log)
 	s.Set(tb, func(z *zone.Settings) { z.PerMinute = perMinute })
 	var err error
-	s.Tokens, err = token.NewKeys(Secrets()...)
+	s.Tokens, err = token.NewKeys(parts.Secrets()...)
 	Must(tb, err)
-	s.Passes, err = pass.NewSigner(pass.DefaultIssuer, Secrets()[0])
+	s.Passes, err = pass.NewSigner(pass.DefaultIssuer, parts.Secrets()[0])
 	Must(tb, err)
 	s.Issuer = answer.NewIssuer(s.Tokens, s.Passes)
 	s.Guard = guard.New(guard.Options{Limiter: s.Limiter, Backends: []netip.Prefix{netip.MustParsePrefix(Backend + "/32")}})
@@ -141,7 +137,7 @@ func (s *Server) Set(tb testing.TB, change func(*zone.Settings)) {
 		settings = zone.Defaults(s.ZoneID)
 	}
 	change(&settings)
-	_, err = s.Store.PutZone(tb.Context(), settings, nil, "")
+	_, err = s.Store.Store.PutZone(tb.Context(), settings, nil, "")
 	Must(tb, err)
 	if s.Zones != nil {
 		s.Zones.RunOnce(tb.Context())
@@ -243,7 +239,5 @@ func Read(tb testing.TB, w *httptest.ResponseRecorder) Document {
 // Must ends the test if there is an error.
 func Must(tb testing.TB, err error) {
 	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	parts.Must(tb, err)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	fixture "github.com/openqueue/waitingroom/internal/check/room"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
 	"github.com/openqueue/waitingroom/internal/limits/identity"
@@ -274,7 +274,7 @@ func (broken) Sources(string) ([]limit.Source, bool) { return nil, true }
 func TestWhatShouldNotHappen(t *testing.T) {
 	t.Parallel()
 	identities, err := identity.New(identity.FinderOptions{Address: address.Finder(nil)})
-	fixture.Must(t, err)
+	parts.Must(t, err)
 	h := openapitest.Limits.Handler(t, routes(checkapi.NewHTTP(broken{}, identities)))
 	r := &room{http: h}
 	for _, w := range []*httptest.ResponseRecorder{

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	fixture "github.com/openqueue/waitingroom/internal/check/room"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
 	"github.com/openqueue/waitingroom/internal/limits/identity"
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 
 // room is the listener with real limits and real identities, behind echo.
 type room struct {
-	clock *fixture.Clock
+	clock *parts.Clock
 	store *store
 	local *local.Counters
 	http  http.Handler
@@ -70,7 +70,7 @@ var policies = limit.PolicySet{}.
 // newRoom is a room for one test.
 func newRoom(tb testing.TB) *room {
 	tb.Helper()
-	r := &room{clock: fixture.NewClock()}
+	r := &room{clock: parts.NewClock()}
 	r.store = &store{Counters: local.New(local.CountersOptions{Now: r.clock.Now})}
 	r.local = local.New(local.CountersOptions{Now: r.clock.Now})
 	tb.Cleanup(r.store.Close)
@@ -80,7 +80,7 @@ func newRoom(tb testing.TB) *room {
 	identities, err := identity.New(identity.FinderOptions{
 		Address: address.Finder([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}), APIKeys: keyFile(tb),
 	})
-	fixture.Must(tb, err)
+	parts.Must(tb, err)
 	r.bare = routes(checkapi.NewHTTP(limits, identities))
 	r.http = openapitest.Limits.Handler(tb, r.bare)
 	return r
@@ -90,7 +90,7 @@ func newRoom(tb testing.TB) *room {
 func keyFile(tb testing.TB) string {
 	tb.Helper()
 	name := tb.TempDir() + "/keys"
-	fixture.Must(tb, os.WriteFile(name, []byte("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad pro\n"), 0o600))
+	parts.Must(tb, os.WriteFile(name, []byte("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad pro\n"), 0o600))
 	return name
 }
 

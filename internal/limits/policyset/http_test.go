@@ -16,7 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	fixture "github.com/openqueue/waitingroom/internal/check/room"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limit/local"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -36,7 +36,7 @@ const secret = "a token for operators"
 // room has all handlers, over the embedded store and behind echo.
 type room struct {
 	*testing.T
-	store    *fixture.Store
+	store    *parts.Store
 	policies *policyset.Set
 	limiter  *limiter.Limiter
 	http     http.Handler
@@ -45,7 +45,7 @@ type room struct {
 
 func newRoom(t *testing.T) *room {
 	t.Helper()
-	r := &room{T: t, store: fixture.OpenStore(t, fixture.NewClock(), slog.New(slog.DiscardHandler))}
+	r := &room{T: t, store: parts.OpenStore(t, parts.NewClock().Now, slog.New(slog.DiscardHandler))}
 	r.limiter = limiter.New(limiter.Dependencies{Local: local.New(local.CountersOptions{})})
 	r.policies = policyset.New(policyset.SetOptions{Store: r.store, Use: r.limiter.Use})
 	r.route(r.limiter)
@@ -59,7 +59,7 @@ func (r *room) route(seen policyset.Seen) {
 	access := operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log})
 	h := policyset.NewHTTP(r.policies, seen)
 	e := echo.New()
-	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), &fixture.Meter{})
+	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), &parts.Meter{})
 	e.Use(access.Guard)
 	route.Mount(e, slices.Concat(desk.Routes(), h.Routes()), people.Permit)
 	r.http = openapitest.Operators.Handler(r.T, e)

@@ -8,56 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 )
-
-// shelf is the embedded store, which can be away, and can lose its data.
-type shelf struct {
-	t *testing.T
-
-	*embedded.Store
-	err error
-	// first is called before the next PutPolicies.
-	first func()
-}
-
-func newShelf(t *testing.T) *shelf {
-	t.Helper()
-	s := &shelf{t: t}
-	s.lose()
-	return s
-}
-
-func (s *shelf) lose() {
-	s.t.Helper()
-	store, err := embedded.Open(embedded.Options{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = store.Close() })
-	s.Store = store
-}
-
-func (s *shelf) Policies(ctx context.Context) (limit.PolicySet, error) {
-	if s.err != nil {
-		return limit.PolicySet{}, s.err
-	}
-	return s.Store.Policies(ctx)
-}
-
-func (s *shelf) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
-	if first := s.first; first != nil {
-		s.first = nil
-		first()
-	}
-	if s.err != nil {
-		return s.err
-	}
-	return s.Store.PutPolicies(ctx, b, was, changes...)
-}
 
 func rule(n int64) []limit.Rule {
 	return []limit.Rule{{Algorithm: limit.SlidingLog, Limit: n, WindowSeconds: 60}}
@@ -101,7 +56,7 @@ func (s *server) has(t *testing.T, want ...string) {
 // TestAChangeIsInForceEverywhereWithinASecond: on a server that nobody tells of it.
 func TestAChangeIsInForceEverywhereWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newShelf(t)
+		store := parts.OpenStore(t, time.Now, nil)
 		one, two := newServer(store), newServer(store)
 		two.Start(t.Context())
 		defer two.Stop()
@@ -115,7 +70,7 @@ func TestAChangeIsInForceEverywhereWithinASecond(t *testing.T) {
 
 func TestAChangeIsSeenByTheOthers(t *testing.T) {
 	t.Parallel()
-	store := newShelf(t)
+	store := parts.OpenStore(t, time.Now, nil)
 	one, two := newServer(store), newServer(store)
 	one.puts(t, policy("a", 1), serve.Condition{})
 	one.has(t, "a 1")
@@ -140,7 +95,7 @@ func TestAChangeIsSeenByTheOthers(t *testing.T) {
 
 func TestSeedsAreMadeWhenAbsent(t *testing.T) {
 	t.Parallel()
-	store := newShelf(t)
+	store := parts.OpenStore(t, time.Now, nil)
 	one := newServer(store, policy("a", 1), policy("b", 1))
 	one.has(t, "a 1", "b 1") // before the store was asked
 	one.runOnce(t.Context())
@@ -159,9 +114,9 @@ func TestSeedsAreMadeWhenAbsent(t *testing.T) {
 
 func TestWhatIsRememberedStaysInForce(t *testing.T) {
 	t.Parallel()
-	store := newShelf(t)
+	store := parts.OpenStore(t, time.Now, nil)
 	one := newServer(store, policy("a", 1))
-	store.err = line.ErrStoreUnavailable
+	store.Fail(line.ErrStoreUnavailable)
 	one.runOnce(t.Context())
 	one.has(t, "a 1")
 	if _, _, err := one.Put(t.Context(), policy("a", 2), "", serve.Condition{}); !errors.Is(err, line.ErrStoreUnavailable) {
@@ -170,19 +125,19 @@ func TestWhatIsRememberedStaysInForce(t *testing.T) {
 	if p, err := one.Get(t.Context(), "a"); err != nil || p.Rules[0].Limit != 1 {
 		t.Errorf("get: %+v, %v", p, err)
 	}
-	store.err = nil
+	store.Fail(nil)
 	one.runOnce(t.Context())
 	one.has(t, "a 1")
 }
 
 func TestTheNewestVersionIsPutBack(t *testing.T) {
 	t.Parallel()
-	store := newShelf(t)
+	store := parts.OpenStore(t, time.Now, nil)
 	old, newer := newServer(store, policy("a", 1)), newServer(store, policy("a", 1))
 	old.runOnce(t.Context())
 	newer.runOnce(t.Context())
 	newer.puts(t, policy("a", 2), serve.Condition{})
-	store.lose()
+	store.Store = parts.OpenStore(t, time.Now, nil).Store
 	old.runOnce(t.Context()) // old has not seen the change
 	old.has(t, "a 1")
 	newer.runOnce(t.Context())
@@ -196,7 +151,7 @@ func TestTheNewestVersionIsPutBack(t *testing.T) {
 
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	store := newShelf(t)
+	store := parts.OpenStore(t, time.Now, nil)
 	one, two := newServer(store), newServer(store)
 	one.puts(t, policy("a", 1), serve.Condition{IfNoneMatch: "*"})
 	seen := serve.Condition{IfMatch: Version(policy("a", 1))}
@@ -221,23 +176,32 @@ func TestConditions(t *testing.T) {
 // one is made while the second one is under way.
 func TestAConditionIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
-	store := newShelf(t)
+	store := parts.OpenStore(t, time.Now, nil)
 	one, two := newServer(store), newServer(store)
 	one.puts(t, policy("a", 1), serve.Condition{})
 	seen := serve.Condition{IfMatch: Version(policy("a", 1))}
-	store.first = func() { two.puts(t, policy("a", 2), seen) }
+	first := func(do func()) {
+		store.Do(func(_ context.Context, call string) error {
+			if call == "put_policies" {
+				store.Do(nil)
+				do()
+			}
+			return nil
+		})
+	}
+	first(func() { two.puts(t, policy("a", 2), seen) })
 	if _, _, err := one.Put(t.Context(), policy("a", 3), "", seen); !errors.Is(err, ErrPrecondition) {
 		t.Errorf("put: %v", err)
 	}
 	// A change of another policy does not matter.
-	store.first = func() { two.puts(t, policy("b", 1), serve.Condition{}) }
+	first(func() { two.puts(t, policy("b", 1), serve.Condition{}) })
 	one.puts(t, policy("a", 3), serve.Condition{IfMatch: Version(policy("a", 2))})
 	one.has(t, "a 3", "b 1")
 }
 
 func TestThereIsAMost(t *testing.T) {
 	t.Parallel()
-	store := newShelf(t)
+	store := parts.OpenStore(t, time.Now, nil)
 	one := newServer(store)
 	b := limit.PolicySet{}
 	for i := range limit.MaxPolicies {
@@ -257,7 +221,7 @@ func TestThereIsAMost(t *testing.T) {
 
 // foreign is a store into which a newer version of the server has written.
 type foreign struct {
-	*shelf
+	*parts.Store
 	policies limit.PolicySet
 }
 
@@ -271,7 +235,7 @@ func TestAPolicyOfANewerServer(t *testing.T) {
 	newer.Rules[0].Algorithm = "quantum"
 	empty := policy("empty", 1)
 	empty.Tiers = map[string][]limit.Rule{"pro": nil}
-	s := newServer(&foreign{newShelf(t), limit.PolicySet{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}})
+	s := newServer(&foreign{parts.OpenStore(t, time.Now, nil), limit.PolicySet{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}})
 	s.runOnce(t.Context())
 	if n := len(s.used.Policies); n != 1 || s.used.Policies[0].Name != "api" {
 		t.Errorf("in force: %v", s.used.Policies)

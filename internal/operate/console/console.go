@@ -10,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -28,7 +29,9 @@ const (
 // Watch is where the figures come from: one sample a second of each zone. Once
 // it is stopped, Wait returns an error, and the streams end.
 type Watch interface {
-	operator.Seen
+	// Latest is the newest sample of a zone, if there is one. History is its last hour, oldest first.
+	Latest(zoneID string) (watch.Sample, bool)
+	History(zoneID string) []watch.Sample
 	Wait(ctx context.Context, after int64) (tick int64, err error)
 	// Clock is the time on the clock of the zone's store, once it is known.
 	Clock(zoneID string) (now time.Time, ok bool)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -34,7 +35,7 @@ func (r *room) list(zoneID string, events ...event.Event) {
 	was := r.put(zoneID)
 	s := was
 	s.Events = events
-	must(r.tb, r.desk.Replace(r.tb.Context(), was, s, "Olga"))
+	parts.Must(r.tb, r.desk.Replace(r.tb.Context(), was, s, "Olga"))
 	r.makeDue(zoneID)
 }
 
@@ -43,19 +44,19 @@ func (r *room) makeDue(zoneID string) {
 	r.tb.Helper()
 	for {
 		was := r.zone(zoneID)
-		next, name, due := was.Due(r.now(), func(string) (string, string) { return "nonce", "c0ffee" })
+		next, name, due := was.Due(r.Now(), func(string) (string, string) { return "nonce", "c0ffee" })
 		if !due {
 			return
 		}
-		_, err := r.store.PutZone(r.tb.Context(), next, &was, zone.By(name))
-		must(r.tb, err)
+		_, err := r.zones.PutZone(r.tb.Context(), next, &was, zone.By(name))
+		parts.Must(r.tb, err)
 	}
 }
 
 // goTo lets time pass until so long after the beginning.
 func (r *room) goTo(d time.Duration) {
 	r.tb.Helper()
-	r.pass(start.Add(d).Sub(r.now()))
+	r.Forward(start.Add(d).Sub(r.Now()))
 	r.makeDue("Z")
 }
 
@@ -82,7 +83,7 @@ func TestEventPage(t *testing.T) {
 
 	r.goTo(30 * time.Minute)
 	r.goTo(59*time.Minute + time.Second)
-	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
+	r.seen.round(map[string]watch.Sample{"Z": sample(r.Now())})
 	page := p.get("zones/Z/schedule/noon")
 	shows(t, page, "noon ◔ Gathering", "It opens in 59 s Sat 21 Nov 2026, 12:59:00 UTC : they are admitted, as drawn.", "Gathered 12,340", "Polls a second 1,370",
 		"The draw closes ○ Later Sat 21 Nov 2026, 12:58:30 UTC in 29 s", "People gather ✓ Done", "event noon 2026-11-21 12:29:00 UTC", "Limit 600 a minute → to 6,000 a minute")
@@ -100,7 +101,7 @@ func TestEventPage(t *testing.T) {
 		was := r.zone("Z")
 		now := was
 		change(&now)
-		if _, err := r.store.PutZone(t.Context(), now, &was, "Bob"); err != nil {
+		if _, err := r.zones.PutZone(t.Context(), now, &was, "Bob"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,9 +135,9 @@ func TestLateIsLoud(t *testing.T) {
 		t.Errorf("the page has no %s", want)
 	}
 	r.goTo(59 * time.Minute)
-	r.pass(50*time.Second + 900*time.Millisecond)
+	r.Forward(50*time.Second + 900*time.Millisecond)
 	shows(t, p.get("zones/Z/schedule/noon"), "● Opening It opens this second.")
-	r.pass(5 * time.Second)
+	r.Forward(5 * time.Second)
 	page = p.get("zones/Z/schedule/noon")
 	shows(t, page, "✕ Late People are admitted by the store’s clock, but no server could record the opening yet.")
 	if !strings.Contains(page.Body.String(), `class="card upnext loud"`) {
@@ -161,7 +162,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 	r := newRoom(t)
 	r.list("Z", noon())
 	r.goTo(59 * time.Minute)
-	r.seen.round(map[string]watch.Sample{"Z": sample(r.now())})
+	r.seen.round(map[string]watch.Sample{"Z": sample(r.Now())})
 	p := r.enter("Anna")
 	const act = "zones/Z/schedule/noon/act?"
 
@@ -268,7 +269,7 @@ func TestEventsAreListed(t *testing.T) {
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	must(t, err)
+	parts.Must(t, err)
 	return string(text)
 }
 
@@ -306,7 +307,7 @@ func TestEventIsEditedAndRemoved(t *testing.T) {
 	if got := r.zone("Z").Events; len(got) != 1 || asJSON(t, got[0]) != asJSON(t, e) {
 		t.Errorf("edited to %s, want %s", asJSON(t, got), asJSON(t, e))
 	}
-	r.pass(time.Second)
+	r.Forward(time.Second)
 	r.makeDue("Z")
 	shows(t, p.follow(p.post("zones/Z/undo", formOf(t, done, "zones/Z/undo"))), "noon, no newcomers from 2026-11-21T14:29:00Z → to 2026-11-21T14:24:00Z")
 	r.makeDue("Z")

@@ -103,8 +103,8 @@ func TestEveryRoute(t *testing.T) {
 	if w := p.post("login", url.Values{"who": {"Eve"}, "token": {token}}, "Origin", "null"); w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 {
 		t.Errorf("a log in for another site: %d", w.Code)
 	}
-	if got := r.zone("Z"); !got.Equal(was) || r.meter.all()["cross_origin"] == 0 {
-		t.Errorf("the zone is %+v; counted %v", got, r.meter.all())
+	if got, refused := r.zone("Z"), r.refused(); !got.Equal(was) || refused["cross_origin"] == 0 {
+		t.Errorf("the zone is %+v; counted %v", got, refused)
 	}
 	for _, tt := range routes {
 		check(tt.method+" "+tt.path, p.ask(tt.method, tt.path, tt.form, "Sec-Fetch-Site", "same-origin", "Origin", "http://example.com"), tt.want)
@@ -189,7 +189,7 @@ func TestLogInIsSlowedDown(t *testing.T) {
 	if w := p.post("login", url.Values{"who": {"Anna"}, "token": {token}}); w.Code != http.StatusSeeOther {
 		t.Errorf("the right one, locked out by guesses: %d", w.Code)
 	}
-	if got := r.meter.all(); got["unauthorized"] != 5 || got["too_many_wrong_tokens"] != 1 {
+	if got := r.refused(); got["unauthorized"] != 5 || got["too_many_wrong_tokens"] != 1 {
 		t.Errorf("counted: %v", got)
 	}
 }

@@ -21,7 +21,7 @@ func TestInside(t *testing.T) {
 	s.PerMinute, s.MaxInside = 600, 5
 	r.make(s, "Olga")
 	r.put("NO_CAP")
-	r.pass(time.Second)
+	r.Forward(time.Second)
 	for i := range byte(2) {
 		if a, err := r.store.Join(t.Context(), "Z", line.ID{i}); err != nil || a.Status != line.Admitted {
 			t.Fatal(a, err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -35,8 +36,8 @@ func busyLimit() limiter.Stats {
 func (r *room) putPolicy(p limit.Policy, by string) {
 	r.tb.Helper()
 	_, _, err := r.policies.Put(r.tb.Context(), p, by, serve.Condition{})
-	must(r.tb, err)
-	r.pass(time.Second)
+	parts.Must(r.tb, err)
+	r.Forward(time.Second)
 }
 
 // TestLimitsAreShown: what each policy allows, what it does, and in the record who changed it.
@@ -58,7 +59,7 @@ func TestLimitsAreShown(t *testing.T) {
 	r.putPolicy(own, "Bea")
 	r.decided.set("api", away)
 	shows(t, anna.get("limits"), "▲ Refusing many", "0 not asked 60 %")
-	must(t, r.policies.Delete(t.Context(), "api", "Bea", serve.Condition{}))
+	parts.Must(t, r.policies.Delete(t.Context(), "api", "Bea", serve.Condition{}))
 	shows(t, anna.get("changes"), "Bea api Made the policy: Rules 100 in any 60 s (sliding log)", "Bea api Counted shared: by the store → to server: each for itself", "Bea api Deleted the policy")
 	for _, p := range guard.Policies() {
 		r.putPolicy(p, "config")
@@ -74,13 +75,13 @@ func TestLimitsEvents(t *testing.T) {
 	address := r.listening(t)
 	all := p.open(t, address, "limits/events")
 	_, err := all.next()
-	must(t, err)
+	parts.Must(t, err)
 	event := all.wants("figures")
 	if rows, _ := event["rows"].([]any); len(rows) != 1 || figureIn(event, "asked") != "2,000" {
 		t.Errorf("all: %v", event)
 	}
 	stamp := event["stamp"]
-	must(t, r.policies.Delete(t.Context(), "api", "Bea", serve.Condition{}))
+	parts.Must(t, r.policies.Delete(t.Context(), "api", "Bea", serve.Condition{}))
 	r.seen.round(nil)
 	if event = all.wants("figures"); event["stamp"] == stamp || figureIn(event, "policies") != "0" {
 		t.Errorf("after a deletion: %v", event)

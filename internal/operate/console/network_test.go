@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/network"
 )
 
@@ -21,7 +22,7 @@ func TestNetworks(t *testing.T) {
 	for from, times := range map[string]int{"203.0.113.1": 3, "2001:db8::1": 1} {
 		for range times {
 			j, err := r.shares.Begin(&settings, netip.MustParseAddr(from), false, true)
-			must(t, err)
+			parts.Must(t, err)
 			j.End(network.Counts{Joins: 1})
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,17 +16,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
-	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 const token = "the-operators-token-of-tests"
@@ -38,82 +37,55 @@ var start = time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
 // room is the console over an embedded store and the operators' real room, with
 // a clock and samples that the test sets.
 type room struct {
+	*parts.Clock
 	tb     testing.TB
-	store  *embedded.Store
+	store  *parts.Store
+	zones  *zones.Zones
 	desk   *operator.Service
 	shares *network.Shares
 	seen   *sight
 	// unkept is what the page says is not kept.
 	unkept error
-	meter  *meter
+	meter  *parts.Meter
 	logs   *bytes.Buffer
 	http   http.Handler
 	// policies are the policies of limits, decided what is seen of them.
 	policies *policyset.Set
 	decided  *decided
 	people   *people.Registry
-
-	mu sync.Mutex
-	at time.Time
-}
-
-// lines are a store as a registry shows it.
-type lines struct {
-	*embedded.Store
-	*sight
-}
-
-func (l lines) Stats(ctx context.Context, zoneID string) (line.Stats, error) {
-	o, err := l.Observe(ctx, zoneID, 0)
-	return o.Stats, err
 }
 
 func newRoom(tb testing.TB) *room {
 	tb.Helper()
-	r := &room{tb: tb, logs: &bytes.Buffer{}, seen: newSight(), meter: &meter{counts: map[string]int{}}, at: start}
+	r := &room{Clock: parts.NewClock(), tb: tb, logs: &bytes.Buffer{}, meter: &parts.Meter{}}
+	r.Set(start)
 	log := slog.New(slog.NewTextHandler(r.logs, nil))
-	store, err := embedded.Open(embedded.Options{Now: r.now, Logger: log})
-	must(tb, err)
-	tb.Cleanup(func() { must(tb, store.Close()) })
-	r.store, r.shares = store, network.New(nil, log, r.now)
-	r.desk = operator.New(operator.Options{Zones: lines{store, r.seen}, Watch: r.seen, Networks: r.shares, Logger: log})
-	r.seen.now = r.now
+	r.store, r.shares, r.seen = parts.OpenStore(tb, r.Now, log), network.New(nil, log, r.Now), newSight(r.Now)
+	r.zones = zones.New(zones.Options{Store: r.store, Now: r.Now})
+	tb.Cleanup(r.zones.Stop)
+	r.desk = operator.New(operator.Options{Zones: r.zones, Watch: watch.New(watch.Options{Zones: r.zones}), Networks: r.shares, Logger: log})
 	r.decided = &decided{all: map[string]limiter.Stats{}}
-	r.policies = policyset.New(policyset.SetOptions{Store: store, Use: func(limit.PolicySet) {}})
-	r.people = people.New(people.Options{Store: store, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")}, Root: []string{token}, Logger: log, Now: r.now})
-	access := operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log, Now: r.now})
-	c := console.New(console.Parts{
-		Access: access, Zones: r.desk, Watch: r.seen, Policies: r.policies, Decisions: r.decided,
+	r.policies = policyset.New(policyset.SetOptions{Store: r.store, Use: func(limit.PolicySet) {}})
+	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{token}, Logger: log, Now: r.Now})
+	r.http = console.New(console.Parts{
+		Access: operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log, Now: r.Now}),
+		Zones:  r.desk, Watch: r.seen, Policies: r.policies, Decisions: r.decided,
 		People: r.people, Secure: operator.Hosts{Names: []string{"queue.example"}}.Secure,
 		Preview: func(w http.ResponseWriter, r *http.Request, s zone.Settings) error {
 			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message[zone.DefaultText]+"|"+r.Header.Get("Accept-Language"))
 			return err
 		},
 		NotKept: func() error { return r.unkept },
-		Meter:   r.meter, Logger: log, Now: r.now,
-	})
-	r.http = c.Handler()
+		Meter:   r.meter, Logger: log, Now: r.Now,
+	}).Handler()
 	return r
-}
-
-func (r *room) now() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.at
-}
-
-// pass lets time pass.
-func (r *room) pass(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.at = r.at.Add(d)
 }
 
 // make makes a zone with these settings.
 func (r *room) make(s zone.Settings, by string) {
 	r.tb.Helper()
-	_, err := r.store.PutZone(r.tb.Context(), s, nil, by)
-	must(r.tb, err)
+	_, err := r.zones.PutZone(r.tb.Context(), s, nil, by)
+	parts.Must(r.tb, err)
 }
 
 // put makes a zone.
@@ -121,16 +93,25 @@ func (r *room) put(zoneID string) zone.Settings {
 	r.tb.Helper()
 	s := zone.Defaults(zoneID)
 	r.make(s, "Olga")
-	r.pass(time.Second)
+	r.Forward(time.Second)
 	return s
 }
 
 // zone is the zone as the store has it.
 func (r *room) zone(zoneID string) zone.Settings {
 	r.tb.Helper()
-	s, err := r.store.Zone(r.tb.Context(), zoneID)
-	must(r.tb, err)
+	s, err := r.store.Store.Zone(r.tb.Context(), zoneID)
+	parts.Must(r.tb, err)
 	return s
+}
+
+// refused counts the refusals by their codes since the last time.
+func (r *room) refused() map[string]int {
+	counts := map[string]int{}
+	for _, seen := range r.meter.Seen() {
+		counts[seen[strings.LastIndexByte(seen, ' ')+1:]]++
+	}
+	return counts
 }
 
 // person is a browser: it keeps the session's cookie.
@@ -225,8 +206,8 @@ type sight struct {
 
 func (s *sight) Clock(string) (time.Time, bool) { return s.now().Add(s.ahead), true }
 
-func newSight() *sight {
-	return &sight{samples: map[string][]watch.Sample{}, next: make(chan struct{})}
+func newSight(now func() time.Time) *sight {
+	return &sight{samples: map[string][]watch.Sample{}, next: make(chan struct{}), now: now}
 }
 
 // round adds a sample of each zone.
@@ -307,24 +288,6 @@ func (s *sight) Wait(ctx context.Context, after int64) (int64, error) {
 	}
 }
 
-// meter counts refusals.
-type meter struct {
-	mu     sync.Mutex
-	counts map[string]int
-}
-
-func (m *meter) Refuse(_, code string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.counts[code]++
-}
-
-func (m *meter) all() map[string]int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.counts)
-}
-
 // sample is a busy zone's.
 func sample(at time.Time) watch.Sample {
 	return watch.Sample{
@@ -335,18 +298,3 @@ func sample(at time.Time) watch.Sample {
 		EstimateMillis: 1_234_000, EstimateLowMillis: 1_080_000, EstimateHighMillis: 1_500_000,
 	}
 }
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// Idle has no session.
-func (*sight) KnownInside(string) line.State { return line.State{} }
-
-func (*sight) Idle(string, time.Duration) (sessions, idle int64) { return 0, 0 }
-
-// Sessions has none.
-func (*sight) Sessions(string, int) []line.Session { return nil }

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/watch"
 )
 
@@ -33,12 +34,12 @@ func (p *person) open(t *testing.T, url, path string) *stream {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/console/"+path, nil)
-	must(t, err)
+	parts.Must(t, err)
 	for name, value := range p.cookies {
 		req.AddCookie(&http.Cookie{Name: name, Value: value})
 	}
 	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	must(t, err)
+	parts.Must(t, err)
 	if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || got != "text/event-stream; charset=utf-8" {
 		t.Fatalf("%s: %d %s", path, res.StatusCode, got)
 	}
@@ -74,7 +75,7 @@ func (s *stream) wants(name string) map[string]any {
 		s.t.Fatalf("got %v %v, want %s", event, err, name)
 	}
 	var data map[string]any
-	must(s.t, json.Unmarshal([]byte(event["data"]), &data))
+	parts.Must(s.t, json.Unmarshal([]byte(event["data"]), &data))
 	return data
 }
 
@@ -159,7 +160,7 @@ func TestAllZonesEvents(t *testing.T) {
 	p := r.enter("Anna")
 	s := p.open(t, r.listening(t), "events")
 	_, err := s.next()
-	must(t, err)
+	parts.Must(t, err)
 	s.wants("figures")
 	shows(t, p.get(""), "Waiting – in all lines together", "Admitted – in the last 60 s", "Store not known yet")
 	away := watch.Sample{At: start.UnixMilli(), Store: watch.StoreFailing, FailingSince: start.UnixMilli()}
@@ -185,7 +186,7 @@ func TestAllZonesEvents(t *testing.T) {
 func TestStreamsEnd(t *testing.T) {
 	for name, end := range map[string]func(*room, *person){
 		"log out":   func(_ *room, p *person) { p.post("logout", nil) },
-		"expiry":    func(r *room, _ *person) { r.pass(13 * time.Hour) },
+		"expiry":    func(r *room, _ *person) { r.Forward(13 * time.Hour) },
 		"the drain": func(r *room, _ *person) { r.seen.stop() },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -194,7 +195,7 @@ func TestStreamsEnd(t *testing.T) {
 			p := r.enter("Anna")
 			s := p.open(t, r.listening(t), "zones/Z/events")
 			_, err := s.next()
-			must(t, err)
+			parts.Must(t, err)
 			s.wants("figures")
 			end(r, p)
 			if name != "the drain" {
@@ -252,13 +253,13 @@ func TestHistory(t *testing.T) {
 		Names   []string     `json:"names"`
 		Columns [][]*float64 `json:"columns"`
 	}
-	must(t, json.Unmarshal(p.get("zones/Z/history").Body.Bytes(), &got))
+	parts.Must(t, json.Unmarshal(p.get("zones/Z/history").Body.Bytes(), &got))
 	if len(got.Names) != 10 || len(got.Columns) != 10 || got.Names[1] != "waiting" || len(got.Columns[1]) != 10 ||
 		*got.Columns[0][9] != float64(start.Unix()+9) || *got.Columns[1][9] != 9 || got.Columns[1][4] != nil {
 		t.Errorf("got %+v", got)
 	}
 	w := p.get("zones/Z/history?after=" + "1795262347")
-	must(t, json.Unmarshal(w.Body.Bytes(), &got))
+	parts.Must(t, json.Unmarshal(w.Body.Bytes(), &got))
 	if start.Unix() != 1795262340 || len(got.Columns[0]) != 2 {
 		t.Errorf("after the 8th of %d: %d points", start.Unix(), len(got.Columns[0]))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 )
@@ -58,7 +59,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("recorded: %+v, %v", changes[0], err)
 	}
 	ci, _, err := r.people.Create(t.Context(), people.Wanted{Name: "ci", Role: route.Admin, Zones: []string{"TEAM-*"}}, "root")
-	must(t, err)
+	parts.Must(t, err)
 	machine := &person{room: r, cookies: map[string]string{}}
 	machine.post("login", url.Values{"token": {ci}})
 	for zoneID, want := range map[string]int{"TEAM-A": 303, "SHOP-2": 403} {

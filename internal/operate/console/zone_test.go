@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -58,12 +59,12 @@ func TestAnotherZoneOfTheSameNameHasNoPast(t *testing.T) {
 	was := r.put("Z")
 	paused := was
 	paused.PerMinute = 0
-	must(t, r.desk.Replace(t.Context(), was, paused, "Bea"))
+	parts.Must(t, r.desk.Replace(t.Context(), was, paused, "Bea"))
 	anna := r.enter("Anna")
 	page := anna.get("zones/Z?tab=record")
 	shows(t, page, "Undo : back to 600 a minute")
 	old := formOf(t, page, "zones/Z/undo")
-	must(t, r.desk.Delete(t.Context(), "Z", "Bea", serve.Condition{}))
+	parts.Must(t, r.desk.Delete(t.Context(), "Z", "Bea", serve.Condition{}))
 	r.make(paused, "Bea")
 	if text := anna.get("zones/Z?tab=record").Body.String(); strings.Contains(text, "zones/Z/undo") {
 		t.Error("the new zone offers to undo a change of the old one")
@@ -95,14 +96,14 @@ func TestAChangeSaysWhatItDoesAndIsUndoneWithOneClick(t *testing.T) {
 	if got := r.zone("Z"); got.PerMinute != 900 {
 		t.Errorf("the limit is %d", got.PerMinute)
 	}
-	r.pass(time.Second)
+	r.Forward(time.Second)
 	back := anna.follow(anna.post("zones/Z/undo", formOf(t, done, "zones/Z/undo")))
 	shows(t, back, "Limit 900 a minute → to 600 a minute Undo : back to 900 a minute")
 	if got := r.zone("Z"); !got.Equal(zone.Defaults("Z")) {
 		t.Errorf("undone to %+v", got)
 	}
 	changes, err := r.desk.Changes(t.Context(), "Z", 10)
-	must(t, err)
+	parts.Must(t, err)
 	if len(changes) != 3 || changes[0].By != "Anna <i>" || changes[1].By != "Anna <i>" || changes[2].By != "Olga" {
 		t.Errorf("record: %+v", changes)
 	}
@@ -116,10 +117,10 @@ func TestPauseRemembersTheLimit(t *testing.T) {
 	p := r.enter("Anna")
 	shows(t, p.get("zones/Z/change?perMinute=0"), "Pause Z?", "Cancel Pause Z", "Nobody is admitted.", "The store does not answer just now")
 	shows(t, p.follow(p.confirm(t, "perMinute=0")), "Paused Nobody is admitted.", "Resume at 600")
-	r.pass(time.Second)
+	r.Forward(time.Second)
 	p.confirm(t, "mode=closed")
 	shows(t, p.get("zones/Z"), "Paused and closed", "Resume at 600")
-	r.pass(time.Second)
+	r.Forward(time.Second)
 	shows(t, p.get("zones/Z/change?resume=1"), "Resume Z at 600 a minute?")
 	if w := p.confirm(t, "resume=1"); w.Code != http.StatusSeeOther {
 		t.Errorf("resume: %d", w.Code)
@@ -173,7 +174,7 @@ func TestProposals(t *testing.T) {
 	}
 	tiny := s
 	tiny.PerMinute = 1
-	must(t, r.desk.Replace(t.Context(), s, tiny, "Olga"))
+	parts.Must(t, r.desk.Replace(t.Context(), s, tiny, "Olga"))
 	shows(t, p.get("zones/Z/change?step=10"), "to 2 a minute?")
 	shows(t, p.get("zones/Z/change?step=-10"), "Nothing to change")
 	w := p.post("zones/Z/change", url.Values{"was.perMinute": {"1"}, "perMinute": {"-1"}})
@@ -192,19 +193,19 @@ func TestWhoIsFasterWins(t *testing.T) {
 
 	bea := s
 	bea.MaxWaiting = 5000
-	must(t, r.desk.Replace(t.Context(), s, bea, "Bea"))
-	r.pass(time.Second)
+	parts.Must(t, r.desk.Replace(t.Context(), s, bea, "Bea"))
+	r.Forward(time.Second)
 	done := anna.follow(anna.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
 	if got := r.zone("Z"); got.PerMinute != 900 || got.MaxWaiting != 5000 {
 		t.Errorf("another setting: %+v", got)
 	}
 	undo := formOf(t, done, "zones/Z/undo")
 
-	r.pass(time.Second)
+	r.Forward(time.Second)
 	was := r.zone("Z")
 	bea = was
 	bea.PerMinute = 700
-	must(t, r.desk.Replace(t.Context(), was, bea, "Bea"))
+	parts.Must(t, r.desk.Replace(t.Context(), was, bea, "Bea"))
 	for path, form := range map[string]url.Values{
 		"zones/Z/change": formOf(t, asked, "zones/Z/change"), "zones/Z/undo": undo,
 	} {
@@ -269,7 +270,7 @@ func TestDelete(t *testing.T) {
 	}
 	now := was
 	now.PerMinute = 1200
-	must(t, r.desk.Replace(t.Context(), was, now, "Bea"))
+	parts.Must(t, r.desk.Replace(t.Context(), was, now, "Bea"))
 	form.Set("confirm", "Z")
 	if w := p.post(path, form); w.Code != http.StatusConflict {
 		t.Errorf("it was changed meanwhile: %d", w.Code)

@@ -9,28 +9,21 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 )
-
-// hand is a clock that is moved by hand.
-type hand struct{ at time.Time }
-
-func (h *hand) now() time.Time { return h.at }
-
-func newHand() *hand { return &hand{time.Unix(1_795_000_000, 0)} }
 
 // Whoever guesses, at whatever pace and from the operator's own address, the right
 // token opens; and the log says who, without what, as often as somebody can read.
 func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 	t.Parallel()
 	var logs bytes.Buffer
-	clock := newHand()
+	clock := parts.NewClock()
 	log := slog.New(slog.NewTextHandler(&logs, nil))
 	a := NewAccess(AccessOptions{
-		People:  people.New(people.Options{Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")}, Root: []string{"right"}, Logger: log, Now: clock.now}),
-		Besides: []string{"right too"}, Logger: log, Now: clock.now,
+		People:  people.New(people.Options{Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")}, Root: []string{"right"}, Logger: log, Now: clock.Now}),
+		Besides: []string{"right too"}, Logger: log, Now: clock.Now,
 	})
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r.RemoteAddr = "203.0.113.9:4711"
@@ -50,7 +43,7 @@ func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 	if text := logs.String(); strings.Count(text, "method=GET route=/console/login from=203.0.113.9 who=Eve") != guesses || strings.Contains(text, "4711") {
 		t.Errorf("logged:\n%s", text)
 	}
-	clock.at = clock.at.Add(guessEvery)
+	clock.Forward(guessEvery)
 	if _, err := a.Check(r, "guess", "/console/login"); !errors.Is(err, ErrUnauthorized) {
 		t.Errorf("after a while: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
@@ -35,9 +36,9 @@ func TestHistory(t *testing.T) {
 		defer r.watch.Stop()
 		for i := range byte(100) {
 			_, err := r.store.Join(t.Context(), "Z", line.ID{i})
-			must(t, err)
+			parts.Must(t, err)
 			_, err = r.watch.Wait(t.Context(), int64(i)+1)
-			must(t, err)
+			parts.Must(t, err)
 		}
 		for _, tt := range []struct {
 			query string

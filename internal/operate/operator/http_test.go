@@ -1,67 +1,31 @@
 package operator_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/openqueue/waitingroom/internal/check/openapitest"
-	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
-	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// routes is the room behind echo.
-func routes(tb testing.TB, s *operator.Service, log *slog.Logger) http.Handler {
-	tb.Helper()
-	return routesFor(s, log, known(tb, log))
-}
-
-func routesFor(s *operator.Service, log *slog.Logger, known *people.Registry) http.Handler {
-	h := operator.NewHTTP(s, nil, nil)
-	access := operator.NewAccess(operator.AccessOptions{People: known, Logger: log, Now: clock})
-	e := echo.New()
-	e.HTTPErrorHandler = problem.Handler(log, deaf{})
-	e.Use(access.Guard)
-	route.Mount(e, h.Routes(), people.Permit)
-	return e
-}
-
-// known knows root, and whom the test adds.
-func known(tb testing.TB, log *slog.Logger) *people.Registry {
-	tb.Helper()
-	kept, err := embedded.Open(embedded.Options{Now: clock, Logger: log})
-	must(tb, err)
-	tb.Cleanup(func() { must(tb, kept.Close()) })
-	return people.New(people.Options{
-		Store: kept, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")}, Root: []string{secret}, Logger: log, Now: clock,
-	})
-}
 
 // TestForbidden: who has a role in another zone gets 403 from every call of this one, and changes nothing.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	was := r.put(t, "Z")
-	log := slog.New(slog.DiscardHandler)
-	others := known(t, log)
-	token, _, err := others.Create(t.Context(), wanted, "root")
-	must(t, err)
-	r.http = openapitest.Operators.Handler(t, routesFor(r.service, log, others))
+	token, _, err := r.people.Create(t.Context(), people.Wanted{Name: "ci", Role: route.Admin, Zones: []string{"OTHER"}}, "root")
+	parts.Must(t, err)
 	for _, call := range (*operator.HTTP)(nil).Routes() {
 		if !call.Zoned() {
 			continue
@@ -84,9 +48,6 @@ func TestForbidden(t *testing.T) {
 		t.Errorf("the zone is %+v", got)
 	}
 }
-
-// wanted is an admin of another zone.
-var wanted = people.Wanted{Name: "ci", Role: route.Admin, Zones: []string{"OTHER"}}
 
 func TestGuard(t *testing.T) {
 	t.Parallel()
@@ -112,8 +73,8 @@ func TestGuard(t *testing.T) {
 				t.Errorf("%q, %s: %v", header, request, w.Header())
 			}
 		}
-		if want == 401 && r.store.writes != 0 || strings.Contains(r.logs.String(), secret) {
-			t.Errorf("%q: %d writes, logged %s", header, r.store.writes, r.logs)
+		if want == 401 && r.writes() != 0 || strings.Contains(r.logs.String(), secret) {
+			t.Errorf("%q: written, or logged: %s", header, r.logs)
 		}
 	}
 }
@@ -125,7 +86,7 @@ func TestGuardRefusesOtherSites(t *testing.T) {
 		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"},
 	} {
 		w := r.send("PUT", "/admin/zones/Z", `{}`, headers...)
-		if w.Code != 403 || read[refusal](t, w).Code != "cross_origin" || r.store.writes != 0 {
+		if w.Code != 403 || read[refusal](t, w).Code != "cross_origin" || r.writes() != 0 {
 			t.Errorf("%q: got %d %s", headers, w.Code, w.Body)
 		}
 	}
@@ -215,7 +176,17 @@ func TestPatchWhileOthersDo(t *testing.T) {
 	for _, others := range []int{1, 4, 5} {
 		r := newRoom(t)
 		want := r.put(t, "Z")
-		r.store.meddlings, r.store.meddle = others, func(s *zone.Settings) { s.Burst++ }
+		left := others
+		r.store.Do(func(ctx context.Context, call string) error {
+			if call == "put_zone" && left > 0 {
+				left--
+				other := r.zone(t, "Z")
+				other.Burst++
+				_, err := r.store.Store.PutZone(ctx, other, nil, "")
+				return err
+			}
+			return nil
+		})
 		want.Burst = int64(others)
 		w := r.send("PATCH", "/admin/zones/Z", `{"perMinute":60}`)
 		if others < 5 {
@@ -226,8 +197,8 @@ func TestPatchWhileOthersDo(t *testing.T) {
 		} else if w.Code != 409 || read[refusal](t, w).Code != "conflict" {
 			t.Errorf("%d others: got %d %s", others, w.Code, w.Body)
 		}
-		if got := r.zone(t, "Z"); !got.Equal(want) || r.store.writes != min(others+1, 5) {
-			t.Errorf("%d others: after %d writes the zone is %+v, want %+v", others, r.store.writes, got, want)
+		if got, writes := r.zone(t, "Z"), r.writes(); !got.Equal(want) || writes != min(others+1, 5) {
+			t.Errorf("%d others: after %d writes the zone is %+v, want %+v", others, writes, got, want)
 		}
 	}
 }
@@ -319,12 +290,7 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 	}
 	for _, stalls := range []string{"PUT ", "PATCH ", "POST /inside/revoke"} {
 		method, rest, _ := strings.Cut(stalls, " ")
-		req := httptest.NewRequest(method, "/admin/zones/Z"+rest, stalled{})
-		req.Header.Set("Authorization", "Bearer "+secret)
-		req.Header.Set("X-Operator", "Olga")
-		w := httptest.NewRecorder()
-		r.http.ServeHTTP(w, req)
-		if w.Code != 408 || w.Header().Get("Retry-After") == "" {
+		if w := r.ask(method, "/admin/zones/Z"+rest, stalled{}); w.Code != 408 || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: a body that stalls: got %d %s", stalls, w.Code, w.Body)
 		}
 	}
@@ -335,8 +301,8 @@ func TestChangesAreRefusedWhole(t *testing.T) {
 			t.Errorf("%s of a name that is none: got %d %s", request, w.Code, w.Body)
 		}
 	}
-	if r.store.writes != 0 || !r.zone(t, "Z").Equal(before) {
-		t.Errorf("%d writes, the zone is %+v", r.store.writes, r.zone(t, "Z"))
+	if n := r.writes(); n != 0 || !r.zone(t, "Z").Equal(before) {
+		t.Errorf("%d writes, the zone is %+v", n, r.zone(t, "Z"))
 	}
 }
 
@@ -345,35 +311,35 @@ func TestStats(t *testing.T) {
 	r := newRoom(t)
 	settings := r.put(t, "Z")
 	settings.PerMinute, settings.Burst = 20, 1 // two in 6 s, and one more on a quiet day
-	_, err := r.store.Store.PutZone(t.Context(), settings, nil, "")
-	must(t, err)
+	r.set(t, settings)
 	for i := range byte(10) {
 		_, err := r.store.Join(t.Context(), "Z", line.ID{i})
-		must(t, err)
+		parts.Must(t, err)
 	}
-	stats, err := r.store.Stats(t.Context(), "Z")
-	must(t, err)
+	stats, err := r.zones.Stats(t.Context(), "Z")
+	parts.Must(t, err)
 	w := r.send("GET", "/admin/zones/Z/stats", "")
 	totals, err := json.Marshal(line.Totals{Joined: 10, Admitted: 3})
-	must(t, err)
+	parts.Must(t, err)
 	want := fmt.Sprintf(`{"zoneId":"Z","mode":"queue","state":"queue","waiting":7,"released":%d,"overdue":%d,"live":%d,`+
 		`"admittedInWindow":3,"windowLimit":2,"admittedInMinute":3,"perMinute":20,"mostInSecond":3,"secondLimit":1,"inside":0,"insideUnknown":0,"maxInside":0,"full":false,"stayP50Millis":0,"stayP95Millis":0,"windowUse":1,"estimatedWait":%d,"estimatedWaitRange":null,`+
-		`"totals":%s,"at":1795223373123,`+
+		`"totals":%s,"at":1795223373000,`+
 		`"sampledAt":null,"rateSeconds":null,"joinsPerMinute":null,"admittedPerMinute":null,"departuresPerMinute":null,`+
 		`"sweptPerMinute":null,"pollsPerSecond":null,"refusedPerMinute":null,"restored":null,"waitP50Millis":null,"waitP95Millis":null}`+"\n",
 		stats.State.Released, stats.State.Released-stats.State.Live, stats.State.Live, stats.EstimateMillis, totals)
 	if w.Code != 200 || w.Body.String() != want {
 		t.Errorf("got  %d %s\nwant %s", w.Code, w.Body, want)
 	}
+	stats, err = r.zones.Observe(t.Context(), "Z")
+	parts.Must(t, err)
+	want = fmt.Sprintf(`"estimatedWaitRange":{"low":%d,"high":%d},`, stats.LowMillis, stats.HighMillis)
+	if w := r.send("GET", "/admin/zones/Z/stats", ""); stats.LowMillis == 0 || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("with a range: %s, want %s", w.Body, want)
+	}
 	settings.SoldOut = zone.Texts{zone.DefaultText: "All gone."}
-	_, err = r.store.Store.PutZone(t.Context(), settings, nil, "")
-	must(t, err)
+	r.set(t, settings)
 	if w := r.send("GET", "/admin/zones/Z/stats", ""); !strings.Contains(w.Body.String(), `"mode":"closed","state":"sold out",`) {
 		t.Errorf("sold out: %s", w.Body)
-	}
-	r.store.low, r.store.high = 17_000, 24_000
-	if w := r.send("GET", "/admin/zones/Z/stats", ""); !strings.Contains(w.Body.String(), `"estimatedWaitRange":{"low":17000,"high":24000},`) {
-		t.Errorf("with a range: %s", w.Body)
 	}
 }
 
@@ -388,7 +354,6 @@ func FuzzPut(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		before := r.put(t, "Z")
-		r.store.writes = 0
 		w := r.send("PUT", "/admin/zones/Z", string(body))
 		after := r.zone(t, "Z")
 		switch w.Code {
@@ -397,7 +362,7 @@ func FuzzPut(f *testing.F) {
 				t.Fatalf("%q made %+v and was answered %s", body, after, w.Body)
 			}
 		case 400, 413:
-			if !after.Equal(before) || r.store.writes != 0 {
+			if !after.Equal(before) || r.writes() != 0 {
 				t.Fatalf("%q was refused, and made %+v", body, after)
 			}
 		default:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -20,19 +21,18 @@ func TestInside(t *testing.T) {
 	r := newRoom(t)
 	s := zone.Defaults("Z")
 	s.PerMinute, s.MaxInside = 600, 5
-	_, err := r.store.Store.PutZone(t.Context(), s, nil, "")
-	must(t, err)
+	r.set(t, s)
 	r.put(t, "NO_CAP")
 	var names []string
 	for i := range byte(3) {
 		a, err := r.store.Join(t.Context(), "Z", line.ID{i})
-		must(t, err)
+		parts.Must(t, err)
 		names = append(names, uuid.UUID(line.Admission{ID: line.ID{i}, AtMillis: a.AdmittedAtMillis}.JTI("Z")).String())
 	}
-	other := uuid.UUID(line.Admission{AtMillis: clock().UnixMilli()}.JTI("NO_CAP")).String()
+	other := uuid.UUID(line.Admission{AtMillis: r.Now().UnixMilli()}.JTI("NO_CAP")).String()
 	inside := func() int64 {
-		stats, err := r.store.Stats(t.Context(), "Z")
-		must(t, err)
+		stats, err := r.zones.Stats(t.Context(), "Z")
+		parts.Must(t, err)
 		return stats.State.Inside
 	}
 	for _, tt := range []struct {
@@ -64,8 +64,8 @@ func TestInside(t *testing.T) {
 		}
 	}
 	changes, err := r.store.Changes(t.Context(), "Z")
-	must(t, err)
-	if by := changes[0]; by.By != "Anna" || by.Now.InsideState.RevokedUpToMillis != clock().Add(time.Second).UnixMilli() {
+	parts.Must(t, err)
+	if by := changes[0]; by.By != "Anna" || by.Now.InsideState.RevokedUpToMillis != r.Now().Add(time.Second).UnixMilli() {
 		t.Errorf("the record: %+v", by)
 	}
 }
@@ -73,9 +73,16 @@ func TestInside(t *testing.T) {
 func TestSessionsAreListed(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	r.put(t, "Z")
-	r.store.sessions = []line.Session{{JTI: uuid.NewString(), AdmittedAtMillis: 3}, {JTI: uuid.NewString(), AdmittedAtMillis: 2}}
-	if got, err := r.service.Sessions(t.Context(), "Z", 1); err != nil || got.Known != 2 || got.Idle != 1 || len(got.Sessions) != 1 || got.Sessions[0] != r.store.sessions[0] {
+	s := zone.Defaults("Z")
+	s.MaxInside = 5
+	r.set(t, s)
+	until := r.Now().Add(time.Hour)
+	for i := range byte(2) {
+		r.Forward(operator.IdleAfter)
+		r.zones.Known("Z").Here(line.Admission{ID: line.ID{i}, AtMillis: r.Now().UnixMilli()}.JTI("Z"), until)
+	}
+	r.zones.ReportInsideOnce(t.Context())
+	if got, err := r.service.Sessions(t.Context(), "Z", 1); err != nil || got.Known != 2 || got.Idle != 1 || len(got.Sessions) != 1 || got.Sessions[0].AskedMillis != r.Now().UnixMilli() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for path, status := range map[string]int{"Z/inside": 200, "Z/inside?limit=0": 400, "Z/inside?limit=1001": 400, "Z/inside?limit=x": 400, "NONE/inside": 404} {

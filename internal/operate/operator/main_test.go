@@ -1,9 +1,7 @@
 package operator_test
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"os"
 	"slices"
@@ -11,9 +9,8 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // paths are those of the room.
@@ -26,34 +23,12 @@ func TestMain(m *testing.M) {
 	os.Exit(openapitest.Operators.Main(m, nil, paths...))
 }
 
-// broken is a store that does nothing but fail.
-type broken struct {
-	operator.Store
-	err error
-}
-
-func (b broken) Zones(context.Context) ([]zone.Settings, error) { return nil, b.err }
-
-func (b broken) Zone(context.Context, string) (zone.Settings, error) {
-	return zone.Settings{}, b.err
-}
-
-func (b broken) PutZone(context.Context, zone.Settings, *zone.Settings, string) (bool, error) {
-	return false, b.err
-}
-
-func (b broken) DeleteZone(context.Context, string, string) error { return b.err }
-
-func (b broken) Changes(context.Context, string) ([]zone.Change, error) { return nil, b.err }
-
-func (b broken) Stats(context.Context, string) (line.Stats, error) { return line.Stats{}, b.err }
-
 // TestEveryOperationCanFail asks everything of a store that fails, without the
 // token, and from another site's page.
 func TestEveryOperationCanFail(t *testing.T) {
 	t.Parallel()
 	operations, err := openapitest.Operators.Operations()
-	must(t, err)
+	parts.Must(t, err)
 	for _, op := range operations {
 		method, path, _ := strings.Cut(op, " ")
 		if !slices.Contains(paths, path) {
@@ -78,8 +53,7 @@ func TestEveryOperationCanFail(t *testing.T) {
 				continue // which changes nothing
 			}
 			r := newRoom(t)
-			service := r.serve(broken{err: tt.err}, slog.New(slog.DiscardHandler))
-			r.http = openapitest.Operators.Handler(t, routes(t, service, slog.New(slog.DiscardHandler)))
+			r.store.Fail(tt.err)
 			for range tt.before {
 				r.send(method, path, `{}`, tt.headers...)
 			}

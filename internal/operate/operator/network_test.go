@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -15,11 +16,10 @@ func TestNetworks(t *testing.T) {
 	r := newRoom(t)
 	z := zone.Defaults("Z")
 	z.NetworkShares = []string{"2001:db8::/64=0.5"}
-	_, err := r.store.Store.PutZone(t.Context(), z, nil, "")
-	must(t, err)
+	r.set(t, z)
 	for _, from := range []string{"203.0.113.1", "203.0.113.2", "2001:db8::1"} {
 		j, err := r.shares.Begin(&z, netip.MustParseAddr(from), false, true)
-		must(t, err)
+		parts.Must(t, err)
 		j.End(network.Counts{Joins: 1})
 	}
 	for path, want := range map[string]struct {

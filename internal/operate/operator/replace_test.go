@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -16,12 +17,12 @@ func TestReplaceSetsOnlyWhatWasSeen(t *testing.T) {
 	was := r.put(t, "Z")
 	now := was
 	now.PerMinute = 900
-	must(t, s.Replace(t.Context(), was, now, "Anna"))
+	parts.Must(t, s.Replace(t.Context(), was, now, "Anna"))
 	if got := r.zone(t, "Z"); !got.Equal(now) {
 		t.Errorf("got %+v, want %+v", got, now)
 	}
 	changes, err := s.Changes(t.Context(), "Z", 1)
-	must(t, err)
+	parts.Must(t, err)
 	if len(changes) != 1 || changes[0].By != "Anna" || !changes[0].Was.Equal(was) || !changes[0].Now.Equal(now) {
 		t.Errorf("record: %+v", changes)
 	}

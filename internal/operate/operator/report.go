@@ -82,7 +82,7 @@ func (s *Service) Report(ctx context.Context, zoneID string, q ReportQuery) (*re
 	}
 	s.simulating.Lock() // a core, for a second or two
 	defer s.simulating.Unlock()
-	return r, r.Try(ctx, settings, limits)
+	return r, WhatIf(ctx, r, settings, limits)
 }
 
 func readLimits(text string) (all []int64, err error) {

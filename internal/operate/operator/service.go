@@ -8,16 +8,15 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 // ErrConflict: others changed the zone each time that this change was about to
@@ -55,27 +54,6 @@ func retry[T any](try func() (T, error)) (T, error) {
 	return none, ErrConflict
 }
 
-// Store reads and changes zones, and knows the sessions that asked this server. *zones.Zones does.
-type Store interface {
-	store.Viewer
-	store.Editor
-	store.History
-	// Sessions returns the sessions of a zone whose admissions are the newest, at most so many, the newest first.
-	Sessions(zoneID string, most int) []line.Session
-	// Idle counts the sessions of a zone, and those that have asked for nothing for that long.
-	Idle(zoneID string, length time.Duration) (sessions, idle int64)
-	// KnownInside is what the server knows of those inside while the store is away: of the state, the zone's clock and Inside.
-	KnownInside(zoneID string) line.State
-}
-
-// Seen is what was sampled of the zones: the watch.
-type Seen interface {
-	// Latest is the newest sample of a zone, if there is one.
-	Latest(zoneID string) (watch.Sample, bool)
-	// History is the last hour of a zone, oldest first.
-	History(zoneID string) []watch.Sample
-}
-
 // Service manages zones. It is safe for concurrent use. Besides the errors that
 // its methods name, each may return one of the store.
 type Service struct {
@@ -86,8 +64,8 @@ type Service struct {
 
 // Options of a Service. All are required.
 type Options struct {
-	Zones Store
-	Watch Seen
+	Zones *zones.Zones
+	Watch *watch.Watch
 	// Networks has counted the joins of each network.
 	Networks *network.Shares
 	// Logger gets each change that was made, once, with what it made of the zone.

@@ -7,10 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
+
+// clock is when the tests' clock stands still, and at a time after it.
+func clock() time.Time { return parts.NewClock().Now() }
+
+func at(in time.Duration) string { return clock().Add(in).UTC().Format(time.RFC3339) }
 
 // TestActOnAnEventThatIsNotNext: each reason has its own sentence.
 func TestActOnAnEventThatIsNotNext(t *testing.T) {
@@ -46,14 +52,12 @@ func TestActOnAnEventThatIsNotNext(t *testing.T) {
 func TestAListDoesNotChangeWhatIsFixed(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	at := func(in time.Duration) string { return clock().Add(in).UTC().Format(time.RFC3339) }
 	is := r.put(t, "Z")
 	is.Events = []event.Event{{Name: "soon", OpensAt: at(30 * time.Minute), ClosesAt: at(time.Hour)}}
 	is, _, _ = is.Due(clock(), nil)
-	_, err := r.store.Store.PutZone(t.Context(), is, nil, "")
-	must(t, err)
+	r.set(t, is)
 	same, err := time.Parse(time.RFC3339, is.Events[0].OpensAt)
-	must(t, err)
+	parts.Must(t, err)
 	for body, want := range map[string]string{
 		`{"events":[{"name":"soon","opensAt":"` + same.In(time.FixedZone("", 3600)).Format(time.RFC3339) + `","closesAt":"` + is.Events[0].ClosesAt + `","order":"arrival"}]}`: "same",
 		`{"events":[]}`: "to cancel it: queue-server events cancel Z soon",
@@ -99,7 +103,6 @@ func TestAListDoesNotChangeWhatIsFixed(t *testing.T) {
 // zone had before does not stop a pause.
 func TestStepsThatCannotBeMadeAreRefused(t *testing.T) {
 	t.Parallel()
-	at := func(in time.Duration) string { return clock().Add(in).UTC().Format(time.RFC3339) }
 	sale := func(name string, from time.Duration, ends, settings string) string {
 		return `{"name":"` + name + `","opensAt":"` + at(from) + `","settings":` + settings + ends + `}`
 	}
@@ -146,8 +149,7 @@ func TestStepsThatCannotBeMadeAreRefused(t *testing.T) {
 		is.Events = []event.Event{{Name: "soon", OpensAt: at(time.Minute), EndsAt: at(time.Hour), Settings: event.Values{"maxInside": "5", "onStoreFailure": "hold"}}}
 		is, _, _ = is.Due(clock(), nil)
 		is, _, _ = is.Due(clock().Add(2*time.Minute), nil)
-		_, err := r.store.Store.PutZone(t.Context(), is, nil, "")
-		must(t, err)
+		r.set(t, is)
 		if w := r.send("PATCH", "/admin/zones/Z", `{"maxInside":7}`); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `events \"soon\"`) {
 			t.Errorf("a cap that would outlast the event: %d %s", w.Code, w.Body)
 		}
@@ -158,8 +160,7 @@ func TestStepsThatCannotBeMadeAreRefused(t *testing.T) {
 		is := r.put(t, "Z")
 		is.OnStoreFailure = zone.FailureAdmit
 		is.Events = []event.Event{{Name: "noon", OpensAt: at(3 * time.Hour), Settings: event.Values{"maxInside": "5"}}}
-		_, err := r.store.Store.PutZone(t.Context(), is, nil, "")
-		must(t, err)
+		r.set(t, is)
 		if w := r.send("PATCH", "/admin/zones/Z", `{"perMinute":0}`); w.Code != http.StatusOK {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}

@@ -2,8 +2,9 @@
 // did meanwhile, what was refused, and what other limits would have done.
 //
 //	history.Read ── minutes ──┐
-//	record of changes ────────┼──> Make ──> Report ──> JSON, CSV, Text, HTML
-//	simulate ── what if ──────┘
+//	record of changes ────────┴──> Make ──> Report ──> JSON, CSV, Text, HTML
+//	                                          ^
+//	operator.WhatIf ── other limits ──────────┘
 //
 // All figures come from the minutes that the store keeps, so they are those of all servers. What the minutes do not have, the report
 // says: minutes without data, and an event of which some minutes are kept no more.

@@ -13,21 +13,15 @@ import (
 
 	"golang.org/x/text/language"
 
-	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // phone is a visitor, as it sees the room itself.
 type phone struct {
@@ -57,9 +51,9 @@ func crowd(t *testing.T, room *zones.Zones, zoneID string) (all []*phone) {
 				continue
 			}
 			z, err := room.Find(t.Context(), zoneID)
-			must(t, err)
+			parts.Must(t, err)
 			if !p.joined.IsZero() && !p.leaves.IsZero() && now.After(p.leaves) {
-				must(t, z.Leave(t.Context(), p.place))
+				parts.Must(t, z.Leave(t.Context(), p.place))
 				p.next = time.Time{}
 				left--
 				continue
@@ -71,7 +65,7 @@ func crowd(t *testing.T, room *zones.Zones, zoneID string) (all []*phone) {
 			} else {
 				a, err = z.Poll(t.Context(), p.place)
 			}
-			must(t, err)
+			parts.Must(t, err)
 			p.place, p.next = a.Place, now.Add(time.Duration(a.PeriodMillis)*time.Millisecond)
 			if a.Status == line.Admitted || a.Status == line.AdmittedBefore {
 				p.entered = now
@@ -86,8 +80,7 @@ func crowd(t *testing.T, room *zones.Zones, zoneID string) (all []*phone) {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		kept, err := embedded.Open(embedded.Options{})
-		must(t, err)
+		kept := parts.OpenStore(t, time.Now, nil)
 		room := zones.New(zones.Options{Store: kept})
 		seen := watch.New(watch.Options{Zones: room})
 		refused := map[string]int64{}
@@ -98,12 +91,11 @@ func TestReport(t *testing.T) {
 			seen.Stop()
 			minutes.Stop()
 			room.Stop()
-			must(t, kept.Close())
 		}()
 		z := zone.Defaults("SHOP")
 		z.PerMinute = 600
-		_, err = room.PutZone(t.Context(), z, nil, "Ada")
-		must(t, err)
+		_, err := room.PutZone(t.Context(), z, nil, "Ada")
+		parts.Must(t, err)
 		seen.Start(t.Context())
 		minutes.Start(t.Context())
 		<-time.After(61 * time.Second)
@@ -113,13 +105,13 @@ func TestReport(t *testing.T) {
 		<-time.After(2 * time.Minute)
 
 		rows, err := history.Read(t.Context(), kept, "SHOP", began.Add(-time.Minute), time.Now())
-		must(t, err)
+		parts.Must(t, err)
 		changes, err := kept.Changes(t.Context(), "SHOP")
-		must(t, err)
+		parts.Must(t, err)
 		r := report.Make(report.Source{
 			ZoneID: "SHOP", From: began.Add(-2 * time.Minute), To: time.Now(), Now: time.Now(), Minutes: rows, Changes: changes,
 		})
-		must(t, r.Try(context.Background(), z, []int64{600, 1200}))
+		parts.Must(t, operator.WhatIf(context.Background(), r, z, []int64{600, 1200}))
 
 		var waits []time.Duration
 		var last time.Time
@@ -169,12 +161,12 @@ func TestReport(t *testing.T) {
 func writes(t *testing.T, r *report.Report, rows int) {
 	t.Helper()
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	must(t, err)
+	parts.Must(t, err)
 	reader := report.Reader{Place: berlin, Language: language.German}
 	var html, text, table strings.Builder
-	must(t, r.HTML(&html, reader))
-	must(t, r.Text(&text, reader))
-	must(t, r.CSV(&table, reader))
+	parts.Must(t, r.HTML(&html, reader))
+	parts.Must(t, r.Text(&text, reader))
+	parts.Must(t, r.CSV(&table, reader))
 	for _, want := range []string{"6.000 visitors", "All times are those of Europe/Berlin", "CET", "Ada", "line_full", "<svg", "What if", "1.200"} {
 		if !strings.Contains(html.String(), want) {
 			t.Errorf("the page does not say %q", want)
@@ -193,6 +185,6 @@ func writes(t *testing.T, r *report.Report, rows int) {
 		t.Errorf("%d lines of CSV, %v", len(lines), err)
 	}
 	if dir := os.Getenv("REPORT_DIR"); dir != "" { // to look at it
-		must(t, os.WriteFile(dir+"/report.html", []byte(html.String()), 0o600))
+		parts.Must(t, os.WriteFile(dir+"/report.html", []byte(html.String()), 0o600))
 	}
 }

@@ -8,7 +8,7 @@
 //
 // The simulator judges by what it knows itself: who has left, when each was admitted, who came first. Package measure works
 // out the figures of Report. PlayEvent plays an event of a zone: people gather, it opens, and all are admitted. Both go
-// through what serves: a server's registry and its schedule of events.
+// through what serves: a server's zones and its schedule of events.
 package simulate
 
 import (

@@ -25,6 +25,7 @@ local function convert(z, deleted)
         at = upto and text:sub(upto + 1, upto + 1) == ',' and upto + 1
       end
     end
+    text = text:gsub('"idleTimeoutSeconds":%d+', '%0,"keepPlaceSeconds":0', 1) -- nor was any place set aside
     text = text:gsub('\2', '\\"'):gsub('\1', '\\\\')
     redis.call('HSET', ZONE, 'json', text, 'digest', redis.sha1hex(text))
   end

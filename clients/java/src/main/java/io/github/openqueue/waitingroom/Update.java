@@ -21,6 +21,8 @@ public final class Update {
     public final State state;
     /** The problem's code, such as {@code line_full}; {@code no_answer} where none came; empty while waiting. */
     public final String code;
+    /** The reference of the place, to show and to log: 14 digits and capital letters. It is no secret. Empty but while waiting. */
+    public final String placeId;
     /** 1 for the next. It never rises. 0 while people gather for an event: nobody has a number then. */
     public final long position;
     /** How many wait. */
@@ -49,13 +51,15 @@ public final class Update {
         this(state, code, Json.object("{}"));
     }
 
-    Update(Map<String, Object> waiting) {
-        this(State.WAITING, "", waiting);
+    Update(Map<String, Object> answer) {
+        this(State.WAITING, "", answer);
     }
 
-    private Update(State state, String code, Map<String, Object> waiting) {
+    private Update(State state, String code, Map<String, Object> answer) {
+        Map<String, Object> waiting = Json.object(answer, "waiting");
         this.state = state;
         this.code = code;
+        this.placeId = Json.text(answer, "placeId");
         this.position = Json.number(waiting, "position");
         this.total = Json.number(waiting, "total");
         this.estimatedWait = Json.number(waiting, "estimatedWait");

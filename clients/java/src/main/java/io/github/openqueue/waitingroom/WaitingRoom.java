@@ -222,8 +222,8 @@ public final class WaitingRoom {
                     Admission admission = new Admission(options.zone, Json.object(answer.body, "admission"));
                     finish(() -> listener.onAdmitted(admission));
                 } else {
-                    Map<String, Object> waiting = Json.object(answer.body, "waiting");
-                    update(new Update(waiting), Json.number(waiting, "pollingPeriod"));
+                    Update waiting = new Update(answer.body);
+                    update(waiting, waiting.pollingPeriod);
                 }
                 return;
             case 408:

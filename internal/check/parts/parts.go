@@ -1,6 +1,10 @@
-package room
+// Package parts has what tests put in the place of a server's parts: a clock that the test moves, an embedded store that the test can
+// have fail, hang or answer otherwise (Store.Do), a limiter that refuses, and a meter that writes down what it is told. Tests inside a
+// package whose server is too large for them (package room) build what they need of these.
+package parts
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -48,6 +52,11 @@ func (c *Clock) Set(now time.Time) {
 	c.now = now
 }
 
+// Secrets are those of a server, newest first.
+func Secrets() [][]byte {
+	return [][]byte{bytes.Repeat([]byte{'n'}, 32), bytes.Repeat([]byte{'o'}, 32)}
+}
+
 // Store is an embedded store that writes down what it is asked, and does what it is told. Whatever a test asks its field Store passes
 // it by.
 type Store struct {
@@ -60,10 +69,10 @@ type Store struct {
 	Status line.Status
 }
 
-// OpenStore opens a store that ends with the test.
-func OpenStore(tb testing.TB, c *Clock, log *slog.Logger) *Store {
+// OpenStore opens a store with this clock that ends with the test.
+func OpenStore(tb testing.TB, now func() time.Time, log *slog.Logger) *Store {
 	tb.Helper()
-	lines, err := embedded.Open(embedded.Options{Now: c.Now, Logger: log})
+	lines, err := embedded.Open(embedded.Options{Now: now, Logger: log})
 	Must(tb, err)
 	tb.Cleanup(func() { Must(tb, lines.Close()) })
 	return &Store{Store: lines}
@@ -97,11 +106,8 @@ func (s *Store) Say(says func(*line.State)) {
 // Lined has the store say that somebody waits, or that nobody does.
 func (s *Store) Lined(is bool) {
 	s.Say(func(state *line.State) {
-		switch {
-		case !is:
+		if state.Waiting = max(1, state.Waiting); !is {
 			state.Waiting = 0
-		default:
-			state.Waiting = max(1, state.Waiting)
 		}
 	})
 }
@@ -115,15 +121,22 @@ func (s *Store) Asked() []string {
 	return calls
 }
 
-func (s *Store) called(ctx context.Context, call string) error {
+// none is the answer of a call that returns only an error.
+type none struct{}
+
+// ask writes a call down, does what the test wants before it, and makes it.
+func ask[T any](ctx context.Context, s *Store, call string, do func() (T, error)) (answer T, err error) {
 	s.mu.Lock()
 	s.calls = append(s.calls, call)
 	does := s.does
 	s.mu.Unlock()
-	if does == nil {
-		return nil
+	if does != nil {
+		err = does(ctx, call)
 	}
-	return does(ctx, call)
+	if err != nil {
+		return answer, err
+	}
+	return do()
 }
 
 func (s *Store) say(state *line.State) {
@@ -134,90 +147,86 @@ func (s *Store) say(state *line.State) {
 	}
 }
 
-// answer is what a join or a poll gets of the store, which is asked for it.
-func (s *Store) answer(ctx context.Context, call string, ask func() (line.Answer, error)) (line.Answer, error) {
-	if err := s.called(ctx, call); err != nil {
-		return line.Answer{}, err
-	}
-	if s.Status != line.Waiting {
-		return line.Answer{Status: s.Status}, nil
-	}
-	a, err := ask()
-	s.say(&a.State)
-	return a, err
+// visit is a join or a poll.
+func (s *Store) visit(ctx context.Context, call string, do func() (line.Answer, error)) (line.Answer, error) {
+	return ask(ctx, s, call, func() (line.Answer, error) {
+		if s.Status != line.Waiting {
+			return line.Answer{Status: s.Status}, nil
+		}
+		a, err := do()
+		s.say(&a.State)
+		return a, err
+	})
 }
 
 // Join and the methods below are those of store.Store.
 func (s *Store) Join(ctx context.Context, zoneID string, id line.ID) (line.Answer, error) {
-	return s.answer(ctx, "join", func() (line.Answer, error) { return s.Store.Join(ctx, zoneID, id) })
+	return s.visit(ctx, "join", func() (line.Answer, error) { return s.Store.Join(ctx, zoneID, id) })
 }
 
 // JoinDrawn is a join while people gather for a draw.
 func (s *Store) JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error) {
-	return s.answer(ctx, "join", func() (line.Answer, error) { return s.Store.JoinDrawn(ctx, zoneID, drawn, id) })
+	return s.visit(ctx, "join", func() (line.Answer, error) { return s.Store.JoinDrawn(ctx, zoneID, drawn, id) })
 }
 
 // Poll is a poll.
 func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Answer, error) {
-	return s.answer(ctx, "poll", func() (line.Answer, error) { return s.Store.Poll(ctx, zoneID, p) })
+	return s.visit(ctx, "poll", func() (line.Answer, error) { return s.Store.Poll(ctx, zoneID, p) })
 }
 
 // Leave gives a place up.
 func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
-	if err := s.called(ctx, "leave"); err != nil {
-		return err
-	}
-	return s.Store.Leave(ctx, zoneID, p)
+	_, err := ask(ctx, s, "leave", func() (none, error) { return none{}, s.Store.Leave(ctx, zoneID, p) })
+	return err
 }
 
 // Spend spends what may be used once.
 func (s *Store) Spend(ctx context.Context, key, by string, life time.Duration) (bool, error) {
-	if err := s.called(ctx, "spend"); err != nil {
-		return false, err
-	}
-	return s.Store.Spend(ctx, key, by, life)
+	return ask(ctx, s, "spend", func() (bool, error) { return s.Store.Spend(ctx, key, by, life) })
 }
 
 // Observe looks at a zone.
 func (s *Store) Observe(ctx context.Context, zoneID string, most int) (line.Observation, error) {
-	if err := s.called(ctx, "observe"); err != nil {
-		return line.Observation{}, err
-	}
-	o, err := s.Store.Observe(ctx, zoneID, most)
+	o, err := ask(ctx, s, "observe", func() (line.Observation, error) { return s.Store.Observe(ctx, zoneID, most) })
 	s.say(&o.State)
 	return o, err
 }
 
 // Zone reads a zone's settings.
 func (s *Store) Zone(ctx context.Context, zoneID string) (zone.Settings, error) {
-	if err := s.called(ctx, "zone"); err != nil {
-		return zone.Settings{}, err
-	}
-	return s.Store.Zone(ctx, zoneID)
+	return ask(ctx, s, "zone", func() (zone.Settings, error) { return s.Store.Zone(ctx, zoneID) })
 }
 
 // Zones reads the settings of all zones.
 func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
-	if err := s.called(ctx, "zones"); err != nil {
-		return nil, err
-	}
-	return s.Store.Zones(ctx)
+	return ask(ctx, s, "zones", func() ([]zone.Settings, error) { return s.Store.Zones(ctx) })
+}
+
+// PutZone makes or changes a zone.
+func (s *Store) PutZone(ctx context.Context, now zone.Settings, was *zone.Settings, by string) (bool, error) {
+	return ask(ctx, s, "put_zone", func() (bool, error) { return s.Store.PutZone(ctx, now, was, by) })
+}
+
+// DeleteZone deletes a zone.
+func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
+	_, err := ask(ctx, s, "delete_zone", func() (none, error) { return none{}, s.Store.DeleteZone(ctx, zoneID, by) })
+	return err
+}
+
+// Changes reads the record of a zone's changes.
+func (s *Store) Changes(ctx context.Context, zoneID string) ([]zone.Change, error) {
+	return ask(ctx, s, "changes", func() ([]zone.Change, error) { return s.Store.Changes(ctx, zoneID) })
 }
 
 // Policies reads the policies of limits.
 func (s *Store) Policies(ctx context.Context) (limit.PolicySet, error) {
-	if err := s.called(ctx, "policies"); err != nil {
-		return limit.PolicySet{}, err
-	}
-	return s.Store.Policies(ctx)
+	return ask(ctx, s, "policies", func() (limit.PolicySet, error) { return s.Store.Policies(ctx) })
 }
 
 // PutPolicies replaces the policies of limits.
 func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
-	if err := s.called(ctx, "put_policies"); err != nil {
-		return err
-	}
-	return s.Store.PutPolicies(ctx, b, was, changes...)
+	_, err := ask(ctx, s, "put_policies", func() (none, error) { return none{}, s.Store.PutPolicies(ctx, b, was, changes...) })
+	return err
 }
 
 // Limiter allows everything while it does not refuse. It writes down about whom it is asked: the policy and the key.
@@ -280,3 +289,11 @@ func (m *Meter) Admit(zoneID string, waited time.Duration) { m.note("admit", zon
 
 // Site counts a question of a gateway.
 func (m *Meter) Site(zoneID, outcome string) { m.note("site", zoneID, outcome) }
+
+// Must ends the test if there is an error.
+func Must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
