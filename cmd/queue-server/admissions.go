@@ -12,13 +12,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/zones"
 )
 
-// openAdmissionsLog returns the log of admissions, nil without a folder for it.
+// openAdmissionsLog opens the log of admissions.
 func openAdmissionsLog(
 	s checked, keys keys, version string, zones *zones.Zones, seen *watch.Watch, metrics *metric.Metrics, reg prometheus.Registerer, log *slog.Logger,
 ) (*writer.Log, error) {
-	if s.AdmissionsLog == "" {
-		return nil, nil //nolint:nilnil // a nil log writes nothing
-	}
 	return writer.Open(writer.Options{
 		Dir: s.AdmissionsLog, Version: version, Sign: keys.passes.Sign, Store: zones, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour,
 		Watched: seen.Last, Refused: metrics.RefusedBy, AS: s.asn.AS, Registerer: reg, Logger: log,

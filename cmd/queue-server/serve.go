@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
@@ -186,9 +187,11 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	shares.Servers = serversHere(s, opened)
 	shares.Start(ctx)
 	defer shares.Stop()
-	admissions, err := openAdmissionsLog(s, keys, build.version, zones, seen, metrics, reg, log)
-	if err != nil {
-		return err
+	var admissions *writer.Log
+	if s.AdmissionsLog != "" {
+		if admissions, err = openAdmissionsLog(s, keys, build.version, zones, seen, metrics, reg, log); err != nil {
+			return err
+		}
 	}
 	admissions.Start(ctx)
 	defer admissions.Stop()

@@ -46,6 +46,8 @@ type Line struct {
 	// Arrived is the arrival in Unix microseconds, Score where a draw has placed the visitor instead.
 	Arrived int64 `json:"arrived,omitempty"`
 	Score   int64 `json:"score,omitempty"`
+	// Ticket is that of the draw, in hexadecimal, as its public list has it.
+	Ticket string `json:"ticket,omitempty"`
 	// Number is the running number of the admission, which the store counts in the data that Data names. Data changes whenever the store
 	// has lost something; then the numbers may begin at an earlier one.
 	Number int64  `json:"number,omitempty"`

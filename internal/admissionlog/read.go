@@ -93,7 +93,7 @@ func readFile(name string) (f *File, fault string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	defer from.Close() //nolint:errcheck // it was only read
+	defer func() { _ = from.Close() }() // it was only read
 	var text io.Reader = from
 	if strings.HasSuffix(name, ".gz") {
 		if text, err = gzip.NewReader(from); err != nil {

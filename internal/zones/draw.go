@@ -63,8 +63,16 @@ func (z *Zone) placed(p line.Place) line.Place {
 	return p
 }
 
-// ScoreMicros is where a draw has placed the visitor with the place; 0 if none has.
-func (z *Zone) ScoreMicros(p line.Place) int64 { return z.placed(p).ScoreMicros }
+// Drew returns where a draw has placed the visitor with the place, and by which ticket; 0 if none has.
+func (z *Zone) Drew(p line.Place) (scoreMicros int64, t event.Ticket) {
+	for _, d := range *z.draws.Load() {
+		if d.Holds(p.ArrivedAtMicros) {
+			t = event.TicketOf(d.zoneID, d.Event, p.ID)
+			scoreMicros = d.Score(d.seed, t)
+		}
+	}
+	return scoreMicros, t
+}
 
 // drawn makes a call that may need a draw's seed. If the store answers that people gather for a draw of which this
 // server has not heard, drawn reads the zone and makes the call once more.

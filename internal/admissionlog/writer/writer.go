@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -221,7 +222,11 @@ func (l *Log) Left(z *zones.Zone, p line.Place) {
 }
 
 func (l *Log) entry(z *zones.Zone, kind string, p line.Place, at int64) entry {
-	return entry{id: p.ID, Line: admissionlog.Line{Kind: kind, Zone: z.ID(), At: at, Arrived: p.ArrivedAtMicros, Score: z.ScoreMicros(p)}}
+	e := entry{id: p.ID, Line: admissionlog.Line{Kind: kind, Zone: z.ID(), At: at, Arrived: p.ArrivedAtMicros}}
+	if score, ticket := z.Drew(p); score > 0 {
+		e.Score, e.Ticket = score, hex.EncodeToString(ticket[:])
+	}
+	return e
 }
 
 func (l *Log) admitted(e entry, a *line.Told) {
@@ -435,7 +440,7 @@ func compress(name string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // it was only read
+	defer func() { _ = in.Close() }() // it was only read
 	out, err := os.OpenFile(name+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

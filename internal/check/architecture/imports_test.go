@@ -90,8 +90,12 @@ var layers = []layer{
 		"it says by a script what the room says, and has no room",
 	},
 	{
+		"evidence", []string{"internal/operate/evidence"}, []string{"admissions log"}, false,
+		"an auditor reads all of it; it shares no code with what it judges",
+	},
+	{
 		"operate", []string{"internal/operate"},
-		[]string{"refusals", "kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate"}, false,
+		[]string{"evidence", "refusals", "kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{
