@@ -113,7 +113,7 @@ func (r *RefusedError) Error() string {
 }
 
 // Wait joins the line, asks when the server wants to be asked, and returns the admission. Its error is a *RefusedError where the
-// room says that there is nothing to wait for, and the context's when that ends: the place then stays for the zone's idle timeout.
+// room says that there is nothing to wait for, and the context's when that ends: the place then stays for as long as the zone keeps places.
 func Wait(ctx context.Context, o Options) (Admission, error) {
 	o.ClientID = cmp.Or(o.ClientID, uuid.NewString())
 	solution, challenges := "", 0 // of the latest challenge: it is sent until there is a place
@@ -164,7 +164,7 @@ func Wait(ctx context.Context, o Options) (Admission, error) {
 		if u.Token = o.Token; o.OnUpdate != nil {
 			o.OnUpdate(u)
 		}
-		if !sleep(ctx, u.Next) {
+		if !sleep(ctx, u.Next, wallClock) {
 			return Admission{}, ctx.Err()
 		}
 	}
@@ -274,14 +274,24 @@ func read(status int, retryAfter string, text []byte) answer {
 	return a
 }
 
-// sleep reports whether so long has passed before the context ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// lookEvery is how often sleep looks at the wall clock: timers stand still while a machine sleeps.
+const lookEvery = 5 * time.Second
+
+// sleep reports whether so long has passed by the wall clock before the context ended. A clock that was set back makes it longer by
+// lookEvery at most.
+func sleep(ctx context.Context, d time.Duration, wall func() time.Time) bool {
+	for d > 0 {
+		timer, began := time.NewTimer(min(d, lookEvery)), wall()
+		select {
+		case <-timer.C:
+			d -= max(0, wall().Sub(began))
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		}
 	}
+	return ctx.Err() == nil
 }
+
+// wallClock is the time without what Go's timers go by.
+func wallClock() time.Time { return time.Now().Round(0) }

@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/big"
 	"net"
@@ -137,6 +138,53 @@ func TestTLSAsShipped(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		case tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says)):
 			t.Errorf("%s: %v, want an error that says %q", name, err, tt.says)
+		}
+	}
+}
+
+// TestSentinelWithPasswords: Sentinels and Redis have passwords of their own. That of the Sentinels is in the URL's query, that of Redis before the
+// hosts or in a file; what is wrong is named.
+func TestSentinelWithPasswords(t *testing.T) {
+	t.Parallel()
+	node := redisWith(t, "--requirepass", "of-redis", "--masterauth", "of-redis")
+	sentinel, err := process.NewRedis(t.Context(), "redis-server", t.TempDir())
+	must(t, err)
+	conf := filepath.Join(sentinel.Dir, "sentinel.conf")
+	must(t, os.WriteFile(conf, fmt.Appendf(nil, "port %d\nbind 127.0.0.1\nrequirepass of-sentinel\nsentinel monitor room 127.0.0.1 %d 1\n"+
+		"sentinel auth-pass room of-redis\n", sentinel.Port, node.Port), 0o600))
+	sentinel.Args = []string{conf, "--sentinel"}
+	must(t, sentinel.Start(t.Context()))
+	t.Cleanup(func() { must(t, sentinel.Stop()) })
+	file := filepath.Join(t.TempDir(), "password")
+	must(t, os.WriteFile(file, []byte("of-redis\n"), 0o600))
+	in := func(user, query string) string { return "redis+sentinel://" + user + sentinel.Addr() + "/room" + query }
+	for name, tt := range map[string]struct {
+		url    string
+		access Access
+		says   string // "" if it works
+	}{
+		"both":                     {in(":of-redis@", "?sentinel_password=of-sentinel"), Access{}, ""},
+		"Redis's from a file":      {in("", "?sentinel_password=of-sentinel"), Access{PasswordFile: file}, ""},
+		"with the Sentinel's user": {in(":of-redis@", "?sentinel_username=default&sentinel_password=of-sentinel"), Access{}, ""},
+		"no Sentinel's":            {in(":of-redis@", ""), Access{}, "sentinel_password"},
+		"a wrong Sentinel's":       {in(":of-redis@", "?sentinel_password=of-redis"), Access{}, "sentinel_password"},
+		"no Redis's":               {in("", "?sentinel_password=of-sentinel"), Access{}, "QUEUE_REDIS_PASSWORD_FILE"},
+		"a wrong Redis's":          {in(":of-sentinel@", "?sentinel_password=of-sentinel"), Access{}, "QUEUE_REDIS_PASSWORD_FILE"},
+		"another master's name":    {strings.Replace(in(":of-redis@", "?sentinel_password=of-sentinel"), "/room", "/mymaster", 1), Access{}, "name"},
+	} {
+		s, err := openAs(t, tt.url, tt.access)
+		must(t, err)
+		switch err := s.Ping(t.Context()); {
+		case tt.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says)):
+			t.Errorf("%s: %v, want an error that says %q", name, err, tt.says)
+		}
+		if tt.says == "" {
+			must(t, s.inspect(t.Context()))
+			if s.loginRefused.Load() {
+				t.Errorf("%s: logging in once more is refused", name)
+			}
 		}
 	}
 }

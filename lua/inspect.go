@@ -90,11 +90,16 @@ func notLoggedIn(err error) bool {
 	return redis.HasErrorPrefix(err, "WRONGPASS") || redis.HasErrorPrefix(err, "NOAUTH")
 }
 
-// hint says which setting is wrong, where an error of a connection tells, with a colon before it. TLS alerts have no type of
-// their own: they are known by their text.
+// hint says which setting is wrong, where an error of a connection tells, with a colon before it. TLS alerts, and errors of all Sentinels,
+// have no type of their own: they are known by their text.
 func (s *Store) hint(err error) string {
 	var unknown x509.UnknownAuthorityError
+	bySentinels := strings.Contains(err.Error(), "all sentinels")
 	switch {
+	case bySentinels && notLoggedIn(err):
+		return ": see sentinel_username and sentinel_password in QUEUE_REDIS_URL, which are not those of Redis"
+	case bySentinels && errors.Is(err, redis.Nil):
+		return ": they watch no master of the name that is the path of QUEUE_REDIS_URL"
 	case notLoggedIn(err):
 		return ": see the user and the password in QUEUE_REDIS_URL, QUEUE_REDIS_USER_FILE and QUEUE_REDIS_PASSWORD_FILE"
 	case errors.As(err, &unknown):

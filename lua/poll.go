@@ -225,7 +225,9 @@ func (s *Store) send(ctx context.Context, sc *script, b *zoneBatch, requests []*
 		if n < 1 || n > int64(len(requests)) {
 			return fmt.Errorf("lua: poll: the reply names request %d of %d", n, len(requests))
 		}
-		requests[n-1].place.ArrivedAtMicros, requests[n-1].place.Told = arrived, 0
+		if p := &requests[n-1].place; p.ArrivedAtMicros != arrived {
+			p.ArrivedAtMicros, p.Told = arrived, 0
+		}
 	}
 	answers := reader{left: r.answers}
 	for _, q := range requests {

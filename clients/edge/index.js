@@ -105,7 +105,13 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     return undefined;
   }
 
-  async function ask(request, address, raw) {
+  // ask has everybody go on where the gate only observes.
+  async function ask(...request) {
+    const { held, ...what } = await decide(...request);
+    return held && rules?.gate === 'observe' ? { headers: {} } : what;
+  }
+
+  async function decide(request, address, raw) {
     const { method } = request;
     const url = new URL(request.url);
     const header = (name) => request.headers.get(name) ?? '';
@@ -151,10 +157,11 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       return keep(app, seconds(), seconds(), inside ? Math.floor(is.expiresAt / 1000) - seconds() : rules?.sessionSeconds ?? 1800, jti, inside);
     };
     const goOn = (headers = {}) => ({ headers });
-    const answer = (status, headers, body) => ({
+    const answer = (status, headers, body, held = true) => ({
+      held,
       response: new Response(method === 'HEAD' ? null : body, { status, headers: { 'Cache-Control': 'no-store', ...headers } }),
     });
-    const lead = (to, headers) => answer(302, { ...headers, Location: to });
+    const lead = (to, headers, held = false) => answer(302, { ...headers, Location: to }, null, held);
     const random = (length) => hex(crypto.getRandomValues(new Uint8Array(length / 2)));
     const newKey = () => cookie('_key', random(32), 86_400);
     const allow = () => named() && {
@@ -174,7 +181,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (to.length > 2048 || /[\0- \\\x7f]/.test(to)) to = '/';
       if (visitors && !(rules?.sites && !rules.sites.some((s) => s.toLowerCase() === url.origin))) to = url.origin + to;
       const invited = ticket && ticket.length <= 2048 ? `&ticket=${ticket}` : '';
-      return lead(`${visitors}/wait/${zone}?to=${encodeURIComponent(to)}${invited}${more}`, headers);
+      return lead(`${visitors}/wait/${zone}?to=${encodeURIComponent(to)}${invited}${more}`, headers, true);
     };
 
     // stays is for a visitor inside, whose session may be renewed or end; undefined if it is done or was revoked.

@@ -22,8 +22,8 @@ const MOST_READS = 6;
 const MOST_WORKERS = 8;
 const SLICE = 20;
 const MOST_CHALLENGES = 5;
-// The longest time that one timer may run: a longer one fires at once in browsers.
-const LONGEST_TIMER = 2 ** 31 - 1;
+// How often whoever sleeps looks at the wall clock: timers stand still while a device sleeps, and not every device says that it woke.
+const LOOK_EVERY = 5 * SECOND;
 
 /** A wait that ended without a pass. See index.d.ts. */
 export class WaitError extends Error {
@@ -78,7 +78,7 @@ export async function wait(options) {
         await told(options, place, step.update);
       }
       onUpdate({ zone, token: place.token, nextPollAt: Date.now() + step.after, ...step.update });
-      await sleep(step.after, signal, wake);
+      await sleep(step.after, signal, wake, answer.lost);
     }
   } finally {
     wake.close();
@@ -366,7 +366,7 @@ function randomId() {
 // listen tells whoever sleeps that the device woke or the network came back.
 function listen(subscribe) {
   let sleeper;
-  const end = subscribe(() => sleeper?.());
+  const end = subscribe((event) => sleeper?.(event));
   return {
     set sleeper(f) { sleeper = f; },
     close: () => end?.(),
@@ -376,7 +376,8 @@ function listen(subscribe) {
 // wakeOfPage subscribes to what a page hears when it may have slept.
 function wakeOfPage(woke) {
   const heard = [
-    [globalThis.document, 'visibilitychange'], [globalThis.window, 'pageshow'], [globalThis.window, 'online'],
+    [globalThis.document, 'visibilitychange'], [globalThis.document, 'resume'],
+    [globalThis.window, 'pageshow'], [globalThis.window, 'online'],
   ].filter(([target]) => target?.addEventListener);
   heard.forEach(([target, event]) => target.addEventListener(event, woke));
   return () => heard.forEach(([target, event]) => target.removeEventListener(event, woke));
@@ -384,8 +385,8 @@ function wakeOfPage(woke) {
 
 // sleep waits until the time is due, on the wall clock: timers stand still while a
 // device sleeps, and pages in the background have slow ones. Whoever wakes late goes on
-// at once, nobody goes on early.
-function sleep(millis, signal, wake) {
+// at once. Nobody goes on early, except after a call without an answer when the network is back.
+function sleep(millis, signal, wake, unanswered) {
   let began = Date.now();
   let left = millis;
   return new Promise((resolve, reject) => {
@@ -397,8 +398,11 @@ function sleep(millis, signal, wake) {
       finish(value);
     };
     const aborted = () => end(reject, reasonOf(signal));
-    const look = () => {
+    const look = (event) => {
       const now = Date.now();
+      if (unanswered && event?.type === 'online') {
+        left = 0;
+      }
       // A wall clock that was set back must not make anybody wait longer than told.
       left = Math.min(left - Math.max(0, now - began), millis);
       began = now;
@@ -407,7 +411,7 @@ function sleep(millis, signal, wake) {
         return;
       }
       clearTimeout(timer);
-      timer = setTimeout(look, Math.min(left, LONGEST_TIMER));
+      timer = setTimeout(look, Math.min(left, LOOK_EVERY));
     };
     wake.sleeper = look;
     signal?.addEventListener('abort', aborted);

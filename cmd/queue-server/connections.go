@@ -96,7 +96,7 @@ type counted struct {
 	from map[string]int // by the address's key; without the exempt
 	n    atomic.Int64   // of all addresses
 
-	refused prometheus.Counter
+	refused, crowded prometheus.Counter
 }
 
 // newCounted counts the connections of a listener under its name, and registers the figures with reg.
@@ -107,11 +107,15 @@ func newCounted(reg prometheus.Registerer, l net.Listener, name string, perAddre
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "queue_connections_refused_total", Help: "Connections closed at once, since their address had as many as it may.", ConstLabels: labels,
 		}),
+		crowded: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "queue_accept_queue_crowded_total", ConstLabels: labels,
+			Help: "Connections that were accepted while more than half as many as may were waiting in the kernel.",
+		}),
 	}
 	gauge := func(name, help string, value func() float64) prometheus.GaugeFunc {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
 	}
-	reg.MustRegister(c.refused,
+	reg.MustRegister(c.refused, c.crowded,
 		gauge("queue_connections_open", "Connections that clients have open.", func() float64 { return float64(c.n.Load()) }),
 		gauge("queue_accept_queue_length", "Connections that wait in the kernel until this server accepts them.",
 			func() float64 { n, _ := acceptQueue(l); return float64(n) }),
@@ -126,6 +130,9 @@ func (l *counted) Accept() (net.Conn, error) {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
+		}
+		if n, most := acceptQueue(l.Listener); n > most/2 {
+			l.crowded.Inc()
 		}
 		key := l.key(conn.RemoteAddr())
 		if l.count(key) {

@@ -23,6 +23,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/console"
@@ -150,7 +151,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	events.Start(ctx)
 	defer events.Stop()
 
-	seen := watch.New(watch.Options{Zones: zones, Rests: zones.Rests, Refused: metrics.Refused, Logger: log})
+	seen := watch.New(watch.Options{Zones: zones, Rests: zones.Rests, Refused: metrics.Refused, Exceeded: metrics.Exceeded, Logger: log})
 	metrics.Show(seen.Last, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()
@@ -199,7 +200,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		Guard: guarding, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Log: admissions, Meter: metrics,
 	})
 	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Log: admissions, Meter: metrics})
-	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Logger: log})
+	var seenByGates observed.Log
+	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Logger: log})
 	known := openPeople(ctx, keys, opened, log)
 	defer known.Stop()
 	entrance := openEntrance(s, known, operatorListener.Addr().String(), clientIP(s), log)
@@ -221,7 +223,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer func() { reached(); asks.Wait() }()
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
-		Room: waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Meter: metrics, RoomURL: s.SiteRoomURL,
+		Observed: &seenByGates,
+		Room:     waiting, Zones: zones, Keys: keys.tokens, Passes: keys.passes, Meter: metrics, RoomURL: s.SiteRoomURL,
 		Proxies: s.proxies, Guard: guarding, Logger: log,
 	})
 	r := rooms{

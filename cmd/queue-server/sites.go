@@ -91,9 +91,9 @@ func openSites(s checked, gate *site.Service, known *zones.Zones, r rooms, room 
 	return gateway.New(gateway.Options{
 		Sites: s.sites, Gate: gate, Room: room, Proxies: s.proxies, Meter: meter, Logger: r.log,
 		AnswerTimeout: s.SitesAnswerTimeout, StallTimeout: s.SitesStallTimeout, MaxBody: s.SitesMaxBody, Connections: readBudget().sites / 2,
-		Over: func(zoneID string, admission [16]byte) bool {
+		Keep: func(zoneID string, admission [16]byte) bool {
 			z := known.Known(zoneID)
-			return z != nil && z.Over(admission)
+			return z == nil || z.Keep(admission)
 		},
 		Refuse: func(w http.ResponseWriter, req *http.Request, zoneID string, err error) {
 			c := e.NewContext(req, w)

@@ -396,7 +396,7 @@ func (g *guest) isHeard() {
 		"main", "heading The line is paused", "The line is paused", "paragraph", "You keep your place. It goes on by itself.",
 		"term Your place", "Your place", "definition", "1", "term Expected wait", "Expected wait", "definition", "not known at the moment",
 		"region From the organiser", "heading From the organiser", "From the organiser", "paragraph", "The doors open at 12:10.",
-		"paragraph", "You do not have to do anything. Keep this page open: it takes you in when it is your turn. If you close it, come back within 1 minute, and your place is still yours.",
+		"paragraph", "You do not have to do anything. Keep this page open: it takes you in when it is your turn. If you close it, come back within 16 minutes, and your place is still yours.",
 		"paragraph", "checkbox Play a sound when it is my turn", "paragraph", "checkbox Notify me when it is my turn",
 		"paragraph", "button Leave the line", "Leave the line", "status",
 	}

@@ -31,7 +31,8 @@ const later = `{ const now = Date.now; Date.now = () => now() + 3600_000; }`
 func TestThePageOnOddDevices(t *testing.T) {
 	t.Parallel()
 	// One a second enters OLD and INSECURE.
-	const quick = "  - {zoneId: OLD, perMinute: 60, windowSeconds: 1}\n  - {zoneId: INSECURE, perMinute: 60, windowSeconds: 1}\n"
+	const quick = "  - {zoneId: OLD, perMinute: 60, windowSeconds: 1}\n  - {zoneId: INSECURE, perMinute: 60, windowSeconds: 1}\n" +
+		"  - {zoneId: NAP, perMinute: 0, idleTimeoutSeconds: 5}\n"
 	s := openShopFrontWith(t, pageZones+quick+fmt.Sprintf(
 		"  - {zoneId: SOON, mode: closed, events: [{name: noon, preQueueAt: %s, opensAt: %s, settings: {mode: queue}}]}\n",
 		time.Now().Add(30*time.Minute).UTC().Format(time.RFC3339), time.Now().Add(time.Hour).UTC().Format(time.RFC3339)))
@@ -43,6 +44,7 @@ func TestThePageOnOddDevices(t *testing.T) {
 	g.goesOnWithAnOldBrowser()
 	g.goesOnWithoutAWorker()
 	g.keepsTheTurnOnAPhone()
+	g.sleepsInAPocket()
 	g.leavesTheOtherTabItsPlace()
 	g.saysThatItIsBack()
 	g.countsDownWithoutAnswers()
@@ -118,6 +120,26 @@ func (g *guest) keepsTheTurnOnAPhone() {
 	if cookie := value[string](g.t, g.browser, `document.cookie`); !strings.HasSuffix(cookie, ".") {
 		g.t.Errorf("the cookie is %q", cookie)
 	}
+}
+
+// sleepsInAPocket: the system freezes the page. The place is taken out of the line, and the page has it again as soon as it goes on.
+func (g *guest) sleepsInAPocket() {
+	g.shop.lineUp(g.t, "NAP", 1)
+	g.visit("NAP")
+	g.sees("The line is paused")
+	state := func(s page.SetWebLifecycleStateState) {
+		_, err := chromedp.Call(g.ctx, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: s})
+		must(g.t, err)
+	}
+	state(page.SetWebLifecycleStateStateFrozen)
+	room.Until(g.t, "GET", g.shop.Public+"/traffic/zones/NAP", `"waiting":0`)
+	state(page.SetWebLifecycleStateStateActive)
+	woke := time.Now()
+	room.Await(g.t, "the page has its place again", func() bool {
+		return strings.Contains(g.shop.Admin(g.t, "GET", "/admin/zones/NAP/stats", "").Body, `"returned":1`)
+	})
+	g.t.Logf("a page that was frozen has its place again %v after it woke", time.Since(woke).Round(time.Millisecond))
+	g.until(g.t, "the first place", `document.querySelector("#place").textContent === "1"`)
 }
 
 // leavesTheOtherTabItsPlace: a tab whose place is gone does not forget the one that another tab took since.

@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -18,7 +19,11 @@ import (
 const cliTimeout = 30 * time.Second
 
 // engine is a redis-server of the test's own.
-type engine struct{ *process.Redis }
+type engine struct {
+	*process.Redis
+	// password is what it asks for; empty for none.
+	password string
+}
 
 // startEngine starts a Redis without persistence. More arguments are given as on
 // its command line: "--appendonly", "yes".
@@ -39,7 +44,7 @@ func newEngine(t testing.TB, args ...string) *engine {
 		t.Fatal(err)
 	}
 	room.Adopt(t, r.Process)
-	return &engine{r}
+	return &engine{Redis: r}
 }
 
 // start starts it, anew after Kill, and waits until it answers.
@@ -70,7 +75,11 @@ func (e *engine) cli(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), cliTimeout)
 	defer cancel()
 	all := append([]string{"-e", "-p", strconv.Itoa(e.Port)}, args...)
-	out, err := exec.CommandContext(ctx, "redis-cli", all...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, "redis-cli", all...)
+	if e.password != "" {
+		cmd.Env = append(os.Environ(), "REDISCLI_AUTH="+e.password)
+	}
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("redis-cli: %w", err)
 	}

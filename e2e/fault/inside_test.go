@@ -23,10 +23,11 @@ const aSmallShop, aFullShop = 600, 3_000
 // shop is a site behind nginx and two gates. It counts by itself who is inside.
 type shop struct {
 	*crowd
-	web   *balancer
-	most  int     // the cap
-	scale float64 // of all times, 1 at full size
-	began time.Time
+	web     *balancer
+	servers []*room.Server
+	most    int     // the cap
+	scale   float64 // of all times, 1 at full size
+	began   time.Time
 
 	counts           sync.Mutex
 	inside           map[string]bool
@@ -162,6 +163,12 @@ func TestInside(t *testing.T) {
 			t.Helper()
 			e.do(t, "FLUSHALL")
 		},
+		"a cap, upgraded from 0.1.0": func(t *testing.T, s *shop, _ *engine) {
+			t.Helper()
+			for _, server := range s.servers {
+				server.Upgrade(t)
+			}
+		},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
@@ -172,8 +179,14 @@ func TestInside(t *testing.T) {
 			e := startEngine(t, "--appendonly", "yes")
 			var servers []*room.Server
 			for range 2 {
-				servers = append(servers, startServer(t, e.URL(), map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1"}))
+				server := room.New(t, settings(e.URL(), map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1"}))
+				if strings.HasSuffix(fault, "from 0.1.0") {
+					server.Be010(t)
+				}
+				server.Start(t)
+				servers = append(servers, server)
 			}
+			s.servers = servers
 			both := func(url func(*room.Server) string) string {
 				return strings.ReplaceAll(fmt.Sprintf("server %s max_fails=0; server %s max_fails=0;", url(servers[0]), url(servers[1])), "http://", "")
 			}

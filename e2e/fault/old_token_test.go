@@ -49,6 +49,7 @@ func TestOldTokens(t *testing.T) {
 			z := zone.Defaults("SALE")
 			// A window at once: those who do not poll meanwhile must not fall silent.
 			z.PerMinute, z.IdleTimeoutSeconds, z.MaxPerSecond = 50, 5, zone.PerSecondNone
+			z.KeepPlaceSeconds = 0 // a token that was swept is worth nothing
 			s := newSale(t, z, servers)
 			stock := s.stock(t)
 			honest := s.join(t, "honest", 10)

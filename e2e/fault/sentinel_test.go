@@ -12,8 +12,12 @@ import (
 	"github.com/openqueue/waitingroom/e2e/room"
 )
 
-// masterName is what the sentinels call the master.
-const masterName = "room"
+const (
+	// masterName is what the sentinels call the master.
+	masterName = "room"
+	// nodePassword and sentinelPassword are what the nodes of Redis ask for, of each other too, and what the sentinels ask for.
+	nodePassword, sentinelPassword = "of-redis", "of-the-sentinels"
+)
 
 // watched is a master, its replica, and the three sentinels that watch them.
 type watched struct {
@@ -25,17 +29,23 @@ type watched struct {
 // the replica.
 func startWatched(t *testing.T) *watched {
 	t.Helper()
-	w := &watched{master: startEngine(t)}
-	w.replica = startReplica(t, w.master)
+	auth := []string{"--requirepass", nodePassword, "--masterauth", nodePassword}
+	w := &watched{master: newEngine(t, auth...)}
+	w.master.password = nodePassword
+	w.master.start(t)
+	w.replica = startReplica(t, w.master, auth...)
 	for i := range w.sentinels {
 		e := newEngine(t)
+		e.password = sentinelPassword
 		file := filepath.Join(e.Dir, "sentinel.conf")
 		if err := os.WriteFile(file, fmt.Appendf(nil, `port %d
 bind 127.0.0.1
+requirepass %s
 sentinel monitor %s 127.0.0.1 %d 2
-sentinel down-after-milliseconds %[2]s 1000
-sentinel failover-timeout %[2]s 5000
-`, e.Port, masterName, w.master.Port), 0o600); err != nil {
+sentinel auth-pass %[3]s %[5]s
+sentinel down-after-milliseconds %[3]s 1000
+sentinel failover-timeout %[3]s 5000
+`, e.Port, sentinelPassword, masterName, w.master.Port, nodePassword), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		e.Args = []string{file, "--sentinel"}
@@ -55,9 +65,11 @@ sentinel failover-timeout %[2]s 5000
 }
 
 // startReplica starts a replica and waits until it has what its master has.
-func startReplica(t *testing.T, master *engine) *engine {
+func startReplica(t *testing.T, master *engine, args ...string) *engine {
 	t.Helper()
-	r := startEngine(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.Port))
+	r := newEngine(t, append(args, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.Port))...)
+	r.password = master.password
+	r.start(t)
 	room.Await(t, "the replica is in step", func() bool {
 		return r.info("replication", "master_link_status") == "up"
 	})
@@ -82,7 +94,7 @@ func (w *watched) url() string {
 	for _, s := range w.sentinels {
 		addrs = append(addrs, s.Addr())
 	}
-	return "redis+sentinel://" + strings.Join(addrs, ",") + "/" + masterName
+	return "redis+sentinel://:" + nodePassword + "@" + strings.Join(addrs, ",") + "/" + masterName + "?sentinel_password=" + sentinelPassword
 }
 
 // awaitTakeover waits until the replica is the master, and returns when that

@@ -87,31 +87,39 @@ func (o *offender) answer(w http.ResponseWriter, zoneID, token string, n int) {
 	_ = json.NewEncoder(w).Encode(answer) // to k6, which says so if it does not come
 }
 
+// newSummary has k6 1 hand the summary over in the form that k6 2 has.
+const newSummary = "K6_NEW_MACHINE_READABLE_SUMMARY=true"
+
+// TestScriptsConvict: k6 names each offence that one visitor sees.
 func TestScriptsConvict(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		offence, script string
 		// want begins one of the lines that tell what failed; "" when nothing may.
 		want string
+		env  string
 	}{
-		{"none", "burst", ""},
-		{"none", "impatient", ""},
-		{"a position that rises", "burst", "position never rises:"},
-		{"another arrival", "burst", "place is the same:"},
-		{"another place for a repeated join", "impatient", "once in, always the same admission:"}, // each joins again then
-		{"a Retry-After that is not the period", "burst", "Retry-After is the polling period:"},
-		{"a status", "burst", "status is 200:"},
-		{"no pass", "burst", "entry comes with a pass:"},
-		{"another admission", "impatient", "once in, always the same admission:"},
-		{"no answer", "burst", "threshold unanswered rate<=0.005"},
+		{"none", "burst", "", ""},
+		{"none", "burst", "", newSummary},
+		{"none", "impatient", "", ""},
+		{"a position that rises", "burst", "position never rises:", ""},
+		{"another arrival", "burst", "place is the same:", ""},
+		{"another place for a repeated join", "impatient", "once in, always the same admission:", ""}, // each joins again then
+		{"a Retry-After that is not the period", "burst", "Retry-After is the polling period:", ""},
+		{"a status", "burst", "status is 200:", ""},
+		{"no pass", "burst", "entry comes with a pass:", ""},
+		{"another admission", "impatient", "once in, always the same admission:", ""},
+		{"no answer", "burst", "threshold unanswered rate<=0.005", ""},
+		{"no answer", "burst", "threshold unanswered", newSummary},
+		{"a status", "burst", "status is 200:", newSummary},
 	}
 	for _, tt := range tests {
-		t.Run(tt.script+": "+tt.offence, func(t *testing.T) {
+		t.Run(tt.script+": "+tt.offence+" "+tt.env, func(t *testing.T) {
 			t.Parallel()
 			room := httptest.NewServer(&offender{offence: tt.offence, asked: map[string]int{}, tokens: map[string]string{}})
 			defer room.Close()
 			_, crossed := scenario{name: tt.script, size: 0.01}.runK6(t, room.URL,
-				"STAGE1_DURATION=1s", "STAGE2_DURATION=1s", "STAGE3_DURATION=3s", "STAGE4_DURATION=1s")
+				"STAGE1_DURATION=1s", "STAGE2_DURATION=1s", "STAGE3_DURATION=3s", "STAGE4_DURATION=1s", tt.env)
 			found := slices.ContainsFunc(crossed, func(line string) bool { return strings.HasPrefix(line, tt.want) })
 			if tt.want == "" && len(crossed) > 0 || tt.want != "" && !found {
 				t.Errorf("k6 found %q, want %q", crossed, tt.want)

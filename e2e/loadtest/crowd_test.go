@@ -202,8 +202,12 @@ func countsOf(t *testing.T, server *room.Server, zoneID string) Counts {
 	return stats.Totals
 }
 
-// scriptError begins what k6 says of an exception.
-var scriptError = regexp.MustCompile(`^(\w*Error): `)
+var (
+	// scriptError begins what k6 says of an exception.
+	scriptError = regexp.MustCompile(`^(\w*Error): `)
+	// crossedMetrics are the metrics of which k6 itself says that thresholds were crossed.
+	crossedMetrics = regexp.MustCompile(`thresholds on metrics '(.*)' have been crossed`)
+)
 
 // runK6 runs the scenario, with some variables, against a public listener; crossed are the lines in which its summary says what failed.
 func (s scenario) runK6(t *testing.T, url string, env ...string) (story *Story, crossed []string) {
@@ -223,6 +227,13 @@ func (s scenario) runK6(t *testing.T, url string, env ...string) (story *Story, 
 		// A visitor whose script fails is silent, which k6 does not mind.
 		if wrong := "the script: " + strings.TrimSpace(l); scriptError.MatchString(l) && !slices.Contains(crossed, wrong) {
 			crossed = append(crossed, wrong)
+		}
+	}
+	if m := crossedMetrics.FindSubmatch(said); m != nil {
+		for name := range strings.SplitSeq(string(m[1]), ", ") {
+			if !slices.ContainsFunc(crossed, func(c string) bool { return strings.HasPrefix(c, "threshold "+name) }) {
+				crossed = append(crossed, "threshold "+name)
+			}
 		}
 	}
 	// 99 is k6's status for thresholds that were crossed: the summary says which.

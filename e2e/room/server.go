@@ -1,8 +1,11 @@
 package room
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -31,20 +34,27 @@ const (
 	root = "../.."
 )
 
-// programs builds queue-server at most once a test run: by the further flags of the build. A
+// programs builds queue-server at most once a test run: by the further flags of the build, or the version. A
 // build that finds it up to date does nothing.
 var programs = map[string]func() (string, error){
 	"":      sync.OnceValues(func() (string, error) { return build("queue-server") }),
 	"-race": sync.OnceValues(func() (string, error) { return build("queue-server-raced", "-race") }),
+	"0.1.0": sync.OnceValues(build010),
 }
 
-func build(name string, flags ...string) (string, error) {
+// release010 is the commit of version 0.1.0.
+const release010 = "c89ade6e171f"
+
+func build(name string, flags ...string) (string, error) { return buildIn(root, name, flags...) }
+
+// buildIn builds queue-server of the sources in a folder.
+func buildIn(sources, name string, flags ...string) (string, error) {
 	path, err := filepath.Abs(filepath.Join(root, "bin", "e2e", name))
 	if err != nil {
 		return "", err
 	}
 	// As the tests are compiled, so that no package is compiled twice: without the profile.
-	args := append([]string{"build", "-C", root, "-pgo=off", "-buildvcs=false", "-o", path}, flags...)
+	args := append([]string{"build", "-C", sources, "-pgo=off", "-buildvcs=false", "-o", path}, flags...)
 	if said, err := exec.CommandContext(context.Background(), "go", append(args, "./cmd/queue-server")...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build queue-server: %w: %s", err, said)
 	}
@@ -64,6 +74,29 @@ func RacedProgram(t testing.TB) string {
 	return programOf(t, "-race")
 }
 
+// Program010 is queue-server 0.1.0, built of the history of git.
+func Program010(t testing.TB) string {
+	t.Helper()
+	return programOf(t, "0.1.0")
+}
+
+func build010() (string, error) {
+	dir, err := os.MkdirTemp("", "queue-server-0.1.0-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // of the machine's temporary files
+	archive := filepath.Join(dir, "sources.tar")
+	for _, args := range [][]string{
+		{"git", "-C", root, "archive", "-o", archive, release010}, {"tar", "-x", "-f", archive, "-C", dir},
+	} {
+		if said, err := exec.CommandContext(context.Background(), args[0], args[1:]...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("the sources of 0.1.0, of which a shallow clone has none: %w: %s", err, said)
+		}
+	}
+	return buildIn(dir, "queue-server-0.1.0")
+}
+
 func programOf(t testing.TB, flags string) string {
 	t.Helper()
 	path, err := programs[flags]()
@@ -78,13 +111,15 @@ type Server struct {
 	*process.Process
 	// Public, Operators, Limits and Site are the URLs of its listeners.
 	Public, Operators, Limits, Site string
+	// described has, by address, what its listeners must answer.
+	described map[string]*openapitest.Document
 }
 
 // New prepares a server with all four listeners and a data folder of its own. env are its settings,
 // by their variables. Launch starts it, and the test ends it.
 func New(t testing.TB, env map[string]string) *Server {
 	t.Helper()
-	s := &Server{Process: Adopt(t, &process.Process{Name: Program(t), Args: []string{"serve"}, Dir: t.TempDir()})}
+	s := &Server{described: map[string]*openapitest.Document{}, Process: Adopt(t, &process.Process{Name: Program(t), Args: []string{"serve"}, Dir: t.TempDir()})}
 	all := map[string]string{
 		"QUEUE_DATA_DIR": "data", "QUEUE_LOG_FORMAT": "json", "QUEUE_ADMIN_TOKEN": OperatorToken, "QUEUE_SECRET": Secret,
 		"QUEUE_DRAIN_DELAY": "1ms",
@@ -98,6 +133,7 @@ func New(t testing.TB, env map[string]string) *Server {
 	} {
 		at := FreeAddr(t)
 		all[variable], *of.url = at, "http://"+at
+		s.described[at] = of.by
 		documents.Store(at, of.by)
 		t.Cleanup(func() { documents.Delete(at) })
 	}
@@ -130,10 +166,37 @@ func (s *Server) Launch(t testing.TB) {
 func Start(t testing.TB, env map[string]string) *Server {
 	t.Helper()
 	s := New(t, env)
+	s.Start(t)
+	return s
+}
+
+// Start starts a server that is prepared, as the function does.
+func (s *Server) Start(t testing.TB) {
+	t.Helper()
 	s.Launch(t)
 	t.Cleanup(func() { s.Stop(t) })
 	s.AwaitReady(t)
-	return s
+}
+
+// Be010 has a server that is prepared be of version 0.1.0, whose answers the description of this version does not describe.
+func (s *Server) Be010(t testing.TB) {
+	t.Helper()
+	s.Name = Program010(t)
+	for at := range s.described {
+		documents.Delete(at)
+	}
+}
+
+// Upgrade stops a server of another version in good order, and starts one of this version in its place.
+func (s *Server) Upgrade(t testing.TB) {
+	t.Helper()
+	s.Stop(t)
+	s.Name = Program(t)
+	for at, by := range s.described {
+		documents.Store(at, by)
+	}
+	s.Launch(t)
+	s.AwaitReady(t)
 }
 
 // Stop tells the server to drain, and wants it to end in good order. Where it has ended, nothing is done.
@@ -164,10 +227,22 @@ func (s *Server) AwaitReady(t testing.TB) {
 	Await(t, "the server is ready", s.Ready)
 }
 
-// Put makes a zone, and waits until the others of the store know it.
+// Put makes a zone, and waits until the others of the store know it. What has its default is left out: an older server knows fewer settings.
 func (s *Server) Put(t testing.TB, z zone.Settings, others ...*Server) {
 	t.Helper()
-	body, err := z.MarshalJSON()
+	fields := func(z zone.Settings) (all map[string]json.RawMessage) {
+		body, err := z.MarshalJSON()
+		if err == nil {
+			err = json.Unmarshal(body, &all)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	all, defaults := fields(z), fields(zone.Defaults(z.ZoneID))
+	maps.DeleteFunc(all, func(name string, value json.RawMessage) bool { return bytes.Equal(value, defaults[name]) })
+	body, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)
 	}

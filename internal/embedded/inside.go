@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -138,14 +139,6 @@ func (q *zoneQueue) cap(t *transaction) {
 	}
 }
 
-// lasts is until when a session that goes on until then counts: where admissions count, all have the same length.
-func (q *zoneQueue) lasts(a line.Admission, until int64) int64 {
-	if q.settings.InsideBy == zone.InsideByAdmission {
-		return min(until, a.AtMillis+q.settings.SessionSeconds*1000)
-	}
-	return until
-}
-
 // enterInside counts an admission that is given now as inside.
 func (q *zoneQueue) enterInside(t *transaction, a line.Admission, expires int64) {
 	if !q.capped() {
@@ -185,11 +178,16 @@ func (q *zoneQueue) renewOrEnd(t *transaction, s line.Stay) line.StayStatus {
 	_, over := in.over[s.Admission]
 	ends, is := in.ends[s.Admission]
 	stays := !s.Named && s.LeftMillis > 0
-	until := t.now + s.LeftMillis
-	if !is { // the pass may be shown once more, if the store lost that it was spent
-		until = max(until, s.AtMillis+q.settings.PassTTL().Milliseconds())
+	until, most := t.now+s.LeftMillis, int64(math.MaxInt64)
+	if q.settings.InsideBy == zone.InsideByAdmission {
+		most = s.AtMillis + q.settings.SessionSeconds*1000
 	}
-	switch until = q.lasts(s.Admission, until); {
+	if is {
+		until = min(until, most)
+	} else { // the pass may be shown once more, if the store lost that it was spent
+		until = max(until, min(s.AtMillis+in.longest.At(t.now, q.settings.PassTTL().Milliseconds()), most))
+	}
+	switch {
 	case over, stays && s.AtMillis <= q.settings.InsideState.RevokedUpToMillis:
 		return line.StayOver
 	case !stays && !is && s.Named, stays && !is && s.Begins && in.unknown.Has(s.AtMillis) && t.now < in.unknown.AtMillis+window.QuietMillis:
@@ -268,9 +266,8 @@ func (q *zoneQueue) setCap(was zone.Settings, now int64) {
 		in.unknown = window.Lose(q.log.since(from), now, q.longest(now))
 		in.unknown.FromMillis, was.InsideState = from-1, s.InsideState
 	}
-	if s.InsideState.RevokedUpToMillis > was.InsideState.RevokedUpToMillis {
-		in.stays.Gone += int64(len(in.ends))
-		in.clear()
+	if upTo := s.InsideState.RevokedUpToMillis; upTo > was.InsideState.RevokedUpToMillis {
+		q.revokeAll(upTo, now)
 	}
 	if s.InsideState.ResetAtMillis > was.InsideState.ResetAtMillis {
 		in.unknown, in.returned = window.Unknown{}, nil
@@ -280,6 +277,21 @@ func (q *zoneQueue) setCap(was zone.Settings, now int64) {
 		if _, over := in.over[a]; ok && !over {
 			q.done(t, a)
 		}
+	}
+}
+
+// revokeAll has all be over who were admitted up to then. Those who were admitted since, before the store was told, are unknown until
+// their sessions are told of. The log has the last minute; of earlier times all are unknown.
+func (q *zoneQueue) revokeAll(upTo, now int64) {
+	in := &q.in
+	most := int64(len(in.ends)) + in.unknown.Count
+	if upTo >= max(in.unknown.AtMillis, now-window.MinuteMillis) {
+		most = min(most, q.log.since(upTo+1))
+	}
+	in.stays.Gone += int64(len(in.ends))
+	if in.clear(); most > 0 {
+		in.unknown = window.Lose(most, now, q.longest(now))
+		in.unknown.FromMillis = upTo
 	}
 }
 

@@ -34,14 +34,14 @@ func parts(t *testing.T, dir string) []string {
 }
 
 // TestTheDeadStayDead: after a stop or a kill, no token of a visitor who was admitted, left or
-// was swept has a place. Visitors who waited have the same place, and admissions are the
+// was swept for longer than places are kept has a place. Visitors who waited have the same place, and admissions are the
 // same.
 func TestTheDeadStayDead(t *testing.T) {
 	throughRestarts(t, func(r restarts) {
 		t, clock := r.T, r.clock
 		s := r.open()
 		z := zone.Defaults("z")
-		z.PerMinute = 10
+		z.PerMinute, z.KeepPlaceSeconds = 10, 20
 		put(t, s, z)
 		held := make(map[string]line.Place)
 		for i, who := range []string{"straight in", "swept", "used", "left", "honest"} {
@@ -78,6 +78,36 @@ func TestTheDeadStayDead(t *testing.T) {
 		// After an orderly stop the window is known to be over: it may enter.
 		if a := poll(t, s, honest.Place); !a.Restored || a.Position > 1 || a.Place.ArrivedAtMicros != honest.Place.ArrivedAtMicros {
 			t.Errorf("the honest one: %+v, want the place of %+v", a, honest)
+		}
+	})
+}
+
+// TestAsideThroughRestarts: after a stop or a kill, visitors whose places were set aside come back to them, but not one who gave the
+// place up meanwhile.
+func TestAsideThroughRestarts(t *testing.T) {
+	throughRestarts(t, func(r restarts) {
+		t, clock := r.T, r.clock
+		s := r.open()
+		z := zone.Defaults("z")
+		z.PerMinute = 10
+		put(t, s, z)
+		join(t, s, 0)
+		sleeps, leaves := join(t, s, 1).Place, join(t, s, 2).Place
+		clock.Add(3 * time.Minute)
+		if swept, err := s.Sweep(t.Context(), "z", "", 0); err != nil || swept.Removed != 2 {
+			t.Fatalf("%+v, %v", swept, err)
+		}
+		must(t, s.Leave(t.Context(), "z", leaves))
+		must(t, s.save())
+		r.end(s)
+
+		clock.Add(5 * time.Minute)
+		s = r.open()
+		if a := poll(t, s, leaves); a.Status != line.Gone {
+			t.Errorf("one who left came back: %+v", a)
+		}
+		if a := poll(t, s, sleeps); a.Status != line.Waiting || a.Place.ArrivedAtMicros != sleeps.ArrivedAtMicros {
+			t.Errorf("one who slept: %+v, want the place of %+v", a, sleeps)
 		}
 	})
 }

@@ -27,7 +27,7 @@ var ErrGone = refusal.New("entry: token expired", refusal.Refusal{
 	Page:    refusal.Page{State: "lost"},
 	Alert:   "visitors came back after `idleTimeoutSeconds`; if they are many, raise it",
 	Readers: refusal.Visitors,
-	Doc: "The place was given up, or not polled for longer than the zone's idle timeout, or its admission has expired: " +
+	Doc: "The place was given up, or not polled for longer than the zone keeps places, or its admission has expired: " +
 		"join again.",
 })
 

@@ -21,5 +21,6 @@
 //
 // A site has Options.AnswerTimeout to begin an answer. A body may take for ever, in either direction, as long as something of it
 // moves within Options.StallTimeout. A connection that was upgraded ends when it is closed on either side, when the visitor's session is revoked,
-// or when the server has drained.
+// or when the server has drained. In a zone with a cap the visitor counts as inside while it is open; where sessions are not renewed, it
+// ends with the session.
 package gateway

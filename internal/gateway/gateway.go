@@ -69,8 +69,8 @@ var (
 type Options struct {
 	Sites []Site
 	Gate  *site.Service
-	// Over reports whether an admission to a zone is done or revoked.
-	Over func(zoneID string, admission [16]byte) bool
+	// Keep reports whether a connection may stay open whose visitor has an admission to a zone, and counts the visitor as inside.
+	Keep func(zoneID string, admission [16]byte) bool
 	// Room answers what the room is asked on the sites themselves, such as /wait/.
 	Room http.Handler
 	// Refuse answers a request in a zone with an error. zoneID is "" for a request of no site.
@@ -113,7 +113,7 @@ const (
 	continueWithin = time.Second
 	// answerHeaderBytes is the most that an answer's header may have.
 	answerHeaderBytes = 256 << 10
-	// revokedEvery is how often upgraded connections are looked at, whether their session was revoked.
+	// revokedEvery is how often upgraded connections are looked at, whether their session was revoked or has ended.
 	revokedEvery = time.Second
 	// roomReads and roomWrites bound what the room is asked, as on the public listener.
 	roomReads, roomWrites = 10 * time.Second, 30 * time.Second
@@ -160,7 +160,7 @@ func (g *Gateway) Start(ctx context.Context) {
 	}
 	g.group.Start(ctx, background.Every(revokedEvery, func(context.Context) {
 		g.sockets.cut(func(zoneID string, admission [16]byte) bool {
-			return admission != [16]byte{} && g.Over(zoneID, admission)
+			return admission != [16]byte{} && !g.Keep(zoneID, admission)
 		})
 	}))
 }

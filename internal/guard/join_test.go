@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -80,9 +81,7 @@ func TestWhoIsCounted(t *testing.T) {
 			var a asked
 			r.guard = r.behind(&a)
 			for range 2 {
-				if err := r.admits(t.Context(), tt.from); err != nil {
-					t.Fatal(err)
-				}
+				parts.Must(t, r.admits(t.Context(), tt.from))
 			}
 			if want := append(slices.Clone(tt.asked), tt.asked...); !slices.Equal(a.keys, want) {
 				t.Errorf("asked %q, want %q", a.keys, want)
@@ -102,9 +101,7 @@ func TestALongClientID(t *testing.T) {
 	r.guard = r.behind(&a)
 	r.zone.ZoneID = strings.Repeat("z", 64)
 	for _, id := range []string{strings.Repeat("x", 256), strings.Repeat("x", 255) + "y"} {
-		if err := r.admits(t.Context(), guard.Newcomer{ClientID: id, Address: ip("127.0.0.1")}); err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, r.admits(t.Context(), guard.Newcomer{ClientID: id, Address: ip("127.0.0.1")}))
 	}
 	if len(a.keys) != 2 || a.keys[0] == a.keys[1] || len(a.keys[0]) > limiter.MaxKey {
 		t.Errorf("%q", a.keys)
@@ -152,9 +149,7 @@ func TestARepeatedJoin(t *testing.T) {
 	r := newRoom(guard.Policies()...)
 	n := guard.Newcomer{ClientID: "c", Address: ip("127.0.0.1")}
 	for range 10 {
-		if err := r.admits(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, r.admits(t.Context(), n))
 	}
 	var refusal *guard.RefusedError
 	if err := r.admits(t.Context(), n); !errors.As(err, &refusal) || refusal.RetryMillis != 3_000 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -78,9 +79,7 @@ func TestAShareIsOfOneZone(t *testing.T) {
 		return r.admits(t.Context(), guard.Newcomer{Address: ip(address)})
 	}
 	for range 30 {
-		if err := from(zoneID, "2001:db8:1:200::1"); err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, from(zoneID, "2001:db8:1:200::1"))
 	}
 	for _, address := range []string{"2001:db8:1:200::1", "2001:db8:1:201::1", "2001:db8:1:2ff::1"} {
 		if err := from(zoneID, address); !errors.Is(err, guard.ErrRefused) {
@@ -105,9 +104,7 @@ func TestAShareIsThatOfTheNewSettings(t *testing.T) {
 	}
 	r.zone.PerMinute = 6_000
 	for range 300 {
-		if err := join(); err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, join())
 	}
 	r.zone.PerMinute = 60
 	if err := join(); !errors.Is(err, guard.ErrRefused) {

@@ -180,14 +180,20 @@ type Told struct {
 	Early bool
 }
 
+// settledMillis is how long after a loss whoever polls as told has come back: the longest period, and pauses after refusals.
+const settledMillis = 90_000
+
 // Renew sets the place's Epoch and DueMillis from the state and the period of the same answer, so that the token made
 // from it says how lately its visitor was in the line. Whoever comes back to a place that was set aside stands before
-// others again. None of them is told a higher position than Place.Told: Renew lowers Position to it.
+// others again. None of them is told a higher position than Place.Told: Renew lowers Position to it. Until others have come back
+// after a loss, positions are too low, and may rise: up to Place.Told, which stays what was told before the loss.
 func (a *Answer) Renew() {
 	if a.Place.Told > 0 {
 		a.Position = min(a.Position, a.Place.Told)
 	}
-	a.Place.Told = a.Position
+	if !a.State.LostLine() || a.State.NowMillis >= a.State.LostAtMillis+settledMillis {
+		a.Place.Told = a.Position
+	}
 	switch a.Status {
 	case Waiting:
 		a.Place.Epoch, a.Place.DueMillis, a.Place.AdmittedAtMillis = a.State.Epoch, a.State.NowMillis+a.PeriodMillis, 0

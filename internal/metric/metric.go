@@ -142,6 +142,8 @@ func (m *Metrics) addZoneMetrics(o Options) {
 		func(z *zoneMeter) *counter { return &z.counted[zones.AdmittedLocally] })
 	m.counter("queue_restored_places_total", "Places that the store had lost and a visitor's own poll put back.",
 		func(z *zoneMeter) *counter { return &z.counted[zones.Restored] })
+	m.counter("queue_limit_exceeded_seconds_total", "Seconds in which the zone's log had more admissions than its limit allows. Must stay 0.",
+		func(z *zoneMeter) *counter { return &z.exceeded })
 	m.counter("queue_losses_total", "Losses of the zone's data that its store has noticed. After each, nobody is admitted for about a window.",
 		func(z *zoneMeter) *counter { return &z.counted[zones.Lost] })
 	m.counter("queue_departures_forgotten_total", "Departures that still mattered and are not remembered at all: after a loss such a place may come back.",

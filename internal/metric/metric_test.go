@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -40,9 +41,7 @@ func newTest(t *testing.T) (*Metrics, *prometheus.Registry) {
 func find(t *testing.T, reg *prometheus.Registry, name string, labels ...string) (found []*dto.Metric) {
 	t.Helper()
 	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			has := map[string]string{}
@@ -93,7 +92,7 @@ func TestSeriesAreThereFromTheStartAndGoWithTheZone(t *testing.T) {
 		"queue_joins_total": len(answer.Outcomes()) + 1, "queue_polls_total": len(answer.Outcomes()) + 1,
 		"queue_refusals_total": len(codes) + 1, "queue_admissions_total": 1,
 		"queue_local_admissions_total": 1, "queue_store_failing": 1, "queue_clock_ahead_seconds": 1,
-		"queue_departures_forgotten_total": 1, "queue_losses_total": 1,
+		"queue_departures_forgotten_total": 1, "queue_losses_total": 1, "queue_limit_exceeded_seconds_total": 1,
 		"queue_restored_places_total": 1, "queue_wait_seconds": 1, "queue_estimate_error_ratio": 1,
 		"queue_estimate_ranges_total": 3, "queue_estimate_range_width_ratio": 1,
 	}
@@ -152,6 +151,7 @@ func TestCounts(t *testing.T) {
 		"departure forgotten":          {func() { m.Count("a", zones.Forgotten) }, "queue_departures_forgotten_total", []string{"zone", "a"}},
 		"admission by the server":      {func() { m.Count("a", zones.AdmittedLocally) }, "queue_local_admissions_total", []string{"zone", "a"}},
 		"admission":                    {func() { m.Admit("a", 90*time.Second) }, "queue_admissions_total", []string{"zone", "a"}},
+		"limit exceeded":               {func() { m.Exceeded("a") }, "queue_limit_exceeded_seconds_total", []string{"zone", "a"}},
 		"clock":                        {func() { m.ClockAhead("a", time.Second) }, "queue_clock_ahead_seconds", []string{"zone", "a"}},
 		"store fails":                  {func() { m.StoreFailing("a", true) }, "queue_store_failing", []string{"zone", "a"}},
 	} {
@@ -172,9 +172,7 @@ func TestCounts(t *testing.T) {
 func TestNamesAndHelp(t *testing.T) {
 	_, reg := newTest(t)
 	problems, err := testutil.GatherAndLint(reg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	for _, p := range problems {
 		if strings.HasPrefix(p.Metric, "queue_") {
 			t.Errorf("%s: %s", p.Metric, p.Text)

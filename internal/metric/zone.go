@@ -25,7 +25,7 @@ type zoneMeter struct {
 	// ranges are by the name of the estimate.Outcome.
 	ranges map[string]prometheus.Counter
 
-	admissions                                prometheus.Counter
+	admissions, exceeded                      prometheus.Counter
 	counted                                   [zones.NumCounted]prometheus.Counter
 	storeFailing, clock                       prometheus.Gauge
 	waits, steps, estimateErrors, rangeWidths prometheus.Observer
@@ -108,6 +108,9 @@ func (m *Metrics) Admit(zoneID string, waited time.Duration) {
 	z.admissions.Inc()
 	z.waits.Observe(waited.Seconds())
 }
+
+// Exceeded counts a second in which the zone's log had more admissions than its limit allows.
+func (m *Metrics) Exceeded(zoneID string) { m.meter(zoneID).exceeded.Inc() }
 
 // StoreFailing says whether the latest call to the zone's store failed.
 func (m *Metrics) StoreFailing(zoneID string, failing bool) {

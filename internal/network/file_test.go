@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -25,9 +26,7 @@ func open(t *testing.T) *network.File {
 		"198.51.100.0/22": provider(64500, "Example Mobile"), "2001:db8::/32": provider(64501, "A provider with a name that is longer than most names"),
 		"192.0.2.0/24": {},
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	return f
 }
 
@@ -77,24 +76,16 @@ func TestFileIsReadAnew(t *testing.T) {
 	t.Parallel()
 	name := writeDatabase(t, map[string]record{"203.0.113.0/24": provider(64500, "Before")})
 	after, err := os.ReadFile(writeDatabase(t, map[string]record{"203.0.113.0/24": provider(64511, "After")}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	written := time.UnixMilli(1_795_223_373_000)
 	write := func(text []byte) {
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(name, written, written); err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, os.WriteFile(name, text, 0o600))
+		parts.Must(t, os.Chtimes(name, written, written))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		f, err := network.OpenFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, err)
 		s := &server{Shares: network.New(f, slog.New(slog.NewTextHandler(&log, nil)), time.Now), zone: zone.Defaults(sale)}
 		s.Start(t.Context())
 		defer s.Stop()
@@ -110,9 +101,7 @@ func TestFileIsReadAnew(t *testing.T) {
 		if s.join("203.0.113.1"); s.of("AS64511").Joins != 1 {
 			t.Errorf("the new file is not read: %s", &log)
 		}
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, os.Remove(name))
 		<-time.After(time.Minute)
 		synctest.Wait()
 		if s.join("203.0.113.1"); s.of("AS64511").Joins != 2 || strings.Count(log.String(), "cannot be read anew") != 2 {
@@ -125,9 +114,7 @@ func TestFileIsReadAnew(t *testing.T) {
 func TestFilesThatAreNone(t *testing.T) {
 	t.Parallel()
 	broken := filepath.Join(t.TempDir(), "broken.mmdb")
-	if err := os.WriteFile(broken, []byte("no database"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, os.WriteFile(broken, []byte("no database"), 0o600))
 	for name, want := range map[string]string{
 		broken: "broken.mmdb",
 		filepath.Join(t.TempDir(), "absent.mmdb"):                                                    "no such file",
@@ -143,9 +130,7 @@ func TestFilesThatAreNone(t *testing.T) {
 func TestIPinfo(t *testing.T) {
 	t.Parallel()
 	f, err := network.OpenFile(writeDatabase(t, map[string]record{"198.51.100.0/22": {"asn": "AS64500", "as_name": "Example Mobile"}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	s := newServer(f, atMost(5, "AS64500=0"))
 	for range 1_900 {
 		s.join("")

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/openqueue/waitingroom/internal/check/parts"
 )
 
 // record is what a database says of a network: texts and numbers by name.
@@ -61,9 +63,7 @@ func writeDatabase(t testing.TB, records map[string]record) string {
 		"description": record{}, "languages": []string{}, "ip_version": uint16(6), "node_count": uint32(len(nodes)), "record_size": uint16(24),
 	})
 	name := filepath.Join(t.TempDir(), "asn.mmdb")
-	if err := os.WriteFile(name, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, os.WriteFile(name, file.Bytes(), 0o600))
 	return name
 }
 

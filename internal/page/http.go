@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	_ "embed" // the page's files
 	"encoding/hex"
@@ -230,18 +229,6 @@ func ofScript(c echo.Context) bool {
 	return strings.EqualFold(strings.TrimSpace(kind), echo.MIMEApplicationJSON)
 }
 
-// shownError is an error of a join or a poll of the script, with what the page shows of it.
-type shownError struct {
-	error
-	html string
-}
-
-// Unwrap returns the error.
-func (e *shownError) Unwrap() error { return e.error }
-
-// HTML is a member of the problem: see refusal.Document.
-func (e *shownError) HTML() string { return e.html }
-
 // opened reports whether a visitor opens the page and sees it. Where a service worker of the site fetches the
 // page for the visitor, the browser says the destination "empty", and yet the mode "navigate".
 func opened(header http.Header) bool {
@@ -455,13 +442,6 @@ func readTicket(c echo.Context, zoneID string) string {
 		return ""
 	}
 	return cookie.Value
-}
-
-// randomHex returns clientBytes random bytes.
-func randomHex() string {
-	id := make([]byte, clientBytes)
-	_, _ = rand.Read(id) // never fails
-	return hex.EncodeToString(id)
 }
 
 // write sets the place's cookie in the place of those of keyCookie.

@@ -253,7 +253,7 @@ func TestWithoutScript(t *testing.T) {
 	}
 	w := second.get("?to=/cart")
 	shows(t, w, http.StatusOK, "<h1 id=\"heading\" tabindex=\"-1\">You are in line</h1>", `<dd id="place">1</dd>`,
-		`less than a minute`, refresh, "come back within 1 minute")
+		`less than a minute`, refresh, "come back within 16 minutes")
 	w = second.get("?to=/cart")
 	shows(t, w, http.StatusOK, `<dd id="place">1</dd>`)
 	if waits, err := r.Store.Observe(t.Context(), zoneID, 0); err != nil || waits.State.Waiting != 1 {
@@ -287,6 +287,7 @@ func TestStates(t *testing.T) {
 		"swept": {func(r *server, _ *browser) {
 			r.Forward(10 * time.Minute)
 			r.sweep()
+			r.Forward(16 * time.Minute)
 		}, http.StatusGone, []string{"Your place is gone", `href="?again=1"`}},
 		"paused": {func(r *server, _ *browser) { r.set(func(s *zone.Settings) { s.PerMinute = 0 }) },
 			http.StatusOK, []string{"The line is paused", "You keep your place", "not known at the moment", refresh}},
@@ -354,6 +355,7 @@ func TestAgain(t *testing.T) {
 	b.get("")
 	r.Forward(10 * time.Minute)
 	r.sweep()
+	r.Forward(16 * time.Minute)
 	r.browser().get("")
 	r.browser().get("")
 	shows(t, b.get(""), http.StatusGone, "Your place is gone")

@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -81,4 +82,11 @@ func (h *HTTP) keeps(ctx context.Context, z *zones.Zone, s seat, refused string,
 		return !a.CanEnter() || Refused(a.Pass) != refused
 	}
 	return !errors.Is(err, entry.ErrGone) && !errors.Is(err, token.ErrInvalid)
+}
+
+// randomHex returns clientBytes random bytes.
+func randomHex() string {
+	id := make([]byte, clientBytes)
+	_, _ = rand.Read(id) // never fails
+	return hex.EncodeToString(id)
 }

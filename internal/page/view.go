@@ -170,7 +170,7 @@ func (v *view) finish(accept string) {
 	if v.Look.Title != "" {
 		v.Title += " – " + v.Look.Title
 	}
-	v.Keep, v.CheckText = v.text("keep", "duration", v.duration(v.settings.IdleTimeout())), v.text("checkText", "size", checkSize)
+	v.Keep, v.CheckText = v.text("keep", "duration", v.duration(v.settings.KeptFor())), v.text("checkText", "size", checkSize)
 }
 
 // refuse chooses the state and the status for an error, and when the page is loaded again.
@@ -202,3 +202,15 @@ func (v *view) Figures() bool { return v.Place != "" || v.Wait != "" || v.Opens 
 
 // Scripted reports whether the page has its script: only a page that is to be loaded again does.
 func (v *view) Scripted() bool { return v.RefreshSeconds > 0 }
+
+// shownError is an error of a join or a poll of the script, with what the page shows of it.
+type shownError struct {
+	error
+	html string
+}
+
+// Unwrap returns the error.
+func (e *shownError) Unwrap() error { return e.error }
+
+// HTML is a member of the problem: see refusal.Document.
+func (e *shownError) HTML() string { return e.html }

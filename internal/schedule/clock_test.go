@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -20,9 +21,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 	r := newRoom(t, event.Event{Order: event.OrderDraw}, gathers, opens)
 	begun := r.Now()
 	keys, err := token.NewKeys([]byte(strings.Repeat("k", token.MinSecretBytes)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	r.servers = nil
 	for i := range 2 {
 		wrong := func() time.Time {
@@ -40,9 +39,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 	poll := func(name string) line.Told {
 		t.Helper()
 		a, err := r.servers[len(name)%2].Zones.Known(zoneID).Poll(ctx, r.places[name])
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, err)
 		return a
 	}
 	for name := range r.places {
@@ -69,9 +66,7 @@ func TestTheStoresClockDecides(t *testing.T) {
 	}
 	r.pass(time.Second)
 	changes, err := r.store.Changes(ctx, zoneID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	var made []string
 	for _, c := range changes {
 		if p := c.Now.EventState.Now; p != nil {

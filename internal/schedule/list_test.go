@@ -58,9 +58,7 @@ func TestListThatIsLostIsWrittenAnew(t *testing.T) {
 		t.Fatalf("%d bytes", len(was))
 	}
 	d, err := r.servers[0].Draw(t.Context(), zoneID, "noon")
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 	q.Header.Set("Range", "bytes=16-47")
 	d.ServeList(w, q, was)

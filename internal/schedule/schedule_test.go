@@ -78,9 +78,7 @@ func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
 	r := &room{Clock: parts.NewClock(), t: t, places: make(map[string]line.Place)}
 	r.store = parts.OpenStore(t, r.Now, nil).Store
 	keys, err := token.NewKeys([]byte(strings.Repeat("k", token.MinSecretBytes)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	e.Name = "noon"
 	e.PreQueueAt, e.OpensAt = r.Now().Add(gathers).Format(time.RFC3339), r.Now().Add(opens).Format(time.RFC3339)
 	z := zone.Defaults(zoneID)
@@ -184,9 +182,7 @@ func TestStepsAreMadeOnce(t *testing.T) {
 	r.Forward(time.Hour) // nobody is there at noon
 	r.pass(2 * time.Second)
 	changes, err := r.store.Changes(t.Context(), zoneID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	var said []string
 	for _, c := range changes {
 		phase := event.Phase("none")
@@ -207,17 +203,13 @@ func TestSeedIsNowhere(t *testing.T) {
 	r := newRoom(t, event.Event{Order: event.OrderDraw}, 10*time.Second, 2*time.Minute)
 	r.pass(20 * time.Second)
 	z, err := r.store.Zone(t.Context(), zoneID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	seed, known := r.servers[0].Seeds.Seed(zoneID, *z.EventState.Draw())
 	if !known {
 		t.Fatal("the servers do not know the seed")
 	}
 	kept, err := z.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	if secret := hex.EncodeToString(seed[:]); strings.Contains(string(kept)+z.String(), secret) {
 		t.Error("the settings have the seed")
 	}

@@ -53,6 +53,19 @@ func (p place) begin(ctx context.Context, g pass.Grant, now time.Time) (is token
 	return is, over, err
 }
 
+// reported is until when a visitor is inside whom a service reports now: for a session, and where admissions count, for as long after the
+// admission.
+func reported(z *zones.Zone, admission [16]byte, now time.Time) time.Time {
+	s := z.Settings()
+	until := now.Add(s.Session())
+	if a, ok := line.AdmissionOf(z.ID(), admission); ok && s.InsideBy == zone.InsideByAdmission {
+		if at := time.UnixMilli(a.AtMillis - z.AheadMillis()).Add(s.Session()); at.Before(until) {
+			return at
+		}
+	}
+	return until
+}
+
 // admissionOf returns the admission that exactly one of the texts stands for.
 func (s *Service) admissionOf(zoneID, session, pass, jti string) (admission [16]byte, err error) {
 	given := 0

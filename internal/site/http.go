@@ -15,6 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/token"
+	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
 
@@ -66,6 +67,9 @@ func (s *Service) Ask(c echo.Context) error {
 	}
 	if err != nil {
 		s.Meter.Site(zoneID, outUnreadable)
+		if z := s.Zones.Known(zoneID); z != nil && z.Settings().SiteGate == zone.GateObserve {
+			return c.NoContent(http.StatusOK)
+		}
 		return err
 	}
 	q.visitor = forwarded{c, s.Proxies}
@@ -220,8 +224,14 @@ func (s *Service) Here(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if over, _ := z.Here(admission, s.Now().Add(z.Settings().Session())); over {
-		return &serve.FieldError{Field: "jti", Reason: "names an admission that is done or revoked"}
+	now := s.Now()
+	until := reported(z, admission, now)
+	over := !until.After(now)
+	if !over {
+		over, _ = z.Here(admission, until)
+	}
+	if over {
+		return &serve.FieldError{Field: "jti", Reason: "names an admission that is done, over or revoked"}
 	}
 	return c.NoContent(http.StatusNoContent)
 }

@@ -24,7 +24,8 @@ func (r *room) refuse(w http.ResponseWriter, q *http.Request, _ string, err erro
 // server is another gate over the same store, with nothing else in common.
 func (r *room) server(roomURL string) http.Handler {
 	h := site.New(site.Dependencies{
-		Room: r.Wait, Zones: r.Zones, Guard: r.Guard, Keys: r.Tokens, Passes: r.Passes, Meter: r, RoomURL: roomURL, Now: r.Now,
+		Observed: &r.observed,
+		Room:     r.Wait, Zones: r.Zones, Guard: r.Guard, Keys: r.Tokens, Passes: r.Passes, Meter: r, RoomURL: roomURL, Now: r.Now,
 		Proxies: proxies,
 	})
 	r.gate = h

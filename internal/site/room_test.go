@@ -17,6 +17,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	fixture "github.com/openqueue/waitingroom/internal/check/room"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -59,12 +60,13 @@ func TestMain(m *testing.M) {
 // room is the gate before a server's rooms.
 type room struct {
 	*fixture.Server
-	t      testing.TB
-	mu     sync.Mutex
-	away   error // what the store answers instead
-	hangs  bool  // the store answers joins only when their caller has gone
-	joins  int
-	counts map[string]int
+	t        testing.TB
+	mu       sync.Mutex
+	away     error // what the store answers instead
+	hangs    bool  // the store answers joins only when their caller has gone
+	joins    int
+	counts   map[string]int
+	observed observed.Log
 	// gate is the one that http asks.
 	gate *site.Service
 	// http is bare, with each answer checked against the description of the site's listener; public, of the public one.

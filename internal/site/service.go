@@ -17,6 +17,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/token"
@@ -60,13 +61,14 @@ const (
 	outPassRefused = "pass_refused" // a browser was sent to the waiting page, because its pass is not good
 	outRefused     = "refused"      // anything but a browser was told to join
 	outUnreadable  = "unreadable"   // the gateway does not say what the visitor asks for
+	outObserved    = "observed"     // would wait or be refused, and goes on, as the gate only observes
 	outUnknown     = "unknown"      // the store did not say whether a pass was used before
 )
 
 // Outcomes are all outcomes of a request.
 var Outcomes = []string{
 	outSession, outRenewed, outAsked, outCookieless, outExchanged, outPass, outAdmitted, outOpen, outBypassed, outZoneUnknown, outWait, outPassRefused, outRefused,
-	outUnreadable, outUnknown,
+	outUnreadable, outObserved, outUnknown,
 }
 
 // Dependencies are what a Service is made of. All but Now and Logger are required.
@@ -78,6 +80,8 @@ type Dependencies struct {
 	Meter  Meter
 	// Guard refuses a pass for which a gate at a CDN's edge asks too often.
 	Guard *guard.Guard
+	// Observed keeps what would wait or be refused, where the gate only observes.
+	Observed *observed.Log
 	// RoomURL is where visitors reach the public listener: https://queue.shop.example. It is empty
 	// if the gateway sends /wait/ and /traffic/ of the site itself to that listener.
 	RoomURL string
@@ -181,6 +185,9 @@ func (s *Service) decide(ctx context.Context, zoneID string, z *zones.Zone, q *r
 		at.Settings = at.zone.Settings().InForce()
 	}
 	v := s.judge(ctx, at, q, shown, h, now)
+	if at.SiteGate == zone.GateObserve && v.held() {
+		return verdict{outcome: outObserved}
+	}
 	v.origin = named(at.Settings, q)
 	if q.ingress && (v.outcome == outExchanged || v.outcome == outSession) {
 		v.location = "" // it would lead to the waiting page. The site sees the pass, which is of no use any more.
@@ -207,6 +214,9 @@ func (s *Service) judge(ctx context.Context, at place, q *request, shown string,
 	if v, ok := s.app(ctx, at, q, now); ok {
 		return v
 	}
+	if at.SiteGate == zone.GateObserve {
+		s.observe(at.ZoneID, q, now)
+	}
 	switch {
 	case page.InAdvance(q.header): // the visitor has not opened the page yet, and must not take a place
 	case q.navigates() && !q.crawls():
@@ -221,6 +231,35 @@ func (s *Service) judge(ctx context.Context, at place, q *request, shown string,
 	return refuse(q)
 }
 
+// held reports whether the request does not reach the site.
+func (v *verdict) held() bool {
+	return v.err != nil || v.refused != 0 || slices.Contains([]string{outWait, outPassRefused, outCookieless}, v.outcome)
+}
+
+// observe keeps a request for which the gate would have had no answer but to wait or to refuse it, had there been a line.
+func (s *Service) observe(zoneID string, q *request, now time.Time) {
+	r := observed.Request{Method: q.method, Path: q.uri, UserAgent: field(q.header, "User-Agent"), Would: observed.Refuse}
+	mode := q.header.Get("Sec-Fetch-Mode")
+	switch {
+	case page.InAdvance(q.header): // nobody misses it
+		return
+	case q.crawls():
+		r.Agent = observed.Crawler
+	case q.navigates():
+		if r.Agent, r.Would = observed.Browser, observed.Wait; q.method == http.MethodPost && !q.own() {
+			r.Would = observed.Lose
+		}
+	case q.keeps(nil) && mode != "":
+		r.Agent = observed.Page
+	case q.method == http.MethodPost && q.wantsHTML(), mode == "navigate":
+		r.Agent = observed.Browser
+		if q.method == http.MethodPost {
+			r.Would = observed.Lose
+		}
+	}
+	s.Observed.Add(zoneID, &r, now)
+}
+
 // refuse tells whoever asks to join. Crawlers cannot, and come again after a 503, which takes no page out of an index.
 func refuse(q *request) verdict {
 	if q.crawls() {
@@ -228,10 +267,6 @@ func refuse(q *request) verdict {
 	}
 	return verdict{outcome: outRefused, refused: http.StatusTooManyRequests}
 }
-
-// maxSession is how long after its beginning renewals can make a session end, at most. So a session that begins on a
-// quiet day does not last until next week's sale.
-const maxSession = 12 * time.Hour
 
 // renew lets a visitor who is inside go on. It renews the session if half of it is over and the zone's settings say so, or else
 // takes the browser's key away, which a browser needs only while it waits.
@@ -254,7 +289,7 @@ func (s *Service) renew(ctx context.Context, z *zones.Zone, q *request, h held, 
 // be told, the next request tries again.
 func renewed(ctx context.Context, z *zones.Zone, is token.Session, now time.Time) (token.Session, bool) {
 	settings := z.Settings()
-	left := is.Begun.Add(maxSession).Sub(now)
+	left := is.Begun.Add(zones.MaxSession).Sub(now)
 	ends := is.Issued.Add(is.Length)
 	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second || !z.MayRenew(is.Admission, ends) {
 		return is, false

@@ -18,9 +18,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
+	"github.com/openqueue/waitingroom/internal/zones"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,101 +32,101 @@ type batch struct {
 	err error
 }
 
-// fakeStore hands out prepared batches and writes down what it was asked.
-type fakeStore struct {
-	store.Reader
-
+// lines are the zones of a store, of which each sweep comes to what the test says. It writes down what it was asked.
+type lines struct {
+	*known
+	kept       *parts.Store
 	mu         sync.Mutex
-	zones      []zone.Settings
-	zonesErr   error
-	statsErr   map[string]error
 	batches    map[string][]batch // by zone; {} when there are none left
 	asked      []string           // "zone cursor"
 	overloaded []string
 	owners     map[string]bool
 	held       []time.Duration
-
-	now     func() time.Time
-	ahead   time.Duration // of the store's clock
-	onZones func()
-	onSweep func(ctx context.Context)
+	onSweep    func(ctx context.Context)
 }
 
-func (f *fakeStore) Overloaded() []string { return f.overloaded }
+// known are zones, under a name that no method has.
+type known = zones.Zones
 
-func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {
-	if f.onZones != nil {
-		f.onZones()
+// newLines has zones with this idle timeout, in seconds.
+func newLines(t *testing.T, now func() time.Time, idleSeconds int64, ids ...string) *lines {
+	t.Helper()
+	l := &lines{kept: parts.OpenStore(t, now, nil), batches: map[string][]batch{}, owners: map[string]bool{}}
+	l.known = zones.New(zones.Options{Store: l.kept, Now: now})
+	for _, id := range ids {
+		l.set(t, id, idleSeconds)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.zones, f.zonesErr
+	return l
 }
 
-func (f *fakeStore) Stats(_ context.Context, zoneID string) (line.Stats, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return line.Stats{State: line.State{NowMillis: f.now().Add(f.ahead).UnixMilli()}}, f.statsErr[zoneID]
+func (l *lines) set(t *testing.T, zoneID string, idleSeconds int64) {
+	t.Helper()
+	z := zone.Defaults(zoneID)
+	z.IdleTimeoutSeconds = idleSeconds
+	_, err := l.PutZone(t.Context(), z, nil, "")
+	parts.Must(t, err)
 }
 
-func (f *fakeStore) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
-	if f.onSweep != nil {
-		f.onSweep(ctx)
+// fail has the next look at a zone end with this.
+func (l *lines) fail(err error) {
+	first := true
+	l.kept.Do(func(_ context.Context, call string) error {
+		if call == "observe" && first {
+			first = false
+			return err
+		}
+		return nil
+	})
+}
+
+func (l *lines) Overloaded() []string { return l.overloaded }
+
+func (l *lines) Sweep(ctx context.Context, zoneID, owner string, cursor uint64) (line.Sweep, error) {
+	if l.onSweep != nil {
+		l.onSweep(ctx)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked = append(f.asked, fmt.Sprintf("%s %d", zoneID, cursor))
-	f.owners[owner] = true
-	left := f.batches[zoneID]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked, l.owners[owner] = append(l.asked, fmt.Sprintf("%s %d", zoneID, cursor)), true
+	left := l.batches[zoneID]
 	if len(left) == 0 {
 		return line.Sweep{}, nil
 	}
-	f.batches[zoneID] = left[1:]
+	l.batches[zoneID] = left[1:]
 	return left[0].Sweep, left[0].err
 }
 
-func (f *fakeStore) HoldSweeps(_ context.Context, _, owner string, span time.Duration) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.owners[owner] = true
-	f.held = append(f.held, span)
+func (l *lines) HoldSweeps(_ context.Context, _, owner string, span time.Duration) error {
+	l.owners[owner], l.held = true, append(l.held, span)
 	return nil
 }
 
 // taken returns what was asked since the last time.
-func (f *fakeStore) taken() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	asked := f.asked
-	f.asked = nil
+func (l *lines) taken() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	asked := l.asked
+	l.asked = nil
 	return asked
 }
 
 // harness is a sweeper whose clock the test moves.
 type harness struct {
 	*Sweeper
-	store *fakeStore
-	clock time.Time
+	*parts.Clock
+	store *lines
 	log   bytes.Buffer
 }
 
 func newHarness(t *testing.T, zones ...string) *harness {
 	t.Helper()
-	h := &harness{clock: time.Unix(1_800_000_000, 0)}
-	now := func() time.Time { return h.clock }
-	h.store = &fakeStore{
-		statsErr: map[string]error{}, batches: map[string][]batch{}, owners: map[string]bool{}, now: now,
-	}
-	for _, id := range zones {
-		h.store.zones = append(h.store.zones, zone.Defaults(id))
-	}
+	h := &harness{Clock: parts.NewClock()}
+	h.store = newLines(t, h.Now, zone.DefaultIdleTimeoutSeconds, zones...)
 	s, err := New(Options{
-		Zones: h.store, Registerer: prometheus.NewPedanticRegistry(), Now: now,
+		Zones: h.store, Registerer: prometheus.NewPedanticRegistry(), Now: h.Now,
 		Logger: slog.New(slog.NewTextHandler(&h.log, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	h.Sweeper = s
 	t.Cleanup(s.Stop)
 	return h
@@ -136,7 +137,7 @@ func watched(t *testing.T, zones ...string) *harness {
 	t.Helper()
 	h := newHarness(t, zones...)
 	h.runOnce(t.Context())
-	h.clock = h.clock.Add(zone.DefaultIdleTimeoutSeconds * time.Second)
+	h.Forward(zone.DefaultIdleTimeoutSeconds * time.Second)
 	if asked := h.store.taken(); len(asked) > 0 {
 		t.Fatalf("swept at first sight: %q", asked)
 	}
@@ -159,7 +160,7 @@ func TestRunOnceGoesThroughAllBatchesOfAllZones(t *testing.T) {
 	}
 	takes := []time.Duration{2 * time.Millisecond, 7 * time.Millisecond, time.Millisecond, 0}
 	h.store.onSweep = func(context.Context) {
-		h.clock = h.clock.Add(takes[0])
+		h.Forward(takes[0])
 		takes = takes[1:]
 	}
 	h.runOnce(t.Context())
@@ -175,7 +176,7 @@ func TestRunOnceGoesThroughAllBatchesOfAllZones(t *testing.T) {
 		"removed":      {h.metrics.removed, 305},
 		"failures":     {h.metrics.failures, 0},
 		"longest call": {h.metrics.longestCall, 0.007},
-		"last success": {h.metrics.lastSuccess, float64(h.clock.UnixMilli()) / 1000},
+		"last success": {h.metrics.lastSuccess, float64(h.Now().UnixMilli()) / 1000},
 	} {
 		if got := testutil.ToFloat64(c.c); got != c.want {
 			t.Errorf("%s = %v, want %v", name, got, c.want)
@@ -200,20 +201,23 @@ func TestAFailureDoesNotStopTheOtherZones(t *testing.T) {
 	boom := errors.New("boom")
 	tests := []struct {
 		name   string
-		setup  func(f *fakeStore)
+		setup  func(f *lines)
 		asked  []string
 		failed float64
 	}{
-		{"sweep fails", func(f *fakeStore) { f.batches["a"] = []batch{{err: boom}} }, []string{"a 0", "b 0"}, 1},
-		{"second batch fails", func(f *fakeStore) {
+		{"sweep fails", func(f *lines) { f.batches["a"] = []batch{{err: boom}} }, []string{"a 0", "b 0"}, 1},
+		{"second batch fails", func(f *lines) {
 			f.batches["a"] = []batch{{Sweep: line.Sweep{Next: 5}}, {err: boom}}
 		}, []string{"a 0", "a 5", "b 0"}, 1},
-		{"stats fail", func(f *fakeStore) { f.statsErr["a"] = boom }, []string{"b 0"}, 1},
-		{"zone deleted meanwhile", func(f *fakeStore) {
-			f.statsErr["a"] = fmt.Errorf("x: %w", line.ErrZoneDeleted)
+		{"stats fail", func(f *lines) { f.fail(boom) }, []string{"b 0"}, 1},
+		{"zone deleted meanwhile", func(f *lines) {
+			f.fail(fmt.Errorf("x: %w", line.ErrZoneDeleted))
 			f.batches["b"] = []batch{{err: fmt.Errorf("x: %w", line.ErrZoneUnknown)}}
 		}, []string{"b 0"}, 0},
-		{"no zones to be had", func(f *fakeStore) { f.zonesErr = boom }, nil, 1},
+		{"no zones to be had", func(f *lines) {
+			f.known = zones.New(zones.Options{Store: f.kept})
+			f.kept.Fail(boom)
+		}, nil, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -300,11 +304,11 @@ func TestLook(t *testing.T) {
 
 func TestClockJumpIsLoggedOnceAndConcernsItsZoneOnly(t *testing.T) {
 	h := watched(t, "a", "b")
-	h.store.zones[1].IdleTimeoutSeconds = 5
-	h.store.ahead = time.Minute
+	h.store.set(t, "b", 5)
+	h.store.kept.Say(func(s *line.State) { s.NowMillis += time.Minute.Milliseconds() })
 	for range 3 {
 		h.runOnce(t.Context())
-		h.clock = h.clock.Add(30 * time.Second)
+		h.Forward(30 * time.Second)
 	}
 	// b's idle timeout is shorter, so it is swept sooner.
 	h.wantAsked(t, "b 0", "a 0", "b 0")
@@ -317,29 +321,20 @@ func TestClockJumpIsLoggedOnceAndConcernsItsZoneOnly(t *testing.T) {
 }
 
 func TestAZoneThatCouldNotBeLookedAtIsWatchedAnew(t *testing.T) {
-	away := errors.New("away")
-	for name, fail := range map[string]func(f *fakeStore, err error){
-		"stats": func(f *fakeStore, err error) { f.statsErr["a"] = err },
-		"zones": func(f *fakeStore, err error) { f.zonesErr = err },
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := watched(t, "a")
-			fail(h.store, away)
-			h.runOnce(t.Context())
-			fail(h.store, nil)
-			h.clock = h.clock.Add(time.Hour)
-			h.runOnce(t.Context())
-			h.wantAsked(t)
-			h.clock = h.clock.Add(zone.DefaultIdleTimeoutSeconds * time.Second)
-			h.runOnce(t.Context())
-			h.wantAsked(t, "a 0")
-		})
-	}
+	h := watched(t, "a")
+	h.store.fail(errors.New("away"))
+	h.runOnce(t.Context())
+	h.Forward(time.Hour)
+	h.runOnce(t.Context())
+	h.wantAsked(t)
+	h.Forward(zone.DefaultIdleTimeoutSeconds * time.Second)
+	h.runOnce(t.Context())
+	h.wantAsked(t, "a 0")
 }
 
 func TestWatchesOfGoneZonesAreForgotten(t *testing.T) {
 	h := watched(t, "a", "b")
-	h.store.zones = h.store.zones[1:]
+	parts.Must(t, h.store.DeleteZone(t.Context(), "a", ""))
 	h.runOnce(t.Context())
 	if got := slices.Collect(maps.Keys(h.watches)); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("watches %q, want b's only", got)
@@ -366,19 +361,13 @@ func TestRunOnceEndsBetweenBatchesWhenStopped(t *testing.T) {
 
 // scheduled returns a sweeper that, once started, sweeps every second of the
 // bubble's clock, and its store.
-func scheduled(t *testing.T) (*Sweeper, *fakeStore) {
+func scheduled(t *testing.T) (*Sweeper, *lines) {
 	t.Helper()
-	f := &fakeStore{
-		zones: []zone.Settings{zone.Defaults("a")}, statsErr: map[string]error{},
-		batches: map[string][]batch{}, owners: map[string]bool{}, now: time.Now,
-	}
-	f.zones[0].IdleTimeoutSeconds = zone.MinIdleTimeoutSeconds
-	s, err := New(Options{Zones: f, Registerer: prometheus.NewRegistry(), Every: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := newLines(t, time.Now, zone.MinIdleTimeoutSeconds, "a")
+	s, err := New(Options{Zones: l, Registerer: prometheus.NewRegistry(), Every: time.Second})
+	parts.Must(t, err)
 	t.Cleanup(s.Stop)
-	return s, f
+	return s, l
 }
 
 // elapse lets the bubble's clock run.
@@ -391,11 +380,12 @@ func TestScheduleGoesOnAfterAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, f := scheduled(t)
 		runs := 0
-		f.onZones = func() {
+		f.kept.Do(func(context.Context, string) error {
 			if runs++; runs == 1 {
 				panic("boom")
 			}
-		}
+			return nil
+		})
 		s.Start(t.Context())
 		elapse(10 * time.Second)
 		if runs < 9 {
@@ -458,10 +448,10 @@ func TestNewRefusesAPeriodThatCronDoesNotKnow(t *testing.T) {
 // idle timeout sweeps nobody, and keeps others from it, until that is long enough ago.
 func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 	h := watched(t, "a")
-	h.looked = h.clock
+	h.looked = h.Now()
 	looks := func(n int, every time.Duration) {
 		for range n {
-			h.clock = h.clock.Add(every)
+			h.Forward(every)
 			h.look()
 		}
 	}
@@ -490,7 +480,7 @@ func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 	h.wantAsked(t, "a 0")
 
 	// A process that stood still was overloaded, also if it sweeps before it looks.
-	h.clock = h.clock.Add(idle * time.Second / 3)
+	h.Forward(idle * time.Second / 3)
 	h.tick(t.Context())
 	h.wantAsked(t)
 
@@ -518,8 +508,8 @@ func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 	h.wantAsked(t, "a 0")
 
 	h.store.overloaded = nil
-	h.clock = h.clock.Add(2 * longestMemory)
-	h.overloads.add(h.clock, time.Second, "a")
+	h.Forward(2 * longestMemory)
+	h.overloads.add(h.Now(), time.Second, "a")
 	if n := len(h.overloads.spans); n != 1 {
 		t.Errorf("%d overloads are remembered, want 1", n)
 	}
@@ -530,11 +520,11 @@ func TestWhoCannotGetThroughIsNotIdle(t *testing.T) {
 func TestAShortIdleTimeoutOutlastsAnOverload(t *testing.T) {
 	h := watched(t, "a")
 	const idle, outage = 15, 48
-	h.store.zones[0].IdleTimeoutSeconds = idle
-	h.looked = h.clock
+	h.store.set(t, "a", idle)
+	h.looked = h.Now()
 	h.store.overloaded = []string{"a"}
 	second := func() {
-		h.clock = h.clock.Add(lookEvery)
+		h.Forward(lookEvery)
 		h.tick(t.Context())
 	}
 	for range idle/mostOverloaded + 1 {

@@ -61,10 +61,12 @@ type Site struct {
 	SessionSeconds int64        `json:"sessionSeconds"`
 	SessionRenewal zone.Renewal `json:"sessionRenewal"`
 	BypassCommon   string       `json:"bypassCommon"`
-	BypassPaths    []string     `json:"bypassPaths,omitempty"`
-	CORSOrigins    []string     `json:"corsOrigins,omitempty"`
-	CookieDomain   string       `json:"cookieDomain,omitempty"`
-	Sites          []string     `json:"sites,omitempty"`
+	// Gate is zone.GateObserve if the gate refuses nobody; absent otherwise.
+	Gate         string   `json:"gate,omitempty"`
+	BypassPaths  []string `json:"bypassPaths,omitempty"`
+	CORSOrigins  []string `json:"corsOrigins,omitempty"`
+	CookieDomain string   `json:"cookieDomain,omitempty"`
+	Sites        []string `json:"sites,omitempty"`
 	// Counted: those inside are counted (maxInside), so the room is told of sessions, and of DonePaths.
 	Counted   bool     `json:"counted,omitempty"`
 	DonePaths []string `json:"donePaths,omitempty"`
@@ -76,6 +78,9 @@ func siteOf(z zone.Settings, waits bool, nowMillis int64) Site {
 	s := Site{
 		Newcomers: NewcomersJoin, SessionSeconds: z.SessionSeconds, SessionRenewal: z.SessionRenewal, BypassCommon: z.BypassCommon,
 		BypassPaths: z.BypassPaths, CORSOrigins: z.CORSOrigins, CookieDomain: z.CookieDomain, Sites: z.Sites, Counted: z.MaxInside > 0,
+	}
+	if z.SiteGate == zone.GateObserve {
+		s.Gate = z.SiteGate
 	}
 	if s.Counted {
 		s.DonePaths = z.DonePaths

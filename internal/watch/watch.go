@@ -32,6 +32,9 @@ const (
 	workers = 16
 	// restEvery is in how many rounds a zone that rests is asked once.
 	restEvery = 5
+	// memory is for how long what a limit allowed before it was lowered is no overrun: the minute that is counted, and one round of
+	// a zone that rests.
+	memory = time.Minute + restEvery*every
 	// MaxZones is of how many zones samples are kept. Those that are known first stay. The others are observed, too, but of
 	// them there is no sample until some are gone.
 	MaxZones = 500
@@ -53,6 +56,8 @@ type Options struct {
 	Rests func(zoneID string) bool
 	// Refused counts the requests of a zone that this server has refused. May be nil.
 	Refused func(zoneID string) int64
+	// Exceeded is called for each second in which a zone's log has more admissions than its limit allows. May be nil.
+	Exceeded func(zoneID string)
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 	// Now defaults to time.Now.
@@ -96,6 +101,8 @@ type track struct {
 	at time.Time
 	// shownAt is when somebody last looked at the samples, in Unix milliseconds.
 	shownAt atomic.Int64
+	// exceeds: the second before the latest had more admissions than the limit allows.
+	exceeds bool
 }
 
 // seen is what a sample is made from.
@@ -351,7 +358,15 @@ func (w *Watch) keep(at time.Time, results []result) {
 		case !r.asked, r.err != nil:
 			t.fail(at)
 		default:
-			t.add(at, r)
+			was := t.exceeds
+			if t.add(at, r); t.exceeds && w.Exceeded != nil {
+				w.Exceeded(r.settings.ZoneID)
+			}
+			if t.exceeds && !was {
+				w.Logger.Error("more were admitted than the limit allows", "zone", r.settings.ZoneID,
+					"inWindow", r.stats.State.InWindow, "windowLimit", r.stats.State.WindowLimit,
+					"inMinute", r.stats.State.InMinute, "perMinute", r.settings.PerMinute)
+			}
 		}
 	}
 	if full := sampled >= MaxZones; full != w.full {
@@ -410,5 +425,30 @@ func (t *track) add(at time.Time, r *result) {
 		t.enterableSince = s.At
 	}
 	t.meter.read(r.at, &r.stats, r.refused, &s)
+	t.exceeds = t.exceeded(&s)
 	t.history.add(s)
+}
+
+// exceeded reports whether the second before latest had more admissions than any limit of the minute before it allows. latest is asked
+// too, because settings are read before the line. What was set before this server began is not known, so it finds nothing in its first minute.
+func (t *track) exceeded(latest *Sample) bool {
+	s := t.history.last()
+	if s == nil || s.InWindow <= s.WindowLimit+s.Burst && s.InMinute <= s.PerMinute {
+		return false
+	}
+	from := s.At - memory.Milliseconds()
+	all := append(t.history.samples(), *latest)
+	if all[0].At > from {
+		return false
+	}
+	var inWindow, inMinute int64
+	for i := range all {
+		if was := &all[i]; was.At >= from {
+			if was.Mode == zone.ModeOpen {
+				return false
+			}
+			inWindow, inMinute = max(inWindow, was.WindowLimit+was.Burst), max(inMinute, was.PerMinute)
+		}
+	}
+	return s.InWindow > inWindow || s.InMinute > inMinute
 }

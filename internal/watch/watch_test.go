@@ -599,6 +599,38 @@ func TestStalled(t *testing.T) {
 	}
 }
 
+// TestExceeded: a second with more admissions than the limit allows is counted, except while what a higher limit allowed still counts.
+func TestExceeded(t *testing.T) {
+	t.Parallel()
+	b := newBench("a")
+	counted := 0
+	b.Exceeded = func(string) { counted++ }
+	in := func(want, seconds int, settings zone.Settings, s line.State) {
+		t.Helper()
+		settings.ZoneID = "a"
+		b.store.settings, b.store.stats["a"], counted = &settings, line.Stats{State: s}, 0
+		for range seconds {
+			b.second(t)
+		}
+		if counted != want {
+			t.Errorf("%d s with %+v count as %d, want %d", seconds, s, counted, want)
+		}
+	}
+	limit := zone.Settings{PerMinute: 600, Burst: 10, Mode: zone.ModeQueue}
+	in(0, 30, limit, line.State{WindowLimit: 60, InWindow: 71}) // nobody knows what the limit was a minute ago
+	in(0, 40, limit, line.State{WindowLimit: 60, InWindow: 70, InMinute: 600})
+	in(0, 1, limit, line.State{WindowLimit: 60, InWindow: 71})
+	in(1, 1, limit, line.State{WindowLimit: 60, InMinute: 601})
+	in(1, 1, limit, line.State{WindowLimit: 60, InMinute: 600})
+	higher := zone.Settings{PerMinute: 1200, Burst: 10, Mode: zone.ModeQueue}
+	in(0, 1, limit, line.State{WindowLimit: 60, InMinute: 700}) // raised between the settings and the line
+	in(0, 9, higher, line.State{WindowLimit: 120, InWindow: 130, InMinute: 1200})
+	in(5, 71, limit, line.State{WindowLimit: 60, InWindow: 130}) // the last of which the next second will tell
+	open := zone.Settings{PerMinute: 1, Mode: zone.ModeOpen}
+	in(0, 9, open, line.State{WindowLimit: 1, InWindow: 99, InMinute: 99})
+	in(0, 65, limit, line.State{WindowLimit: 60, InMinute: 800})
+}
+
 // TestColumns: a row for each second, null where nothing is known.
 func TestColumns(t *testing.T) {
 	t.Parallel()

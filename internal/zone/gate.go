@@ -11,6 +11,9 @@ import (
 // CommonOff is the value of BypassCommon that queues what browsers and machines fetch without cookies; the other is on.
 const CommonOff = "off"
 
+// GateObserve is the value of SiteGate with which the gate refuses nobody, and keeps what would wait or be refused; the other is on.
+const GateObserve = "observe"
+
 // Network reads a network, such as 192.0.2.0/24, or an address, which is a network of one.
 func Network(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil {

@@ -282,6 +282,16 @@ var Table = setting.Table[Settings]{
 		Label: "Revoked", Hint: "The admissions that operators have revoked, and when they reset the count. The servers set it.",
 	},
 	{
+		Name: "gate", At: func(s *Settings) any { return &s.SiteGate },
+		Default: "on", Choices: []setting.Choice{
+			{Value: "on", Label: "on", Means: "the gate before a site leads browsers to the waiting page, and refuses others, as the line demands"},
+			{Value: GateObserve, Label: "observe", Means: "the gate before a site refuses nobody, and keeps which requests would wait or be refused"},
+		},
+		Label: "Gate", Hint: "Observe: the gate before a site refuses nobody, and keeps what would wait or be refused.",
+		Choose: "`observe`: the gate before a site lets everybody go on, also in a pause, and keeps which requests would wait or be refused. " +
+			"Begin with it [before a site](../integrate/site.md#observe-first). Joins by the API go on as always",
+	},
+	{
 		Name: "bypassPaths", At: func(s *Settings) any { return &s.BypassPaths },
 		Default: []string{}, Most: MaxBypasses, MaxLength: MaxBypassLength, None: "none", Fault: Settings.pathFault,
 		Label: "Paths never queued", Hint: "Of the site, such as /assets/*, /healthz, /payment/callback, /?wc-api=WC_Gateway_*. &* at the end: with other parameters, too.",
@@ -365,8 +375,8 @@ var Table = setting.Table[Settings]{
 	{
 		Name: "maxShareByNetwork", At: func(s *Settings) any { return &s.MaxShareByNetwork },
 		Default: int64(0), Least: 0, Most: 100, Unit: "%", None: "no bound",
-		Label: "Most by network", Hint: "Most of the joins of ten minutes that one network gets while there is a line, in per cent. 0 sets no bound.",
-		Choose: "the most of a line that the visitors of one network get, in per cent of the joins of the last ten minutes: each /64, " +
+		Label: "Most by network", Hint: "Most of the latest joins that one network gets while there is a line, in per cent. 0 sets no bound.",
+		Choose: "the most of a line that the visitors of one network get, in per cent of the joins of the last ten minutes, or of `keepPlaceSeconds` if that is longer: each /64, " +
 			"/56 and /48 of IPv6, each /24 and /20 of IPv4 and, with `QUEUE_ASN_FILE`, each provider. While there is room, nobody is refused, " +
 			"but for unused passes with `maxInside`. 0 sets no bound. See " +
 			"[challenge.md](../operate/challenge.md#places-by-network). 0-100",

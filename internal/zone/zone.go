@@ -63,7 +63,7 @@ const (
 	// DefaultIdleTimeoutSeconds is three times the longest polling period.
 	DefaultIdleTimeoutSeconds = 60
 	// DefaultKeepPlaceSeconds is a quarter of an hour: as long as others keep the place of a phone in a pocket.
-	DefaultKeepPlaceSeconds = 0
+	DefaultKeepPlaceSeconds = 900
 	// DefaultPassTTLSeconds gives five minutes to begin what one waited for.
 	DefaultPassTTLSeconds = 300
 	// DefaultSessionSeconds is what analytics count as one visit.
@@ -144,9 +144,11 @@ type Settings struct {
 	InsideBy       InsideBy
 	DonePaths      []string
 	InsideState    InsideState
-	BypassPaths    []string
-	BypassCommon   string
-	BypassAgents   []string
+	// SiteGate is the setting gate: see GateObserve.
+	SiteGate     string
+	BypassPaths  []string
+	BypassCommon string
+	BypassAgents []string
 	// BypassNetworks are networks whose visitors the gate never queues: see Network.
 	BypassNetworks         []string
 	Challenge              Challenge
@@ -190,6 +192,10 @@ func (s Settings) IdleTimeout() time.Duration {
 
 // KeepPlace is for how long the place of a visitor who was swept is set aside; 0 for not at all.
 func (s Settings) KeepPlace() time.Duration { return time.Duration(s.KeepPlaceSeconds) * time.Second }
+
+// KeptFor is for how long a visitor who falls silent can come back to the place, from when the next poll is due: longer by up to the
+// time between two sweeps, and less if as many places as may be are set aside.
+func (s Settings) KeptFor() time.Duration { return s.IdleTimeout() + s.KeepPlace() }
 
 // MaxAside is how many places of a zone are set aside at most, where maxWaiting sets no bound: some 310 MB of Redis.
 const MaxAside = 4_000_000

@@ -292,7 +292,8 @@ func TestNobodyIsLetInBeforeTheOpening(t *testing.T) {
 // TestWhoHasNoPlaceGetsNoPass: the token of one who left, was admitted or had fallen silent, or of other data, brings
 // nothing new while the store is away, whatever room there is; nor does its holder stand in the way of newcomers.
 func TestWhoHasNoPlaceGetsNoPass(t *testing.T) {
-	idle := zone.Defaults(testZone).IdleTimeout().Milliseconds()
+	z := zone.Defaults(testZone)
+	kept := (z.IdleTimeout() + z.KeepPlace()).Milliseconds()
 	for _, tt := range []struct {
 		name string
 		end  func(r *room, p *line.Place)
@@ -317,8 +318,8 @@ func TestWhoHasNoPlaceGetsNoPass(t *testing.T) {
 			r.poll(r.servers[0], *p, "admitted")
 			r.pass(time.Minute)
 		}, "gone locally"},
-		{"in time", func(r *room, p *line.Place) { p.DueMillis = r.clock.Now().UnixMilli() - idle + 1000 }, "admitted locally"},
-		{"silent", func(r *room, p *line.Place) { p.DueMillis = r.clock.Now().UnixMilli() - idle + 999 }, "held"},
+		{"in time", func(r *room, p *line.Place) { p.DueMillis = r.clock.Now().UnixMilli() - kept + 1000 }, "admitted locally"},
+		{"silent", func(r *room, p *line.Place) { p.DueMillis = r.clock.Now().UnixMilli() - kept + 999 }, "held"},
 		{"of other data", func(_ *room, p *line.Place) { p.Epoch++ }, "held"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -54,9 +55,7 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 					t.Errorf("another zone: %v", err)
 				}
 
-				if err := r.send(t.Context(), r.Known("a"), r.Known("a").brake.Load()); err != nil {
-					t.Fatal(err)
-				}
+				parts.Must(t, r.send(t.Context(), r.Known("a"), r.Known("a").brake.Load()))
 				if !f.zones["a"].Equal(s) || r.NotKept() != nil || f.record[len(f.record)-1].By != "ada" {
 					t.Errorf("in the store: %+v, NotKept = %v, record %v", f.zones["a"], r.NotKept(), f.record)
 				}
@@ -212,9 +211,7 @@ func TestABrakeAndOthersChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.do(func() { f.away, f.zones["a"] = false, with(tt.others) })
-			if err := r.send(t.Context(), r.Known("a"), r.Known("a").brake.Load()); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, r.send(t.Context(), r.Known("a"), r.Known("a").brake.Load()))
 			if got, _ := r.Zone(t.Context(), "a"); !f.zones["a"].Equal(with(tt.want)) || !got.Equal(with(tt.want)) {
 				t.Errorf("in the store %+v,\nin force %+v,\nwant %+v", f.zones["a"], got, with(tt.want))
 			}

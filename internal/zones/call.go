@@ -222,11 +222,31 @@ func (r *Zones) present(ctx context.Context, z *Zone) (is zone.Settings, err err
 	return is, err
 }
 
+// othersFirst is for how many milliseconds a server that has just begun leaves a zone absent which only its configuration names: the
+// store may have lost it, and servers that know it as operators changed it put it back within a second.
+const othersFirst = 3_000
+
+var errOthersFirst = fmt.Errorf("zones: another server may put the zone back: %w", line.ErrStoreUnavailable)
+
+// othersFirst reports whether another server may be about to put the zone back, which the store does not know.
+func (z *Zone) othersFirst() bool {
+	r := z.zones
+	if r.seedFresh || r.servers == 1 {
+		return false
+	}
+	now := r.Millis()
+	z.absentAt.CompareAndSwap(0, now)
+	return now-z.absentAt.Load() < othersFirst
+}
+
 // put creates the zone in the store if it is absent. present is true if the store turned out to have the zone; if it is
 // false, the store may have had it all the same.
 func (r *Zones) put(ctx context.Context, z *Zone) (present bool, err error) {
 	s := *z.stored.Load()
 	if !z.seen.Load() {
+		if z.othersFirst() {
+			return false, errOthersFirst
+		}
 		if s, err = r.withRevoked(ctx, s); err != nil {
 			return false, err
 		}

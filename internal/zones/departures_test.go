@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
@@ -36,18 +37,14 @@ func (f *fakeStore) hears(t *testing.T, r *Zones, nowMillis, lostAtMillis int64)
 func polls(t *testing.T, r *Zones, p line.Place) line.Told {
 	t.Helper()
 	a, err := r.Poll(t.Context(), "a", p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	return a
 }
 
 // leaves has one leave zone a.
 func leaves(t *testing.T, r *Zones, p line.Place) {
 	t.Helper()
-	if err := r.Leave(t.Context(), "a", p); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.Leave(t.Context(), "a", p))
 }
 
 func (f *fakeStore) told() []line.Departure {
@@ -222,9 +219,7 @@ func TestAStoreThatLosesAllWhileItIsTold(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	if err := errors.Join(r.recall(t.Context(), z), <-anew); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, errors.Join(r.recall(t.Context(), z), <-anew))
 	if got := f.told(); len(got) != 2 || !z.toldAll() {
 		t.Errorf("told %+v, want the departure twice", got)
 	}
@@ -358,7 +353,5 @@ func TestADepartureIsToldThoughItsPlaceStandsAgain(t *testing.T) {
 // tellOnce tells the store of zone a what it may have lost.
 func tellOnce(t *testing.T, r *Zones) {
 	t.Helper()
-	if err := r.recall(t.Context(), r.Known("a")); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.recall(t.Context(), r.Known("a")))
 }

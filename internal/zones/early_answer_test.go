@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -16,9 +17,7 @@ import (
 func TestEarlyAnswersSayAll(t *testing.T) {
 	t.Parallel()
 	z, err := zones.New(zones.Options{Seeds: []zone.Settings{zone.Defaults("Z")}}).Find(t.Context(), "Z")
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	var told line.Told
 	fill := func(v reflect.Value) {
 		for _, field := range v.Fields() {
@@ -48,8 +47,6 @@ func members(t *testing.T, a line.Told) (all map[string]any) {
 		Waiting map[string]any `json:"waiting"`
 	}{}
 	told := answer.Answer{ZoneID: "Z", Token: "T", Line: a}
-	if err := json.Unmarshal(told.AppendJSON(nil), &out); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, json.Unmarshal(told.AppendJSON(nil), &out))
 	return out.Waiting
 }

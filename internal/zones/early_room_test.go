@@ -69,9 +69,7 @@ func (r *room) poll(p line.Place) (a line.Told, asked bool) {
 	r.t.Helper()
 	before := r.store.count()
 	a, err := r.Poll(r.t.Context(), p)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	parts.Must(r.t, err)
 	return a, r.store.count() > before
 }
 

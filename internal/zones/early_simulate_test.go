@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
@@ -66,9 +67,7 @@ func through(t *testing.T, cfg simulate.Config) (r simulate.Report, polls int) {
 		return &behind{store, zones.New(zones.Options{Store: counted{store, &polls}, AnswerEarly: true, Guard: unlimited, Now: now})}, nil
 	}
 	r, err := simulate.Run(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	return r, polls
 }
 
@@ -77,9 +76,7 @@ func TestWhoPollsAsToldNoticesNoCache(t *testing.T) {
 	t.Parallel()
 	cfg := crowd(0.35, 0)
 	without, err := simulate.Run(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	if with, _ := through(t, cfg); !reflect.DeepEqual(with, without) {
 		t.Errorf("with the cache\n%+v\nwithout\n%+v", with, without)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -162,9 +163,7 @@ func TestLeaving(t *testing.T) {
 	r.passes("the place that it has by now", 0, anew)
 	r.early("", time.Second, anew)
 	r.early("by the old token, as the stores have it", time.Second, v)
-	if err := r.Leave(t.Context(), v); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.Leave(t.Context(), v))
 	r.early("after a late leave from the old place", 0, anew)
 }
 
@@ -181,9 +180,7 @@ func TestAPollThatWasUnderWayWhenItLeft(t *testing.T) {
 		runtime.Gosched()
 	}
 	r.store.set(func(s *scripted) { s.hold = nil })
-	if err := r.Leave(t.Context(), v); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.Leave(t.Context(), v))
 	close(hold)
 	polling.Wait()
 	r.passes("", 2*time.Second, v)

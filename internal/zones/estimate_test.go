@@ -86,12 +86,7 @@ func onEmbedded(t *testing.T) (r *Zones, u *unsampled, now *time.Time) {
 	t.Helper()
 	at := time.UnixMilli(toldAt)
 	clock := func() time.Time { return at }
-	lines, err := embedded.Open(embedded.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = lines.Close() })
-	u = &unsampled{Store: lines}
+	u = &unsampled{Store: parts.OpenStore(t, clock, nil).Store}
 	return New(Options{Store: u, SeedFresh: true, Now: clock}), u, &at
 }
 
@@ -107,9 +102,7 @@ func TestExpect(t *testing.T) {
 	var places []line.Place
 	for i := range 200 {
 		a, err := r.Join(t.Context(), "a", line.ID{1, byte(i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, err)
 		if a.Status == line.Waiting {
 			places = append(places, a.Place)
 		}
@@ -170,8 +163,6 @@ func TestLatest(t *testing.T) {
 	f.do(func() { f.away = false })
 	observe(t, r)
 	look("observed", nil, 0)
-	if err := r.DeleteZone(t.Context(), "a", ""); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.DeleteZone(t.Context(), "a", ""))
 	look("deleted", line.ErrZoneUnknown, 0)
 }

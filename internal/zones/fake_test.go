@@ -50,18 +50,22 @@ func newFakeStore(zones ...zone.Settings) *fakeStore {
 	return f
 }
 
-// enter counts the call and locks the store until the returned function runs.
-func (f *fakeStore) enter(call, zoneID string) (leave func(), err error) {
+// fakeCall counts a call, and makes it under the lock unless the store is away.
+func fakeCall[T any](f *fakeStore, name, zoneID string, do func() (T, error)) (answer T, err error) {
 	if f.before != nil {
-		f.before(call, zoneID)
+		f.before(name, zoneID)
 	}
 	f.mu.Lock()
-	f.calls[call]++
+	defer f.mu.Unlock()
+	f.calls[name]++
 	if f.away {
-		return f.mu.Unlock, fmt.Errorf("fake: %w", line.ErrStoreUnavailable)
+		return answer, fmt.Errorf("fake: %w", line.ErrStoreUnavailable)
 	}
-	return f.mu.Unlock, nil
+	return do()
 }
+
+// nothing is what a call does that only has to be counted.
+func nothing[T any]() (answer T, err error) { return answer, nil }
 
 func (f *fakeStore) known(zoneID string) error {
 	switch _, ok := f.zones[zoneID]; {
@@ -73,16 +77,13 @@ func (f *fakeStore) known(zoneID string) error {
 	return fmt.Errorf("fake: %w", line.ErrZoneUnknown)
 }
 
-func (f *fakeStore) visit(call, zoneID string) (line.Answer, error) {
-	leave, err := f.enter(call, zoneID)
-	defer leave()
-	if err == nil {
-		err = f.known(zoneID)
-	}
-	if err != nil {
-		return line.Answer{}, err
-	}
-	return f.answer, nil
+func (f *fakeStore) visit(name, zoneID string) (line.Answer, error) {
+	return fakeCall(f, name, zoneID, func() (line.Answer, error) {
+		if err := f.known(zoneID); err != nil {
+			return line.Answer{}, err
+		}
+		return f.answer, nil
+	})
 }
 
 func (f *fakeStore) Join(_ context.Context, zoneID string, _ line.ID) (line.Answer, error) {
@@ -96,45 +97,32 @@ func (f *fakeStore) JoinDrawn(_ context.Context, zoneID string, drawn event.Draw
 }
 
 func (f *fakeStore) Drawn(_ context.Context, zoneID string, _ line.Place, _, _ int64) ([]line.Place, error) {
-	leave, err := f.enter("Drawn", zoneID)
-	defer leave()
-	return nil, err
+	return fakeCall(f, "Drawn", zoneID, nothing[[]line.Place])
 }
 
 func (f *fakeStore) DrawnAside(_ context.Context, zoneID string, _, _, _ int64) ([]line.Place, error) {
-	leave, err := f.enter("DrawnAside", zoneID)
-	defer leave()
-	return nil, err
+	return fakeCall(f, "DrawnAside", zoneID, nothing[[]line.Place])
 }
 
 func (f *fakeStore) KeepDraw(_ context.Context, zoneID, _ string, _ []byte) (bool, error) {
-	leave, err := f.enter("KeepDraw", zoneID)
-	defer leave()
-	return err == nil, err
+	return fakeCall(f, "KeepDraw", zoneID, nothing[bool])
 }
 
 func (f *fakeStore) Draw(_ context.Context, zoneID, _ string) ([]byte, error) {
-	leave, err := f.enter("Draw", zoneID)
-	defer leave()
-	return nil, err
+	return fakeCall(f, "Draw", zoneID, nothing[[]byte])
 }
 
 func (f *fakeStore) KeepMinutes(_ context.Context, zoneID string, _ time.Duration, _ []store.Minute) error {
-	leave, err := f.enter("KeepMinutes", zoneID)
-	defer leave()
+	_, err := fakeCall(f, "KeepMinutes", zoneID, nothing[none])
 	return err
 }
 
 func (f *fakeStore) Minutes(_ context.Context, zoneID string, _, _ int64) ([]store.Minute, error) {
-	leave, err := f.enter("Minutes", zoneID)
-	defer leave()
-	return nil, err
+	return fakeCall(f, "Minutes", zoneID, nothing[[]store.Minute])
 }
 
 func (f *fakeStore) Spend(context.Context, string, string, time.Duration) (bool, error) {
-	leave, err := f.enter("Spend", "")
-	defer leave()
-	return err == nil, err
+	return fakeCall(f, "Spend", "", nothing[bool])
 }
 
 func (f *fakeStore) Poll(_ context.Context, zoneID string, _ line.Place) (line.Answer, error) {
@@ -147,10 +135,10 @@ func (f *fakeStore) Leave(_ context.Context, zoneID string, _ line.Place) error 
 }
 
 func (f *fakeStore) Report(_ context.Context, zoneID string, t line.SessionReport) (line.SessionReply, error) {
-	leave, err := f.enter("report", zoneID)
-	defer leave()
-	f.stays, f.lost = t.Stays, t.Lost
-	return line.SessionReply{State: f.heard, Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays))}, err
+	return fakeCall(f, "report", zoneID, func() (line.SessionReply, error) {
+		f.stays, f.lost = t.Stays, t.Lost
+		return line.SessionReply{State: f.heard, Statuses: slices.Repeat([]line.StayStatus{line.StayInside}, len(t.Stays))}, nil
+	})
 }
 
 func (f *fakeStore) Observe(_ context.Context, zoneID string, _ int) (line.Observation, error) {
@@ -169,88 +157,75 @@ func (f *fakeStore) Sweep(_ context.Context, zoneID, _ string, _ uint64) (line.S
 }
 
 func (f *fakeStore) Recall(_ context.Context, zoneID string, departed []line.Departure) error {
-	leave, err := f.enter("Recall", zoneID)
-	defer leave()
-	if err == nil {
+	_, err := fakeCall(f, "Recall", zoneID, func() (none, error) {
 		f.departed = append(f.departed, departed...)
-	}
+		return none{}, nil
+	})
 	return err
 }
 
 func (f *fakeStore) Zones(context.Context) ([]zone.Settings, error) {
-	leave, err := f.enter("Zones", "")
-	defer leave()
-	if err != nil {
-		return nil, err
-	}
-	all := slices.Collect(maps.Values(f.zones))
-	all = slices.DeleteFunc(all, func(s zone.Settings) bool { return f.unlisted[s.ZoneID] })
-	if f.partial {
-		return all, fmt.Errorf("fake: one node: %w", line.ErrStoreUnavailable)
-	}
-	return all, nil
+	return fakeCall(f, "Zones", "", func() ([]zone.Settings, error) {
+		all := slices.Collect(maps.Values(f.zones))
+		all = slices.DeleteFunc(all, func(s zone.Settings) bool { return f.unlisted[s.ZoneID] })
+		if f.partial {
+			return all, fmt.Errorf("fake: one node: %w", line.ErrStoreUnavailable)
+		}
+		return all, nil
+	})
 }
 
 func (f *fakeStore) Zone(_ context.Context, zoneID string) (zone.Settings, error) {
-	leave, err := f.enter("Zone", zoneID)
-	defer leave()
-	if err == nil {
-		err = f.known(zoneID)
-	}
-	return f.zones[zoneID], err
+	return fakeCall(f, "Zone", zoneID, func() (zone.Settings, error) { return f.zones[zoneID], f.known(zoneID) })
 }
 
 func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
-	leave, err := f.enter("PutZone", s.ZoneID)
-	defer leave()
-	if err == nil {
-		err = f.refuses
-	}
-	if err != nil || f.neverAll {
-		return false, err
-	}
-	present, ok := f.zones[s.ZoneID]
-	if was != nil && (!ok || !present.Equal(*was)) {
-		return false, fmt.Errorf("fake: %w", line.ErrZoneChanged)
-	}
-	f.zones[s.ZoneID] = s
-	f.note(s.ZoneID, by)
-	delete(f.deleted, s.ZoneID)
-	return !ok, nil
+	return fakeCall(f, "PutZone", s.ZoneID, func() (bool, error) {
+		present, ok := f.zones[s.ZoneID]
+		switch {
+		case f.refuses != nil || f.neverAll:
+			return false, f.refuses
+		case was != nil && (!ok || !present.Equal(*was)):
+			return false, fmt.Errorf("fake: %w", line.ErrZoneChanged)
+		}
+		f.zones[s.ZoneID] = s
+		f.note(s.ZoneID, by)
+		delete(f.deleted, s.ZoneID)
+		return !ok, nil
+	})
 }
 
 func (f *fakeStore) RestoreZone(_ context.Context, s zone.Settings, m line.Memory) error {
-	leave, err := f.enter("RestoreZone", s.ZoneID)
-	defer leave()
-	if err != nil || f.neverAll {
-		return err
-	}
-	if f.deleted[s.ZoneID] {
-		return fmt.Errorf("fake: %w", line.ErrZoneDeleted)
-	}
-	if _, ok := f.zones[s.ZoneID]; !ok {
-		f.zones[s.ZoneID], f.memory[s.ZoneID] = s, m
-		if m.MadeBy != "" {
-			f.note(s.ZoneID, m.MadeBy)
+	_, err := fakeCall(f, "RestoreZone", s.ZoneID, func() (none, error) {
+		_, ok := f.zones[s.ZoneID]
+		switch {
+		case f.neverAll:
+			return none{}, nil
+		case f.deleted[s.ZoneID]:
+			return none{}, fmt.Errorf("fake: %w", line.ErrZoneDeleted)
+		case !ok:
+			f.zones[s.ZoneID], f.memory[s.ZoneID] = s, m
+			if m.MadeBy != "" {
+				f.note(s.ZoneID, m.MadeBy)
+			}
 		}
-	}
-	delete(f.unlisted, s.ZoneID)
-	return nil
+		delete(f.unlisted, s.ZoneID)
+		return none{}, nil
+	})
+	return err
 }
 
 func (f *fakeStore) DeleteZone(_ context.Context, zoneID, by string) error {
-	leave, err := f.enter("DeleteZone", zoneID)
-	defer leave()
-	if err == nil {
-		err = f.known(zoneID)
-	}
-	if err != nil {
-		return err
-	}
-	delete(f.zones, zoneID)
-	f.deleted[zoneID] = true
-	f.note(zoneID, by)
-	return nil
+	_, err := fakeCall(f, "DeleteZone", zoneID, func() (none, error) {
+		if err := f.known(zoneID); err != nil {
+			return none{}, err
+		}
+		delete(f.zones, zoneID)
+		f.deleted[zoneID] = true
+		f.note(zoneID, by)
+		return none{}, nil
+	})
+	return err
 }
 
 // note writes into the record who changed a zone.
@@ -259,14 +234,11 @@ func (f *fakeStore) note(zoneID, by string) {
 }
 
 func (f *fakeStore) Changes(_ context.Context, zoneID string) ([]zone.Change, error) {
-	leave, err := f.enter("Changes", zoneID)
-	defer leave()
-	return f.record, err
+	return fakeCall(f, "Changes", zoneID, func() ([]zone.Change, error) { return f.record, nil })
 }
 
 func (f *fakeStore) Ping(context.Context) error {
-	leave, err := f.enter("Ping", "")
-	defer leave()
+	_, err := fakeCall(f, "Ping", "", nothing[none])
 	return err
 }
 

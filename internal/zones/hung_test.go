@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/embedded"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -15,11 +15,7 @@ import (
 // zone for each policy. To be called in a bubble.
 func open(t *testing.T) (*wire, *Zones) {
 	t.Helper()
-	kept, err := embedded.Open(embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := &wire{Store: kept}
+	store := &wire{Store: parts.OpenStore(t, time.Now, nil).Store}
 	for _, policy := range []zone.FailurePolicy{zone.FailureHold, zone.FailureAdmit} {
 		s := zone.Defaults(string(policy))
 		s.PerMinute, s.OnStoreFailure = 10, policy
@@ -27,11 +23,6 @@ func open(t *testing.T) (*wire, *Zones) {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() {
-		if err := kept.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return store, serve(t, store)
 }
 
@@ -58,9 +49,7 @@ func wait(t *testing.T, lines *Zones, zoneID string) line.Place {
 	t.Helper()
 	for i := range 2 {
 		a, err := lines.Join(t.Context(), zoneID, line.ID{byte(i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, err)
 		if a.Status == line.Waiting {
 			return a.Place
 		}

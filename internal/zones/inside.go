@@ -25,6 +25,9 @@ const (
 	// ToldWithin is how long it takes at most until the store was told of a session. A session or a pass that ends earlier is
 	// not renewed and begins none.
 	ToldWithin = 2 * time.Second
+	// MaxSession is how long after its beginning renewals can make a session end, at most. So a session that begins on a
+	// quiet day does not last until next week's sale.
+	MaxSession = 12 * time.Hour
 	// insideParts is how many parts sessions are kept in, each with a lock of its own: with a million sessions, one is held for
 	// some 2 ms at a time. Every tidyEvery tellings each part is gone through.
 	insideParts, tidyEvery = 64, 10
@@ -215,6 +218,25 @@ func (z *Zone) Over(admission [16]byte) bool {
 func (z *Zone) MayRenew(admission [16]byte, ends time.Time) bool {
 	s, left := z.settings.Load(), ends.Sub(z.zones.wall()).Milliseconds()
 	return !z.Over(admission) && (s.MaxInside == 0 || s.InsideBy == zone.InsideBySession && left > ToldWithin.Milliseconds())
+}
+
+// Keep has a visitor with an open connection count as inside for as long as it is open, as far as the zone renews sessions. It reports
+// whether the connection may go on: the admission is not over, and where those inside are counted, neither is the session.
+func (z *Zone) Keep(admission [16]byte) bool {
+	s, now, p := z.settings.Load(), z.zones.Millis(), z.crowd.part(admission)
+	if z.Over(admission) || s.MaxInside == 0 {
+		return s.MaxInside == 0 && !z.Over(admission)
+	}
+	p.mu.Lock()
+	is, known := p.sessions[admission]
+	full := len(p.sessions) >= maxSessions/insideParts // then this server knows of some sessions nothing
+	p.mu.Unlock()
+	left := time.Duration(is.until-now) * time.Millisecond
+	if known && left > ToldWithin && left < s.Session()/2 && now-is.since < MaxSession.Milliseconds() &&
+		s.InsideBy == zone.InsideBySession && s.SessionRenewal == zone.RenewalUse {
+		z.Here(admission, z.zones.wall().Add(s.Session()))
+	}
+	return known && left > 0 || !known && full || s.SiteGate == zone.GateObserve
 }
 
 // Done ends an admission of a zone with a cap. known is false if it was only named and the store does not know it. Of one that was

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -254,16 +255,12 @@ func TestPassOfOneWhoLeft(t *testing.T) {
 	r := newRoom(t, 1, capped(1))
 	r.asked(3)
 	a, name := r.admitted(0)
-	if err := r.servers[0].Leave(t.Context(), testZone, a.Place); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.servers[0].Leave(t.Context(), testZone, a.Place))
 	for range 190 {
 		r.asked(1)
 		for cursor := uint64(0); ; {
 			out, err := r.store.Sweep(t.Context(), testZone, "one", cursor)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, err)
 			if cursor = out.Next; cursor == 0 {
 				break
 			}
@@ -342,9 +339,7 @@ func TestRevokedForGood(t *testing.T) {
 	refused("at first")
 	put(func(s *zone.Settings) { s.MaxInside = 0 })
 	refused("without a cap")
-	if err := r.servers[1].DeleteZone(t.Context(), testZone, "Ada"); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.servers[1].DeleteZone(t.Context(), testZone, "Ada"))
 	r.asked(1)
 	if _, err := r.servers[0].PutZone(t.Context(), capped(5), nil, "Ada"); err != nil {
 		t.Fatal(err)
@@ -380,9 +375,7 @@ func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 		server.wire.down.Store(false)
 	}
 	z := r.servers[0].Known(testZone)
-	if err := r.servers[0].send(t.Context(), z, z.brake.Load()); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.servers[0].send(t.Context(), z, z.brake.Load()))
 	r.asked(1)
 	if !here(0) || !here(1) {
 		t.Errorf("afterwards the servers refuse: %t, %t", here(0), here(1))
@@ -423,4 +416,49 @@ func TestSessionsWhenTheClockIsSet(t *testing.T) {
 	here(1, until)
 	set = 10 * time.Minute
 	here(3, r.wall().Add(time.Minute), 60_000)
+}
+
+// TestOpenConnection: whoever has a connection open counts as inside until it is closed, as far as the zone renews sessions. Where it does
+// not, the connection ends with the session.
+func TestOpenConnection(t *testing.T) {
+	s := capped(1)
+	s.PassTTLSeconds = 30
+	r := newRoom(t, 1, s)
+	r.asked(3)
+	begin := func() (*Zone, jti) {
+		t.Helper()
+		_, name := r.admitted(0)
+		z := r.servers[0].Known(testZone)
+		if _, err := z.Begin(t.Context(), name, r.clock.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		return z, name
+	}
+	inside := func(want int64) {
+		t.Helper()
+		if st, err := r.store.Observe(t.Context(), testZone, 0); err != nil || st.State.Inside != want {
+			t.Fatalf("%d are inside, want %d; %v", st.State.Inside, want, err)
+		}
+	}
+	z, name := begin()
+	for range 200 {
+		r.asked(1)
+		if !z.Keep(name) {
+			t.Fatal("the connection is closed")
+		}
+		inside(1)
+	}
+	r.asked(61)
+	inside(0)
+	if z.Keep(name) {
+		t.Error("a connection goes on whose session is over")
+	}
+	s.InsideBy = zone.InsideByAdmission
+	if _, err := r.servers[0].PutZone(t.Context(), s, nil, "Ada"); err != nil {
+		t.Fatal(err)
+	}
+	for z, name = begin(); z.Keep(name); r.asked(1) {
+		inside(1)
+	}
+	inside(0)
 }

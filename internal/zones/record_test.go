@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -16,9 +17,7 @@ func TestWhoMadeAChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeStore()
 			r := New(Options{Store: f, Seeds: []zone.Settings{settings("a", 1)}, SeedFresh: fresh})
-			if err := r.read(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, r.read(t.Context()))
 			was := settings("a", 1)
 			if _, err := r.PutZone(t.Context(), settings("a", 2), &was, "ada"); err != nil {
 				t.Fatal(err)
@@ -27,9 +26,7 @@ func TestWhoMadeAChange(t *testing.T) {
 			if _, err := r.Join(t.Context(), "a", line.ID{}); err != nil { // heals
 				t.Fatal(err)
 			}
-			if err := r.DeleteZone(t.Context(), "a", "grace"); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, r.DeleteZone(t.Context(), "a", "grace"))
 			var by []string
 			all, err := r.Changes(t.Context(), "a")
 			for _, c := range all {

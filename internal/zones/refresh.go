@@ -151,7 +151,7 @@ func (r *Zones) lookInto(ctx context.Context, z *Zone) {
 	case errors.Is(err, line.ErrZoneDeleted):
 		r.log.Info("zone was deleted", "zone", id)
 		r.forget(z)
-	case err != nil && !z.unhealed.Swap(true):
+	case err != nil && !errors.Is(err, errOthersFirst) && !z.unhealed.Swap(true):
 		r.log.Warn("a zone that the store does not list cannot be put back yet", "zone", id, "error", err)
 	case err == nil:
 		z.unhealed.Store(false)

@@ -59,6 +59,8 @@ type healing struct {
 	shared   background.Shared
 	// unhealed: the log says already that the zone cannot be put back.
 	unhealed atomic.Bool
+	// absentAt is when the store first did not know a zone of the configuration, on the clock of Millis: see othersFirst.
+	absentAt atomic.Int64
 }
 
 // estimates are how long those who wait will wait.

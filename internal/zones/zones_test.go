@@ -170,9 +170,7 @@ func TestLostZoneIsRestoredFromMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f.lose()
 			f.counted()
-			if err := call(); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, call())
 			f.wantCalls(t, map[string]int{name: 2, "RestoreZone": 1})
 			if !reflect.DeepEqual(f.memory["a"], want) {
 				t.Errorf("restored with %+v, want %+v", f.memory["a"], want)
@@ -352,17 +350,13 @@ func TestReadDoesNotUndoAChangeMadeMeanwhile(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &slowList{fakeStore: newFakeStore(settings("a", 1))}
 			r := New(Options{Store: f})
-			if err := r.read(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, r.read(t.Context()))
 			f.afterList = func() {
 				if err := tt.change(r); err != nil {
 					t.Errorf("change: %v", err)
 				}
 			}
-			if err := r.read(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, r.read(t.Context()))
 			if got, _ := r.Zones(t.Context()); !slices.EqualFunc(got, tt.want, zone.Settings.Equal) {
 				t.Errorf("Zones = %+v, want %+v", got, tt.want)
 			}
@@ -466,9 +460,7 @@ func TestDeleteZone(t *testing.T) {
 	f := newFakeStore(settings("a", 1))
 	r, _ := newTest(t, f, Options{})
 	f.lose()
-	if err := r.DeleteZone(t.Context(), "a", ""); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.DeleteZone(t.Context(), "a", ""))
 	if !f.deleted["a"] {
 		t.Error("the store has not learned of the deletion")
 	}
@@ -512,9 +504,7 @@ func TestSeeds(t *testing.T) {
 			f := newFakeStore()
 			tt.setup(f)
 			r := New(Options{Store: f, Seeds: []zone.Settings{seed}, SeedFresh: tt.fresh})
-			if err := r.read(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			parts.Must(t, r.read(t.Context()))
 			f.wantCalls(t, tt.calls)
 			if got, _ := r.Zones(t.Context()); !slices.EqualFunc(got, tt.want, zone.Settings.Equal) {
 				t.Errorf("Zones = %+v, want %+v", got, tt.want)
@@ -551,6 +541,37 @@ func TestSeeds(t *testing.T) {
 	})
 }
 
+// TestOthersFirst: after a loss, a server that has just begun does not put what its configuration says in the place of what an operator
+// has set, which another server remembers. What nobody remembers it makes after three seconds.
+func TestOthersFirst(t *testing.T) {
+	config, paused := settings("a", 60), settings("a", 0)
+	f := newFakeStore(paused)
+	one, clock := newTest(t, f, Options{Servers: 2})
+	begun := func() *Zones {
+		return New(Options{Store: f, Seeds: []zone.Settings{config}, Servers: 2, Now: clock.Now})
+	}
+	f.lose()
+	other := begun()
+	other.RunOnce(t.Context())
+	if _, err := other.Join(t.Context(), "a", line.ID{1}); !errors.Is(err, line.ErrStoreUnavailable) || len(f.zones) > 0 {
+		t.Errorf("at first: %v, the store has %v", err, f.zones)
+	}
+	one.RunOnce(t.Context())
+	other.RunOnce(t.Context())
+	if is := other.Known("a").Settings(); !f.zones["a"].Equal(paused) || !is.Equal(paused) {
+		t.Errorf("the store has %+v, the server that has just begun %+v", f.zones["a"], is)
+	}
+	f.lose()
+	other = begun()
+	for range 4 {
+		other.RunOnce(t.Context())
+		clock.Forward(time.Second)
+	}
+	if !f.zones["a"].Equal(config) {
+		t.Errorf("what nobody remembers: %+v", f.zones["a"])
+	}
+}
+
 func TestRememberedIsWhatTheStoreWasSeenToHold(t *testing.T) {
 	f := newFakeStore(settings("a", 1))
 	f.do(func() { f.away = true })
@@ -561,9 +582,7 @@ func TestRememberedIsWhatTheStoreWasSeenToHold(t *testing.T) {
 	}
 
 	f.do(func() { f.away = false })
-	if err := r.read(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, r.read(t.Context()))
 	f.do(func() { f.away = true })
 	f.counted()
 	if got, ok := r.inForce("a"); !ok || !got.Equal(settings("a", 1)) {

@@ -167,6 +167,33 @@ test('whoever wakes late polls at once, and nobody early', async (t) => {
   assert.equal(woke, null, 'it still listens');
 });
 
+test('whoever sleeps and is not told that the device woke polls within seconds', async (t) => {
+  const r = room(t, waiting('t1', 60_000), admitted('t2'));
+  const done = wait(r);
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  mock.timers.setTime(1_800_000_000_000 + 300_000);
+  assert.equal((await run(done)).pass, 'PASS');
+  assert.ok(r.asked[1].at <= 305_000, `it polled after ${r.asked[1].at} ms`);
+});
+
+test('a call without an answer is repeated at once when the network is back', async (t) => {
+  const r = room(t, waiting('t1', 1000), lost, lost, lost, lost, lost, admitted('t2'));
+  let woke;
+  const done = wait({ ...r, onWake: (f) => { woke = f; } });
+  for (let i = 0; r.asked.length < 6; i++) {
+    await new Promise(setImmediate);
+    mock.timers.tick(100);
+  }
+  const at = r.asked[5].at;
+  await new Promise(setImmediate);
+  woke({ type: 'visibilitychange' });
+  assert.equal(r.asked.length, 6, 'it went on early');
+  woke({ type: 'online' });
+  assert.equal((await run(done)).pass, 'PASS');
+  assert.ok(r.asked[6].at <= at + 200, `it waited for ${r.asked[6].at - at} ms`);
+});
+
 test('a clock that was set back makes nobody wait longer', async (t) => {
   const r = room(t, waiting('t1', 5000), admitted('t2'));
   let woke;

@@ -95,7 +95,7 @@ var layers = []layer{
 	},
 	{
 		"operate", []string{"internal/operate"},
-		[]string{"evidence", "refusals", "kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate"}, false,
+		[]string{"admissions log", "evidence", "refusals", "kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate"}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{

@@ -13,7 +13,7 @@ func TestARequestFindsItsZoneOnce(t *testing.T) {
 		"internal/entry": {"Poll", "Revoked"},
 		"internal/wait":  {"Join", "Leave", "State"},
 		"internal/page":  {"Get", "Post", "leave", "reseat"},
-		"internal/site":  {"Here", "Done", "Session", "EndSession", "ask", "decide"}, // decide asks the store for what ask does not know
+		"internal/site":  {"Ask", "Here", "Done", "Session", "EndSession", "ask", "decide"}, // Ask where there is no question; decide asks the store for what ask does not know
 	}
 	found := map[string][]string{}
 	for _, s := range tree(t) {

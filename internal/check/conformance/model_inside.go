@@ -192,11 +192,14 @@ func (m *model) report(t line.SessionReport) (h line.SessionReply) {
 
 func (m *model) tellOne(s line.Stay) line.StayStatus {
 	i, ends := m.isInside(s.Admission), m.now+s.LeftMillis
-	if i < 0 {
-		ends = max(ends, s.AtMillis+m.settings.PassTTL().Milliseconds())
-	}
-	if m.settings.InsideBy == zone.InsideByAdmission {
-		ends = min(ends, s.AtMillis+m.settings.SessionSeconds*1000)
+	pass := s.AtMillis + m.c.longest.At(m.now, m.settings.PassTTL().Milliseconds())
+	switch byAdmission, ofSession := m.settings.InsideBy == zone.InsideByAdmission, s.AtMillis+m.settings.SessionSeconds*1000; {
+	case i >= 0 && byAdmission:
+		ends = min(ends, ofSession)
+	case i < 0 && byAdmission:
+		ends = max(ends, min(pass, ofSession))
+	case i < 0:
+		ends = max(ends, pass)
 	}
 	stays := s.LeftMillis > 0 && !s.Named
 	switch {
@@ -274,8 +277,7 @@ func (m *model) changeCap(was zone.Settings) {
 		m.c.unknown.FromMillis = from - 1
 	}
 	if s.InsideState.RevokedUpToMillis > was.InsideState.RevokedUpToMillis {
-		m.c.stays.Gone += int64(len(m.c.in))
-		m.c.in, m.c.unknown, m.c.returned = nil, window.Unknown{}, nil
+		m.revokeAll(s.InsideState.RevokedUpToMillis)
 	}
 	if s.InsideState.ResetAtMillis > was.InsideState.ResetAtMillis {
 		m.c.unknown, m.c.returned = window.Unknown{}, nil
@@ -286,5 +288,25 @@ func (m *model) changeCap(was zone.Settings) {
 				m.endStay(a)
 			}
 		}
+	}
+}
+
+// revokeAll: all who were admitted up to then are over. Of the others nothing is known until their sessions are told of.
+func (m *model) revokeAll(upTo int64) {
+	c, later := &m.c, int64(0)
+	for _, e := range m.log {
+		if e.at > upTo {
+			later++
+		}
+	}
+	most := int64(len(c.in)) + c.unknown.Count
+	if upTo >= c.unknown.AtMillis && upTo >= m.now-window.MinuteMillis {
+		most = min(most, later)
+	}
+	c.stays.Gone += int64(len(c.in))
+	c.in, c.unknown, c.returned = nil, window.Unknown{}, nil
+	if most > 0 {
+		c.unknown = window.Lose(most, m.now, m.longest())
+		c.unknown.FromMillis = upTo
 	}
 }

@@ -73,7 +73,10 @@ func (c *crowd) revoke(t *rapid.T) {
 		c.invariants.told(line.Stay{Admission: a}, line.StayOver)
 	case "all":
 		i.RevokedUpToMillis = c.model.now + second.Milliseconds()
-		c.invariants.inside = nil
+		if rapid.Bool().Draw(t, "told later") {
+			i.RevokedUpToMillis = max(s.InsideState.RevokedUpToMillis, i.RevokedUpToMillis-rapid.Int64Range(0, 90_000).Draw(t, "milliseconds"))
+		}
+		c.invariants.inside = slices.DeleteFunc(c.invariants.inside, func(in admitted) bool { return in.AtMillis <= i.RevokedUpToMillis })
 	default:
 		i.ResetAtMillis = c.model.now
 		c.invariants.unsure()

@@ -34,6 +34,9 @@ func (s *story) inside(verb string, words []string, want string) bool {
 		s.zone(func(z *zone.Settings) {
 			if words[0] == "all" {
 				z.InsideState.RevokedUpToMillis = s.model.now + second.Milliseconds()
+				if len(words) > 1 { // by a server that could not tell the store before
+					z.InsideState.RevokedUpToMillis = s.model.now - s.duration(words[1]).Milliseconds()
+				}
 				return
 			}
 			a := line.Admission{ID: visitorID(words[0]), AtMillis: s.admissions[visitorID(words[0])].AdmittedAtMillis}

@@ -30,7 +30,7 @@ func (r *Redis) Start(ctx context.Context) error {
 	return r.StartUntil(ctx, func() bool { return r.Answers(ctx) })
 }
 
-// Answers reports whether it answers PING.
+// Answers reports whether it answers PING, or asks for a password.
 func (r *Redis) Answers(ctx context.Context) bool {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", r.Addr())
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *Redis) Answers(ctx context.Context) bool {
 	if err == nil {
 		_, err = io.ReadFull(conn, answer)
 	}
-	return err == nil && string(answer) == "+PONG"
+	return err == nil && (string(answer) == "+PONG" || string(answer) == "-NOAUTH"[:len(answer)])
 }
 
 // Addr is host:port.

@@ -105,9 +105,7 @@ func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
 	seen := got.Header().Get("ETag")
 	r.send(412, "PUT", "/admin/limits/api", text(usual), "If-None-Match", "*")
 	operator, _, err := r.people.Create(t.Context(), people.Wanted{Name: "anna", Role: route.Operator}, "root")
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, err)
 	r.send(403, "PUT", "/admin/limits/api", text(usual), "Authorization", "Bearer "+operator)
 	r.send(403, "DELETE", "/admin/limits/api", nil, "Authorization", "Bearer "+operator)
 	r.send(200, "PUT", "/admin/limits/api", text(strings.Replace(usual, "60", "61", 1)), "If-Match", seen)
@@ -136,9 +134,7 @@ func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
 			Zones    []zone.Change  `json:"changes"`
 			Policies []limit.Change `json:"policyChanges"`
 		}
-		if err := json.Unmarshal(r.send(200, "GET", "/admin/audit"+query, nil).Body.Bytes(), &all); err != nil {
-			t.Fatal(err)
-		}
+		parts.Must(t, json.Unmarshal(r.send(200, "GET", "/admin/audit"+query, nil).Body.Bytes(), &all))
 		got := fmt.Sprint(len(all.Zones), " zones")
 		for _, c := range all.Policies {
 			got += ", " + c.Policy + " " + c.By
@@ -243,9 +239,7 @@ func TestStats(t *testing.T) {
 			Recent map[string]int `json:"recent"`
 		} `json:"tiers"`
 	}
-	if err := json.Unmarshal(r.send(200, "GET", "/admin/limits/api/stats", nil).Body.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, json.Unmarshal(r.send(200, "GET", "/admin/limits/api/stats", nil).Body.Bytes(), &got))
 	usual, pro := got.Tiers[0], got.Tiers[1]
 	if usual.Tier != "default" || usual.Total["allowed"] != 2 || usual.Recent["refused"] != 1 || usual.Total["refusedFromMemory"] != 1 ||
 		pro.Tier != "pro" || pro.Recent["allowed"] != 1 {

@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 )
@@ -15,9 +16,7 @@ import (
 func parse(t *testing.T, text string) (limit.Policy, []strictyaml.Fault) {
 	t.Helper()
 	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, yaml.Unmarshal([]byte(text), &doc))
 	return Read(doc.Content[0], "")
 }
 

@@ -79,9 +79,7 @@ func TestAChangeIsSeenByTheOthers(t *testing.T) {
 	two.puts(t, policy("a", 2), serve.Condition{})
 	one.runOnce(t.Context())
 	one.has(t, "a 2")
-	if err := one.Delete(t.Context(), "a", "Bob", serve.Condition{}); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, one.Delete(t.Context(), "a", "Bob", serve.Condition{}))
 	two.runOnce(t.Context())
 	two.has(t)
 	if err := two.Delete(t.Context(), "a", "Bob", serve.Condition{}); !errors.Is(err, ErrUnknown) {
@@ -100,9 +98,7 @@ func TestSeedsAreMadeWhenAbsent(t *testing.T) {
 	one.has(t, "a 1", "b 1") // before the store was asked
 	one.runOnce(t.Context())
 	one.puts(t, policy("a", 7), serve.Condition{})
-	if err := one.Delete(t.Context(), "b", "", serve.Condition{}); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, one.Delete(t.Context(), "b", "", serve.Condition{}))
 	again := newServer(store, policy("a", 1), policy("b", 1), policy("c", 1))
 	again.runOnce(t.Context())
 	again.has(t, "a 7", "c 1")
@@ -207,9 +203,7 @@ func TestThereIsAMost(t *testing.T) {
 	for i := range limit.MaxPolicies {
 		b = b.Put(policy(fmt.Sprint("p", i), 1))
 	}
-	if err := store.Store.PutPolicies(t.Context(), b, 0); err != nil {
-		t.Fatal(err)
-	}
+	parts.Must(t, store.Store.PutPolicies(t.Context(), b, 0))
 	_, _, err := one.Put(t.Context(), policy("one-more", 1), "", serve.Condition{})
 	if list, ok := errors.AsType[*serve.InvalidError](err); !ok {
 		t.Errorf("put: %v", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -65,6 +66,11 @@ func (c *Client) Sessions(ctx context.Context, zoneID string, most int) (Reply[o
 // ActInside revokes admissions of a zone, or forgets those that may have been lost.
 func (c *Client) ActInside(ctx context.Context, zoneID string, act operator.InsideAct) (Reply[operator.InsideDone], error) {
 	return call[operator.InsideDone](ctx, c, http.MethodPost, zonePath(zoneID)+"/inside/"+string(act.Do), serve.Condition{}, act)
+}
+
+// Observed returns what the gate of a zone would have had wait or refused at the server.
+func (c *Client) Observed(ctx context.Context, zoneID string) (Reply[observed.List], error) {
+	return call[observed.List](ctx, c, http.MethodGet, zonePath(zoneID)+"/observed", serve.Condition{}, nil)
 }
 
 // Networks returns the networks of a zone with the most joins that the server counted, at most so many.

@@ -127,22 +127,22 @@ func (s *Says) flow(was, now zone.Settings) {
 
 // soldOut adds the effects of an end that is announced, or taken back.
 func (s *Says) soldOut(was, now zone.Settings, waiting string) {
-	switch idle := seconds(now.IdleTimeoutSeconds); {
+	switch kept := seconds(now.IdleTimeoutSeconds + now.KeepPlaceSeconds); {
 	case maps.Equal(was.SoldOut, now.SoldOut):
 	case len(now.SoldOut) == 0:
-		s.Add("The line goes on. A visitor who read that it is sold out keeps the place until %s after the last poll.", idle)
+		s.Add("The line goes on. A visitor who read that it is sold out keeps the place until %s after the last poll.", kept)
 	case len(was.SoldOut) > 0:
 		s.Add("Visitors who poll or join from now on get the new text.")
 	default:
 		s.Warn("Nobody is admitted any more. Visitors who wait (%s) learn it at their next poll, most of them within 20 s. Then they stop polling.", waiting)
 		s.Add("Newcomers get the same answer. Visitors who were admitted before stay in.")
-		s.Add("You can take it back: visitors keep their places until %s after their last poll.", idle)
+		s.Add("You can take it back: visitors keep their places until %s after their last poll.", kept)
 	}
 }
 
 // worded are the settings that have sentences of their own. What another setting means, its row of zone.Table says.
 var worded = []string{
-	"perMinute", "mode", "windowSeconds", "maxPerSecond", "maxWaiting", "idleTimeoutSeconds", "message", "soldOut", "pageColor", "pageLogo", "sites",
+	"perMinute", "mode", "windowSeconds", "maxPerSecond", "maxWaiting", "idleTimeoutSeconds", "keepPlaceSeconds", "message", "soldOut", "pageColor", "pageLogo", "sites",
 	"events", "eventState", "insideState",
 }
 
@@ -158,15 +158,21 @@ func (s *Says) rest(was, now zone.Settings, line Line) {
 		s.Add("Newcomers are refused once %s wait. %s wait now.", count(now.MaxWaiting), line.words())
 	}
 	if now.IdleTimeoutSeconds != was.IdleTimeoutSeconds {
-		s.Add("A visitor who does not poll for %s loses the place.", seconds(now.IdleTimeoutSeconds))
+		s.Add("The place of a visitor who does not poll for %s is taken out of the line.", seconds(now.IdleTimeoutSeconds))
 	}
-	if now.IdleTimeoutSeconds < was.IdleTimeoutSeconds {
-		s.Warn("A phone that sleeps for longer loses its place.")
+	if now.KeepPlaceSeconds != was.KeepPlaceSeconds {
+		s.Add("A visitor who falls silent can come back to the place for %s after the missed poll.", seconds(now.IdleTimeoutSeconds+now.KeepPlaceSeconds))
+	}
+	if now.KeptFor() < was.KeptFor() {
+		s.Warn("A phone that sleeps for longer than %s loses its place.", seconds(now.IdleTimeoutSeconds+now.KeepPlaceSeconds))
 	}
 	for _, x := range zone.Table.Differences(was, now) {
 		if meaning := x.Meaning(now); !slices.Contains(worded, x.Name) && meaning != x.Hint {
 			s.Add("%s: %s (%s).", x.Label, x.Words(now), meaning)
 		}
+	}
+	if now.SiteGate == zone.GateObserve && was.SiteGate != now.SiteGate {
+		s.Warn("The gate before a site lets everybody go on, in a line and in a pause, too.")
 	}
 	if now.Challenge != was.Challenge && now.Challenge != zone.ChallengeNone && now.Challenge != zone.ChallengeWork {
 		if line.ProviderKeys {

@@ -60,9 +60,9 @@ func TestEffects(t *testing.T) {
 		"sold out": {set(func(*zone.Settings) {}), set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }), line,
 			"! Nobody is admitted any more. Visitors who wait (12,340) learn it at their next poll, most of them within 20 s. Then they stop polling.\n" +
 				"Newcomers get the same answer. Visitors who were admitted before stay in.\n" +
-				"You can take it back: visitors keep their places until 60 s after their last poll.\n"},
+				"You can take it back: visitors keep their places until 960 s after their last poll.\n"},
 		"not sold out": {set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }), set(func(*zone.Settings) {}), line,
-			"The line goes on. A visitor who read that it is sold out keeps the place until 60 s after the last poll.\n"},
+			"The line goes on. A visitor who read that it is sold out keeps the place until 960 s after the last poll.\n"},
 		"sold out, in other words": {set(func(s *zone.Settings) { s.SoldOut = zone.Texts{"default": "Gone."} }),
 			set(func(s *zone.Settings) { s.SoldOut, s.PerMinute = zone.Texts{"default": "All gone."}, 0 }), line,
 			"Visitors who poll or join from now on get the new text.\n"},
@@ -95,7 +95,7 @@ func TestEffects(t *testing.T) {
 		"fewer may wait than do": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.MaxWaiting = 10_000 }), line,
 			"! 12,340 wait, so newcomers are refused until fewer than 10,000 wait. Nobody loses a place.\n"},
 		"a shorter silence": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.IdleTimeoutSeconds = 20 }), line,
-			"A visitor who does not poll for 20 s loses the place.\n! A phone that sleeps for longer loses its place.\n"},
+			"The place of a visitor who does not poll for 20 s is taken out of the line.\n! A phone that sleeps for longer than 920 s loses its place.\n"},
 		"the rest": {zone.Defaults("Z"), set(func(s *zone.Settings) {
 			s.Burst, s.PassTTLSeconds, s.OnStoreFailure, s.WindowSeconds = 20, 60, zone.FailureAdmit, 12
 		}), line,

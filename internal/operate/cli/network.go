@@ -13,7 +13,7 @@ import (
 // networks is queue-server networks.
 func (c *connection) networks() *cobra.Command {
 	most := 0
-	list := c.command("list ZONE", "The networks with the most joins of the last ten minutes at this server.", func(ctx context.Context, s *session, args []string) error {
+	list := c.command("list ZONE", "The networks with the most joins lately at this server.", func(ctx context.Context, s *session, args []string) error {
 		reply, err := s.Networks(ctx, args[0], most)
 		if err != nil || s.json {
 			return s.printReply(reply.JSON, err)

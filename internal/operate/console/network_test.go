@@ -27,7 +27,7 @@ func TestNetworks(t *testing.T) {
 		}
 	}
 	r.shares.Admit(&settings, netip.MustParseAddr("203.0.113.7"))
-	shows(t, p.get("zones/Z?tab=networks"), "last 10 minutes at this server: 4, refused 0.", "203.0.113.0/24 3 75.0 % 1 0 Set 1 % Refuse 2001:db8::/64 1 25.0 % 0 0 Set 1 % Refuse")
+	shows(t, p.get("zones/Z?tab=networks"), "last 15 minutes at this server: 4, refused 0.", "203.0.113.0/24 3 75.0 % 1 0 Set 1 % Refuse 2001:db8::/64 1 25.0 % 0 0 Set 1 % Refuse")
 
 	asked := p.get("zones/Z/change?network=203.0.113.0/24&share=1")
 	shows(t, asked, "Set shares of networks of Z to 203.0.113.0/24=1?", "newcomers from a network that has its share are refused", "Cancel Set shares of networks")

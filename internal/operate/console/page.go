@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -95,7 +96,12 @@ type zoneView struct {
 	Events []occasion
 	// Networks are those that joined lately; set in their tab alone.
 	Networks network.List
+	// Observed is what the gate would have refused; set in its tab alone.
+	Observed observed.List
 }
+
+// Line is what the suggestions make of the settings, for the command line.
+func (v zoneView) Line() string { return v.Observed.Line(v.Zone.BypassPaths, v.Zone.BypassAgents) }
 
 // shownNetworks is how many networks a zone's page shows.
 const shownNetworks = 50
@@ -105,7 +111,7 @@ type zoneTab struct{ Key, Label string }
 
 // zoneTabs are the parts of a zone's page, in the order of their links. The first is what an operator needs in the first
 // minute.
-var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"settings", "Settings"}, {"record", "Record"}, {"report", "Report"}}
+var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"gate", "Gate"}, {"settings", "Settings"}, {"record", "Record"}, {"report", "Report"}}
 
 // Bots are the levels of protection that a button sets.
 func (v zoneView) Bots() []string { return []string{"low", "medium", "high"} }
@@ -163,6 +169,12 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 		}
 	}
 	v.Groups = grouped(others)
+	if tab == "gate" {
+		var err error
+		if v.Observed, err = c.Zones.Observed(r.Context(), current.ZoneID); err != nil {
+			return err
+		}
+	}
 	if tab == "networks" {
 		var err error
 		if v.Networks, err = c.Zones.Networks(r.Context(), current.ZoneID, shownNetworks); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
@@ -38,12 +39,13 @@ var start = time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)
 // a clock and samples that the test sets.
 type room struct {
 	*parts.Clock
-	tb     testing.TB
-	store  *parts.Store
-	zones  *zones.Zones
-	desk   *operator.Service
-	shares *network.Shares
-	seen   *sight
+	tb       testing.TB
+	store    *parts.Store
+	zones    *zones.Zones
+	desk     *operator.Service
+	shares   *network.Shares
+	observed observed.Log
+	seen     *sight
 	// unkept is what the page says is not kept.
 	unkept error
 	meter  *parts.Meter
@@ -63,7 +65,7 @@ func newRoom(tb testing.TB) *room {
 	r.store, r.shares, r.seen = parts.OpenStore(tb, r.Now, log), network.New(nil, log, r.Now), newSight(r.Now)
 	r.zones = zones.New(zones.Options{Store: r.store, Now: r.Now})
 	tb.Cleanup(r.zones.Stop)
-	r.desk = operator.New(operator.Options{Zones: r.zones, Watch: watch.New(watch.Options{Zones: r.zones}), Networks: r.shares, Logger: log})
+	r.desk = operator.New(operator.Options{Zones: r.zones, Watch: watch.New(watch.Options{Zones: r.zones}), Networks: r.shares, Observed: &r.observed, Logger: log})
 	r.decided = &decided{all: map[string]limiter.Stats{}}
 	r.policies = policyset.New(policyset.SetOptions{Store: r.store, Use: func(limit.PolicySet) {}})
 	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{token}, Logger: log, Now: r.Now})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -259,10 +260,18 @@ func (h *HTTP) Routes() []route.Route {
 		},
 		{
 			Method: http.MethodGet, Path: one + "/networks", Role: route.Viewer, Handle: h.networks, ID: "listNetworks",
-			Summary: "The networks with the most joins of the last ten minutes at this server",
+			Summary: "The networks with the most joins lately at this server",
 			Doc:     "Each server counts the joins that it gets. See `maxShareByNetwork` and `networkShares`.",
 			Params:  []any{Listed{}}, Answers: answer("The networks, the one with the most joins first.", network.List{}),
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
+		},
+		{
+			Method: http.MethodGet, Path: one + "/observed", Role: route.Viewer, Handle: h.observed, ID: "observedRequests",
+			Summary: "Which requests the gate would have had wait or refused at this server",
+			Doc: "While the setting `gate` is `observe`: requests without a session that are not bypassed, by kind, without queries and ids. Each server keeps " +
+				"those of the requests that it gets, at most 1,000 kinds, until it ends.",
+			Answers:  answer("The kinds of requests, the most frequent first, and what to bypass.", observed.List{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
 		},
 		{
 			Method: http.MethodGet, Path: "/admin/audit", Role: route.Viewer, Handle: h.audit, ID: "listChanges", Summary: "Who changed what, and when",
@@ -372,6 +381,11 @@ func (h *HTTP) act(c echo.Context) error {
 func (h *HTTP) sessions(c echo.Context) error {
 	sessions, err := h.service.Sessions(c.Request().Context(), c.Param("zoneId"), readNumber(c, "limit", 100))
 	return send(c, sessions, err)
+}
+
+func (h *HTTP) observed(c echo.Context) error {
+	list, err := h.service.Observed(c.Request().Context(), c.Param("zoneId"))
+	return send(c, list, err)
 }
 
 func (h *HTTP) networks(c echo.Context) error {

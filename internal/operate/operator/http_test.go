@@ -3,21 +3,36 @@ package operator_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/labstack/echo/v4"
+
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/problem"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
+
+// routes is the service behind echo.
+func (r *room) routes(log *slog.Logger) http.Handler {
+	e := echo.New()
+	e.HTTPErrorHandler = problem.Handler(log, &parts.Meter{})
+	e.Use(operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log, Now: r.Now}).Guard)
+	route.Mount(e, operator.NewHTTP(r.service, nil, nil).Routes(), people.Permit)
+	return e
+}
 
 // TestForbidden: who has a role in another zone gets 403 from every call of this one, and changes nothing.
 func TestForbidden(t *testing.T) {
@@ -180,10 +195,10 @@ func TestPatchWhileOthersDo(t *testing.T) {
 		r.store.Do(func(ctx context.Context, call string) error {
 			if call == "put_zone" && left > 0 {
 				left--
-				other := r.zone(t, "Z")
+				other, err := r.store.Store.Zone(ctx, "Z")
 				other.Burst++
-				_, err := r.store.Store.PutZone(ctx, other, nil, "")
-				return err
+				_, putErr := r.store.Store.PutZone(ctx, other, nil, "")
+				return errors.Join(err, putErr)
 			}
 			return nil
 		})

@@ -113,14 +113,14 @@ func (s *Service) actInside(ctx context.Context, zoneID string, act InsideAct, b
 }
 
 // on returns the zone after the act and how many admissions it is about, by what the store counts. fault is a sentence
-// where that cannot be.
+// where that cannot be. The zone's clock may be behind an earlier act, after a loss: an act counts all the same, and takes nothing back.
 func (a InsideAct) on(was zone.Settings, now line.State) (next zone.Settings, count int64, fault string) {
 	next = was
 	switch {
 	case was.MaxInside == 0:
 		return was, 0, "maxInside is 0: the zone counts nobody inside"
 	case a.Do == Reset:
-		next.InsideState.ResetAtMillis = now.NowMillis
+		next.InsideState.ResetAtMillis = max(now.NowMillis, was.InsideState.ResetAtMillis+1)
 		return next, now.InsideLost, ""
 	case a.Do != Revoke:
 		return was, 0, fmt.Sprintf("%q must be revoke or reset", a.Do)
@@ -128,7 +128,7 @@ func (a InsideAct) on(was zone.Settings, now line.State) (next zone.Settings, co
 		return was, 0, "either jti or all must be there"
 	case a.All:
 		// Who was admitted in this second is revoked, too, wherever it was.
-		next.InsideState = zone.InsideState{RevokedUpToMillis: now.NowMillis + time.Second.Milliseconds(), ResetAtMillis: was.InsideState.ResetAtMillis}
+		next.InsideState.RevokedUpToMillis = max(now.NowMillis+time.Second.Milliseconds(), was.InsideState.RevokedUpToMillis)
 		return next, now.Inside, ""
 	}
 	jti, err := uuid.Parse(a.JTI)

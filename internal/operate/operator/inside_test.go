@@ -68,6 +68,19 @@ func TestInside(t *testing.T) {
 	if by := changes[0]; by.By != "Anna" || by.Now.InsideState.RevokedUpToMillis != r.Now().Add(time.Second).UnixMilli() {
 		t.Errorf("the record: %+v", by)
 	}
+
+	// The clock of the store that took over is behind.
+	later := clock().Add(time.Hour).UnixMilli()
+	s.InsideState = zone.InsideState{RevokedUpToMillis: later, ResetAtMillis: later, Revoked: names[:1]}
+	_, err = r.store.Store.PutZone(t.Context(), s, nil, "")
+	parts.Must(t, err)
+	r.send("POST", "/admin/zones/Z/inside/revoke", `{"all":true}`, "X-Operator", "Anna")
+	r.send("POST", "/admin/zones/Z/inside/reset", ``, "X-Operator", "Anna")
+	is, err := r.store.Zone(t.Context(), "Z")
+	parts.Must(t, err)
+	if now := is.InsideState; now.RevokedUpToMillis != later || len(now.Revoked) != 1 || now.ResetAtMillis != later+1 {
+		t.Errorf("after a loss, with a clock that is behind: %+v", now)
+	}
 }
 
 func TestSessionsAreListed(t *testing.T) {

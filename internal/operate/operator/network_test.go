@@ -26,9 +26,9 @@ func TestNetworks(t *testing.T) {
 		status int
 		body   string
 	}{
-		"Z/networks": {http.StatusOK, `{"zoneId":"Z","minutes":10,"joins":3,"admissions":0,"refused":0,"networks":[` +
+		"Z/networks": {http.StatusOK, `{"zoneId":"Z","minutes":15,"joins":3,"admissions":0,"refused":0,"networks":[` +
 			`{"network":"203.0.113.0/24","joins":2,"admissions":0,"refused":0,"part":66.66666666666667},{"network":"2001:db8::/64","joins":1,"admissions":0,"refused":0,"part":33.333333333333336,"share":0.5}]}` + "\n"},
-		"Z/networks?limit=1": {http.StatusOK, `{"zoneId":"Z","minutes":10,"joins":3,"admissions":0,"refused":0,"networks":[` +
+		"Z/networks?limit=1": {http.StatusOK, `{"zoneId":"Z","minutes":15,"joins":3,"admissions":0,"refused":0,"networks":[` +
 			`{"network":"203.0.113.0/24","joins":2,"admissions":0,"refused":0,"part":66.66666666666667}]}` + "\n"},
 		"Z/networks?limit=0":    {http.StatusBadRequest, ""},
 		"Z/networks?limit=1001": {http.StatusBadRequest, ""},

@@ -10,15 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
-	"github.com/openqueue/waitingroom/internal/problem"
-	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -29,14 +26,15 @@ const secret = "a token for operators"
 // room is the operators' service over the zones of a store, behind echo.
 type room struct {
 	*parts.Clock
-	store   *parts.Store
-	zones   *zones.Zones
-	watch   *watch.Watch
-	shares  *network.Shares
-	people  *people.Registry
-	service *operator.Service
-	logs    *bytes.Buffer
-	http    http.Handler
+	store    *parts.Store
+	zones    *zones.Zones
+	watch    *watch.Watch
+	shares   *network.Shares
+	observed observed.Log
+	people   *people.Registry
+	service  *operator.Service
+	logs     *bytes.Buffer
+	http     http.Handler
 }
 
 func newRoom(tb testing.TB) *room {
@@ -49,12 +47,8 @@ func newRoom(tb testing.TB) *room {
 	r.watch = watch.New(watch.Options{Zones: r.zones})
 	r.shares = network.New(nil, log, r.Now)
 	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{secret}, Logger: log, Now: r.Now})
-	r.service = operator.New(operator.Options{Zones: r.zones, Watch: r.watch, Networks: r.shares, Logger: log})
-	e := echo.New()
-	e.HTTPErrorHandler = problem.Handler(log, &parts.Meter{})
-	e.Use(operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log, Now: r.Now}).Guard)
-	route.Mount(e, operator.NewHTTP(r.service, nil, nil).Routes(), people.Permit)
-	r.http = openapitest.Operators.Handler(tb, e)
+	r.service = operator.New(operator.Options{Zones: r.zones, Watch: r.watch, Networks: r.shares, Observed: &r.observed, Logger: log})
+	r.http = openapitest.Operators.Handler(tb, r.routes(log))
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -68,6 +69,8 @@ type Options struct {
 	Watch *watch.Watch
 	// Networks has counted the joins of each network.
 	Networks *network.Shares
+	// Observed keeps what the gates of zones that only observe would have refused.
+	Observed *observed.Log
 	// Logger gets each change that was made, once, with what it made of the zone.
 	Logger *slog.Logger
 }

@@ -80,6 +80,7 @@ type crowd struct {
 	store  Store
 	server *zones.Zones
 	zone   zone.Settings
+	paused bool
 	start  int64
 	now    int64
 	// end is when the run ends, whoever still waits; 0: never.
@@ -199,8 +200,14 @@ func (c *crowd) play(ctx context.Context) error {
 	return nil
 }
 
-// put has an operator change the zone.
+// put has an operator change the zone. Estimates of before the end of a pause are not judged: nobody could know when it would end.
 func (c *crowd) put(ctx context.Context, s zone.Settings) error {
+	for i := range c.visitors {
+		if c.paused {
+			c.visitors[i].estimates = nil
+		}
+	}
+	c.paused = s.PerMinute == 0
 	_, err := c.server.PutZone(ctx, s, nil, "")
 	return err
 }

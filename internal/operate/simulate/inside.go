@@ -48,6 +48,10 @@ func (c *crowd) comesIn(v *visitor) (again int64) {
 // visit is a request of somebody inside. It returns when the visitor asks again.
 func (c *crowd) visit(v *visitor) (again int64) {
 	in, a := c.shop, line.Admission{ID: v.place.ID, AtMillis: v.place.AdmittedAtMillis}.JTI(c.zone.ZoneID)
+	byAdmission := c.zone.InsideBy == zone.InsideByAdmission
+	if byAdmission && v.until > 0 && c.now >= v.until { // no gate renews the session
+		v.leavesAt = c.now
+	}
 	if c.now >= v.leavesAt {
 		in.there--
 		if c.rng.Float64() < in.done {
@@ -56,7 +60,10 @@ func (c *crowd) visit(v *visitor) (again int64) {
 		return never
 	}
 	session := in.session.Microseconds()
-	if c.now >= v.until-session/2 { // a new one, when half of it is over
+	switch {
+	case byAdmission:
+		v.until = v.admitted + session
+	case c.now >= v.until-session/2: // a new one, when half of it is over
 		v.until = c.now + session
 	}
 	c.server.Known(c.zone.ZoneID).Here(a, time.UnixMicro(v.until))

@@ -209,14 +209,14 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// TestEstimatesWithACap: estimates where the cap holds, at the opening of an event and for a crowd that comes at once. Where each stays
+// TestEstimatesWithACap: estimates where the cap holds, at the opening of an event, for a crowd that comes at once, and after a pause. Where each stays
 // for a fixed time, the ends tell; else the pace of those who leave.
 func TestEstimatesWithACap(t *testing.T) {
 	t.Parallel()
 	for _, by := range []zone.InsideBy{zone.InsideByAdmission, zone.InsideBySession} {
 		for _, stay := range []time.Duration{time.Minute, 4 * time.Minute} {
-			for _, opens := range []bool{true, false} {
-				t.Run(fmt.Sprintf("by %s, %v, event %t", by, stay, opens), func(t *testing.T) {
+			for _, when := range []string{"event", "crowd", "pause"} {
+				t.Run(fmt.Sprintf("by %s, %v, %s", by, stay, when), func(t *testing.T) {
 					t.Parallel()
 					c := noon()
 					c.Visitors, c.Stay, c.Done = 400, stay, 1
@@ -228,12 +228,16 @@ func TestEstimatesWithACap(t *testing.T) {
 					}
 					c.Zone.Events[0].Settings["maxInside"] = "100"
 					var r simulate.Report
-					if opens {
+					if when == "event" {
 						r = play(t, c).Report
 					} else {
 						c.Zone.Events, c.Zone.MaxInside, c.Zone.PerMinute, c.Arrive = nil, 100, 600, time.Minute
+						if when == "pause" { // for as long as a visitor stays
+							c.Changes = []simulate.Change{{At: time.Minute, PerMinute: 0}, {At: time.Minute + stay, PerMinute: 600}}
+						}
 						r = run(t, c)
 					}
+					t.Logf("%.0f %% off in the median, %.0f %% of %d in the range", 100*r.EstimateErrorP50, 100*r.EstimateCovered, r.EstimatesJudged)
 					atMost(t, "estimate's error p50", r.EstimateErrorP50, off)
 					atLeast(t, "waits in the range told", r.EstimateCovered, held)
 					atMost(t, "waits in the range told", r.EstimateCovered, most)

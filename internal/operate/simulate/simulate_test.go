@@ -51,7 +51,7 @@ func TestEverybodyIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	cfg := crowd(0.2)
 	cfg.Visitors, cfg.Zone.PerMinute, cfg.Dark = 3_000, 600, 0.3
-	cfg.Zone.IdleTimeoutSeconds, cfg.Zone.MaxWaiting = 10, 2_500
+	cfg.Zone.IdleTimeoutSeconds, cfg.Zone.KeepPlaceSeconds, cfg.Zone.MaxWaiting = 10, 5, 2_500
 	r := run(t, cfg)
 	if r.Swept == 0 || r.Refused == 0 || r.PlacesLost != 0 {
 		t.Errorf("%d swept and %d refused, want some of each; %d places lost, want none", r.Swept, r.Refused, r.PlacesLost)

@@ -2,19 +2,24 @@
 // the page for a manager, come from the judge.
 import { baseURL } from './settings.js';
 
+// k6 2 may hand over another form of the same (--new-machine-readable-summary in k6 1), in which lists stand for maps, p95 for p(95), and
+// counts of trends and thresholds are missing: k6 itself names the thresholds that were crossed.
 export function summarise(scenario, zoneId, data) {
-  const values = (name) => (data.metrics[name] ? data.metrics[name].values : {});
-  const seconds = data.state.testRunDurationMs / 1000;
+  const metrics = data.metrics || Object.fromEntries(data.results.metrics.map((m) => [m.name, m]));
+  const checks = data.metrics ? data.root_group.checks : (data.results.checks || {}).results;
+  const values = (name) => (metrics[name] ? metrics[name].values : {});
+  const seconds = data.metrics ? data.state.testRunDurationMs / 1000 : data.config.duration;
   const times = (name, unit) => {
     const v = values(name);
-    if (!v.count) {
+    if (!v.count && !v.max) {
       return '';
     }
     const show = (x) => {
+      if (x === undefined) return '';
       if (unit === 'ms') return `${x.toFixed(x < 10 ? 2 : 0)} ms`;
       return unit === 's' ? `${(x / 1000).toFixed(1)} s` : x.toFixed(0);
     };
-    return ['med', 'p(95)', 'p(99)', 'max'].map((s) => show(v[s]).padStart(11)).join('');
+    return ['med', 'p(95)', 'p(99)', 'max'].map((s) => show(v[s] ?? v[s.replace(/[()]/g, '')]).padStart(11)).join('');
   };
   const row = (label, count, trend, unit) => {
     const shown = count === undefined ? '' : String(count);
@@ -40,11 +45,11 @@ export function summarise(scenario, zoneId, data) {
     row('wrong answers', count('wrong_answers_total')),
     '',
   ];
-  (data.root_group.checks || []).filter((c) => c.fails > 0).forEach((c) => {
+  (checks || []).filter((c) => c.fails > 0).forEach((c) => {
     lines.push(`  FAILED  ${c.name}: ${c.fails} of ${c.fails + c.passes}`);
   });
-  Object.keys(data.metrics).forEach((name) => {
-    const held = data.metrics[name].thresholds || {};
+  Object.keys(metrics).forEach((name) => {
+    const held = metrics[name].thresholds || {};
     Object.keys(held).filter((t) => !held[t].ok).forEach((t) => {
       lines.push(`  FAILED  threshold ${name} ${t}`);
     });

@@ -1,6 +1,21 @@
 -- cap: what a change of settings does to those inside.
 --@include stay
 
+-- revoke_all has all be over who were admitted up to then. Those who were admitted since, before the store was told, are
+-- unknown until their sessions are told of. The log has the last minute; of earlier times all are unknown.
+local function revoke_all(z, upto, now)
+  local most = z.inside + z.lost_inside
+  if upto >= max(z.inside_lost_at, now - MINUTE) then
+    most = min(most, redis.call('ZCOUNT', LOG, string.format('%.0f', upto + 1), '+inf'))
+  end
+  z.gone = z.gone + z.inside
+  clear_inside(z)
+  if most > 0 then
+    set_unknown(z, most, now, longest_of(z, now))
+    z.lost_from = upto
+  end
+end
+
 -- set_cap takes in the settings of the cap that are given by name: see put_zone.lua. was has max_inside and ttl of
 -- before; nil for a zone that is made.
 local function set_cap(z, given, was)
@@ -26,8 +41,7 @@ local function set_cap(z, given, was)
     z.lost_from = from - 1
   end
   if had and upto > z.revoked_upto then
-    z.gone = z.gone + z.inside
-    clear_inside(z)
+    revoke_all(z, upto, now)
   end
   if had and reset > z.reset_at then
     set_unknown(z, 0, 0, 0)

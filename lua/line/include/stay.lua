@@ -45,11 +45,12 @@ local function stays_in(z, t, id, at, ends, begins)
   local before = tonumber(redis.call('ZSCORE', INSIDE, key) or '')
   if not before and begins and may_be_unknown(z, at) and t.now < z.inside_lost_at + QUIET then
     return 0
-  elseif not before then -- the pass may be shown once more, if the store lost that it was spent
-    ends = max(ends, at + z.ttl)
   end
-  if z.by_session == 0 then
-    ends = min(ends, at + z.session)
+  local most = z.by_session == 0 and at + z.session or math.huge
+  if before then
+    ends = min(ends, most)
+  else -- the pass may be shown once more, if the store lost that it was spent
+    ends = max(ends, min(at + max(z.ttl, t.now < z.longest_until and z.longest or 0), most))
   end
   if not before and ends > t.from then
     local one = comes_back(z, key, at)

@@ -13,7 +13,7 @@ const HOUR_EVERY = 60000;
 // TICK_EVERY is how often countdowns are brought up to date.
 const TICK_EVERY = 200;
 // PARTS of a page are read anew when what they show is another.
-const PARTS = ["rows", "event", "next", "steps", "draw", "events", "controls", "networks", "settings", "page", "record"];
+const PARTS = ["rows", "event", "next", "steps", "draw", "events", "controls", "networks", "gate", "settings", "page", "record"];
 
 const head = document.querySelector("[data-events]");
 const dialog = document.querySelector("#ask");

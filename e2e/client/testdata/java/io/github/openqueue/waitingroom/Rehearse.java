@@ -29,6 +29,10 @@ public final class Rehearse {
         options.state = state;
         options.agent = "ANDROID";
         WaitingRoom.Clock faster = new WaitingRoom.Clock() {
+            @Override long millis() {
+                return (long) (System.currentTimeMillis() * speed);
+            }
+
             @Override long real(long millis) {
                 return (long) Math.ceil(millis / speed);
             }

@@ -34,6 +34,9 @@ public final class WaitingRoom {
     /** The longest pause after calls that got no answer, in milliseconds: the pauses are 1, 2, 4, 8 and every 16 s. */
     private static final long LONGEST_BACKOFF_MILLIS = 16_000;
 
+    /** How often a wait looks at the wall clock, in milliseconds: timers stand still while a device sleeps. */
+    private static final long LOOK_EVERY_MILLIS = 5_000;
+
     /** How many challenges in a row are met. */
     private static final int MOST_CHALLENGES = 5;
 
@@ -148,7 +151,7 @@ public final class WaitingRoom {
         pause(0);
     }
 
-    /** Ends the wait on this device. The place stays for the zone's idle timeout: {@link Options#state} goes on with it. */
+    /** Ends the wait on this device. The zone keeps the place for some minutes: {@link Options#state} goes on with it. */
     public synchronized void cancel() {
         over = true;
         calls.shutdownNow();
@@ -174,14 +177,18 @@ public final class WaitingRoom {
 
     /**
      * Call this when the device wakes or its network comes back, such as in {@code onResume}: timers stand still while a
-     * device sleeps. It polls at once if the time has come, and never before.
+     * device sleeps. It polls at once if the time has come, and never before. Without it, a wait polls within 5 s of waking.
      */
     public synchronized void wake() {
         if (next != null && !over && next.cancel(false)) {
-            long now = clock.millis();
-            // A clock that was set back makes nobody wait longer than told.
-            pause(Math.min(left, left - Math.max(0, now - pausedAt)));
+            goOn();
         }
+    }
+
+    /** Waits for what is left of a pause on the wall clock, and then calls. */
+    private synchronized void goOn() {
+        // A clock that was set back makes nobody wait for much longer than told.
+        pause(left - Math.max(0, clock.millis() - pausedAt));
     }
 
     private synchronized void pause(long millis) {
@@ -190,7 +197,8 @@ public final class WaitingRoom {
         }
         pausedAt = clock.millis();
         left = Math.max(0, millis);
-        next = calls.schedule(this::call, clock.real(left), TimeUnit.MILLISECONDS);
+        Runnable then = left > 0 ? this::goOn : this::call;
+        next = calls.schedule(then, clock.real(Math.min(left, LOOK_EVERY_MILLIS)), TimeUnit.MILLISECONDS);
     }
 
     private void call() {
@@ -304,7 +312,7 @@ public final class WaitingRoom {
         try {
             executor.execute(call);
         } catch (RejectedExecutionException e) {
-            cancel(); // nobody hears any more: the place stays for the idle timeout
+            cancel(); // nobody hears any more: the zone keeps the place for some minutes
         }
     }
 
