@@ -91,13 +91,18 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     return base64(await subtle.sign('HMAC', (await secrets())[0], bytes(text)));
   }
 
+  // revoked reports whether an admission was revoked with all up to its time, also as those of a zone that was deleted and made again.
+  const revoked = (jti) => parseInt(jti.replace('-', '').slice(0, 12), 16) <= rules?.revokedUpTo;
+
   // check returns a session: [begun, issued, length, admission, the room's session where those inside are counted].
   async function check(text) {
     const [code, ...fields] = text.split('.');
     if (!(+fields[1] + +fields[2] > seconds())) return undefined;
     try {
       for (const secret of await secrets()) {
-        if (await subtle.verify('HMAC', secret, unbase64(code), bytes(`${zone}\n${fields.join('.')}`))) return fields;
+        if (await subtle.verify('HMAC', secret, unbase64(code), bytes(`${zone}\n${fields.join('.')}`))) {
+          return revoked(fields[3]) ? undefined : fields;
+        }
       }
     } catch {
       // It is no base64.
@@ -190,6 +195,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const waited = browser && navigates;
       if (!due && !waited && !inside) return goOn();
       await look(STALE);
+      if (revoked(jti)) return undefined;
       if (inside && ends && rules?.donePaths?.some((pattern) => fits(uri, pattern))) {
         // The session goes on for a minute: for the page that thanks.
         const told = await call('/traffic/session/end', { session: inside });
@@ -315,6 +321,8 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
   // add returns the shop's answer with what the visitor is to keep.
   function add(response, headers) {
     const names = Object.entries(headers);
+    // A logout that has the browser clear cookies would take the session and the place, too.
+    if (/cookies|\*/.test(response.headers.get('Clear-Site-Data'))) names.push(['Clear-Site-Data', '"cache", "storage"']);
     if (!names.length) return response;
     const changed = new Response(response.body, response);
     names.forEach(([name, value]) => changed.headers[name === 'Set-Cookie' ? 'append' : 'set'](name, value));

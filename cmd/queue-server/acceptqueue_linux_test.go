@@ -16,7 +16,11 @@ func TestACrowdedAcceptQueueIsCounted(t *testing.T) {
 	must(t, err)
 	l := newCounted(prometheus.NewRegistry(), inner, "public", math.MaxInt, nil)
 	defer func() { must(t, l.Close()) }()
-	raw, err := inner.(*net.TCPListener).SyscallConn()
+	socket, ok := inner.(*net.TCPListener)
+	if !ok {
+		t.Fatalf("the listener is a %T", inner)
+	}
+	raw, err := socket.SyscallConn()
 	must(t, err)
 	must(t, raw.Control(func(fd uintptr) { must(t, syscall.Listen(int(fd), 4)) })) // at most 4 wait
 	if _, most := acceptQueue(inner); most != 4 {

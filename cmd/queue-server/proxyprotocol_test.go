@@ -27,7 +27,7 @@ func TestProxyProtocol(t *testing.T) {
 	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	writePair(t, certFile, keyFile, "shop.example")
 	s := start(t, map[string]string{
-		"QUEUE_UPSTREAM": shop.URL, "QUEUE_ZONE": "SHOP=6000", "QUEUE_SITES_ADDR": "127.0.0.1:0", "QUEUE_PROXY_PROTOCOL_FROM": "127.0.0.1",
+		"QUEUE_UPSTREAM": shop.URL, "QUEUE_ZONE": "SHOP=0", "QUEUE_SITES_ADDR": "127.0.0.1:0", "QUEUE_PROXY_PROTOCOL_FROM": "127.0.0.1",
 		"QUEUE_TLS_CERT_FILE": certFile, "QUEUE_TLS_KEY_FILE": keyFile,
 	})
 	visitor, balancer := &net.TCPAddr{IP: net.IPv4(203, 0, 113, 9), Port: 1234}, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}

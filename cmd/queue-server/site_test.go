@@ -51,8 +51,9 @@ func TestSiteListener(t *testing.T) {
 	if got := ask("Cookie", held); got.status != http.StatusOK {
 		t.Errorf("with the cookie: %+v", got)
 	}
-	if got := ask(); got.status != http.StatusTooManyRequests || !strings.Contains(got.body, "https://queue.shop.example/traffic/wait") {
-		t.Errorf("an API without a session: %+v", got)
+	s.admin(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":0}`)
+	if got := ask("X-Forwarded-For", "203.0.113.10"); got.status != http.StatusTooManyRequests || !strings.Contains(got.body, "https://queue.shop.example/traffic/wait") {
+		t.Errorf("an app in a pause, without a session: %+v", got)
 	}
 	s.admin(t, http.MethodPatch, "/admin/zones/SHOP", `{"mode":"closed"}`)
 	if got := ask("Cookie", held); got.status != http.StatusOK {
@@ -179,7 +180,7 @@ func TestTheFiveMinutes(t *testing.T) {
 	steps, _, _ = strings.Cut(steps, "\n## ")
 	s := start(t, map[string]string{"QUEUE_SITE_ADDR": "127.0.0.1:0", "QUEUE_TRUSTED_PROXIES": "127.0.0.1"})
 	env := map[string]string{"QUEUE_ADMIN_URL": s.operators, "QUEUE_ADMIN_TOKEN": operatorToken, "USER": "olga"}
-	led := map[string]int{"create": http.StatusOK, "pause": http.StatusUnauthorized, "resume": http.StatusOK}
+	led := map[string]int{"create": http.StatusOK, "set": http.StatusOK, "pause": http.StatusUnauthorized, "resume": http.StatusOK}
 	for _, command := range regexp.MustCompile("`queue-server (zones [^`]+)`").FindAllStringSubmatch(steps, -1) {
 		args := strings.Fields(strings.ReplaceAll(command[1], "'", ""))
 		if got := runToEnd(t, env, args...); got.status != cli.ExitOK {

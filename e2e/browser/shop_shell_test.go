@@ -14,7 +14,7 @@ import (
 
 // shellPage is a page that is the same at every address. Its heading is what its call of the site gets, one by fetch and one by
 // XMLHttpRequest.
-const shellPage = `<!doctype html><title>Shell</title><link rel="icon" href="data:,"><h1></h1><script src="/traffic/site.js" data-call="/api/me"></script><script>
+const shellPage = `<!doctype html><title>Shell</title><link rel="icon" href="data:,"><h1></h1><script nonce="n1" src="/traffic/site.js" data-call="/api/me"></script><script nonce="n1">
 	const old = new XMLHttpRequest();
 	old.open("POST", "/api/old");
 	old.onload = () => fetch("/api/items", { method: "POST" }).then((r) => r.text()).then((text) => {
@@ -42,11 +42,16 @@ func shell(w http.ResponseWriter, r *http.Request) bool {
 	case r.URL.Path == "/shell/worker.js":
 		text, kind = worker, "text/javascript"
 		w.Header().Set("Service-Worker-Allowed", "/")
+	case r.URL.Path == "/shell/module.js":
+		text, kind = strings.Replace(worker, `importScripts("/traffic/site.js")`, `import "/traffic/site.js"`, 1), "text/javascript"
+		w.Header().Set("Service-Worker-Allowed", "/")
 	case r.URL.Path == "/shell/bring":
-		text = `<!doctype html><h1></h1><script>navigator.serviceWorker.register("/shell/worker.js", { scope: "/" });
+		text = `<!doctype html><h1></h1><script>const module = location.search === "?module";
+			navigator.serviceWorker.register(module ? "/shell/module.js" : "/shell/worker.js", { scope: "/", type: module ? "module" : "classic" });
 			navigator.serviceWorker.oncontrollerchange = () => document.querySelector("h1").textContent = "it is there";</script>`
 	case strings.HasPrefix(r.URL.Path, "/shell/"):
 		text = shellPage
+		w.Header().Set("Content-Security-Policy", "script-src 'nonce-n1'; object-src 'none'; base-uri 'none'")
 	default:
 		return false
 	}
@@ -87,19 +92,26 @@ func (s *shop) pagesOfACDN(t *testing.T, b *browser) {
 }
 
 // serviceWorker: as pagesOfACDN, where a worker answers for all pages of the site.
-func (s *shop) serviceWorker(t *testing.T, b *browser) {
+func (s *shop) serviceWorker(t *testing.T, b *browser) { s.worker(t, b, "WORKER", "/shell/bring") }
+
+// moduleWorker: the same, where the worker is a module, which has no importScripts.
+func (s *shop) moduleWorker(t *testing.T, b *browser) {
+	s.worker(t, b, "MODULE", "/shell/bring?module")
+}
+
+func (s *shop) worker(t *testing.T, b *browser, zoneID, bring string) {
 	t.Helper()
-	c := s.customer(t, b, s.beforeShell(t, "WORKER"))
-	c.opens("/shell/bring")
+	c := s.customer(t, b, s.beforeShell(t, zoneID))
+	c.opens(bring)
 	c.sees("it is there")
 	c.opens("/list?item=7")
 	c.sees("The line is paused")
-	s.set(t, "WORKER", `{"perMinute":6000}`)
+	s.set(t, zoneID, `{"perMinute":6000}`)
 	c.sees(inShell)
 	if c.at() != "/list?item=7" {
 		t.Errorf("at %s", c.at())
 	}
 	c.do(t, "again", chromedp.Reload())
 	c.sees(inShell)
-	s.has(t, "WORKER", 1, 0)
+	s.has(t, zoneID, 1, 0)
 }

@@ -44,7 +44,7 @@ type shop struct {
 var shopZones = func() string {
 	all := "zones:\n"
 	for zoneID, perMinute := range map[string]int{
-		"QUIET": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "TABS": 0, "CDN": 0, "WORKER": 0, "DEEP": 0, "BARE": 0, "HOSTS": 0,
+		"QUIET": 6000, "LINK": 0, "PLAIN": 0, "TILL": 6000, "TABS": 0, "CDN": 0, "WORKER": 0, "MODULE": 0, "DEEP": 0, "BARE": 0, "HOSTS": 0,
 	} {
 		all += fmt.Sprintf("  - {zoneId: %s, perMinute: %d, windowSeconds: 1, idleTimeoutSeconds: 3600, passTtlSeconds: 3600, sessionSeconds: 7200, bypassPaths: [/assets/*]}\n",
 			zoneID, perMinute)
@@ -218,7 +218,7 @@ func TestAShopInBrowsers(t *testing.T) {
 	for name, step := range map[string]func(*testing.T, *browser){
 		"a normal day": s.aNormalDay, "a deep link, and the way back": s.aDeepLink, "without JavaScript": s.withoutJavaScript,
 		"in mid-checkout": s.inMidCheckout, "ten tabs": s.tabs, "before the pass": s.beforeThePass,
-		"pages of a CDN": s.pagesOfACDN, "a service worker": s.serviceWorker,
+		"pages of a CDN": s.pagesOfACDN, "a service worker": s.serviceWorker, "a module worker": s.moduleWorker,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

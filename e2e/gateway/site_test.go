@@ -102,6 +102,8 @@ func startShopfront(t *testing.T, gateway string) *shopfront {
 			w.WriteHeader(http.StatusUnauthorized)
 		case "/staff":
 			w.WriteHeader(http.StatusForbidden)
+		case "/logout":
+			w.Header().Set("Clear-Site-Data", map[string]string{"a": `"cache", "cookies"`, "b": `"*"`, "c": `"storage"`}[r.URL.RawQuery])
 		case "/cached":
 			for _, name := range cachingHeaders {
 				w.Header().Set(name, "max-age=600")
@@ -142,6 +144,23 @@ func TestSite(t *testing.T) {
 			visitShop(t, name)
 		})
 	}
+}
+
+// observes has the gate observe for a while, in the pause: everybody goes on, and the command line says what to bypass.
+func (f *shopfront) observes(t *testing.T) {
+	t.Helper()
+	f.server.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"gate":"observe"}`)
+	f.others(t, http.StatusOK, "")
+	if got := newClient(t, f.addr).open("/checkout"); got.Body != "the shop: GET /checkout" {
+		t.Errorf("observe: %+v", got)
+	}
+	_, said := room.Run(t, map[string]string{"QUEUE_ADMIN_URL": f.server.Operators, "QUEUE_ADMIN_TOKEN": room.OperatorToken}, "observe", "SHOP")
+	for _, want := range []string{"ELB-HealthChecker", "The gate refuses nobody", "'bypassPaths=/assets/*,/orders'"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("observe SHOP does not say %q: %s", want, said)
+		}
+	}
+	f.server.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"gate":"on"}`)
 }
 
 // others has those come who open no page. In a line they are told when to come again, and get no page.
@@ -191,6 +210,11 @@ func visitShop(t *testing.T, gateway string) {
 		t.Errorf("caches may keep a page with a session: %q", says)
 	}
 	const cached = "max-age=600|max-age=600|max-age=600|max-age=600"
+	for query, want := range map[string]string{"a": `"cache", "storage"`, "b": `"cache", "storage"`, "c": `"storage"`} {
+		if got := inside.open("/logout?" + query).Header.Get("Clear-Site-Data"); got != want {
+			t.Errorf("a logout clears %s, want %s", got, want)
+		}
+	}
 	if got := inside.open("/cached"); caching(got) != cached {
 		t.Errorf("what the shop says to caches: %s", caching(got))
 	}
@@ -248,6 +272,7 @@ func visitShop(t *testing.T, gateway string) {
 		t.Errorf("with invented headers: %+v", got)
 	}
 	f.others(t, http.StatusTooManyRequests, "60")
+	f.observes(t)
 	f.server.Operate(t, http.MethodPatch, "/admin/zones/SHOP", `{"perMinute":6000}`)
 	var withPass string
 	room.Await(t, "it is the visitor's turn", func() bool {

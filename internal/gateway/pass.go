@@ -29,6 +29,9 @@ const (
 	admissionHeader = "X-Waiting-Room-Jti"
 )
 
+// clearsOthers is what a site may have a browser clear: its cookies are the visitor's session and place, too.
+var clearsOthers = []string{`"cache", "storage"`}
+
 // noHTTP2 keeps a transport at HTTP/1.1, whose connections carry one request at a time.
 var noHTTP2 = map[string]func(string, *tls.Conn) http.RoundTripper{}
 
@@ -152,6 +155,9 @@ func (p *passage) answered(res *http.Response) error {
 			values = append(res.Header[name], values...)
 		}
 		res.Header[name] = values
+	}
+	if clears := strings.Join(res.Header["Clear-Site-Data"], ","); strings.Contains(clears, "cookies") || strings.Contains(clears, "*") {
+		res.Header["Clear-Site-Data"] = clearsOthers
 	}
 	if p.d.Header["Cache-Control"] != nil {
 		delete(res.Header, "Expires")

@@ -293,7 +293,7 @@ func TestCounts(t *testing.T) {
 	s.Admit(&s.zone, ip("198.51.100.8"))
 	s.Admit(&s.zone, ip(""))
 	got, err := json.Marshal(s.List(s.zone, 3))
-	want := `{"zoneId":"SALE","minutes":10,"joins":5,"admissions":3,"refused":1,"networks":[` +
+	want := `{"zoneId":"SALE","minutes":15,"joins":5,"admissions":3,"refused":1,"networks":[` +
 		`{"network":"198.51.100.0/24","joins":3,"admissions":1,"refused":0,"part":60},` +
 		`{"network":"192.0.2.0/24","joins":1,"admissions":0,"refused":0,"part":20},` +
 		`{"network":"2001:db8::/64","joins":1,"admissions":1,"refused":0,"part":20}]}`

@@ -3,6 +3,7 @@ package observed
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -62,7 +63,7 @@ func suggest(kinds []Seen) []Suggestion {
 	all := []Suggestion{}
 	said := map[Suggestion]int{}
 	for _, k := range kinds {
-		reads := k.Method == "GET" || k.Method == "HEAD"
+		reads := k.Method == http.MethodGet || k.Method == http.MethodHead
 		if k.Would == Wait || k.Agent == Page || k.Agent == Crawler && reads {
 			continue
 		}

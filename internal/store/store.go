@@ -111,7 +111,8 @@ type Editor interface {
 
 	// DeleteZone removes a zone with its line, and notes in the record who did. After that, for a day or until the
 	// process that holds the zones ends, every method returns ErrZoneDeleted for it, a repeated DeleteZone included.
-	// Passes that were given out stay good until they expire.
+	// Passes that were given out stay good until they expire, unless the zone is made again: then package zones has its
+	// settings revoke all admissions up to the deletion.
 	DeleteZone(ctx context.Context, zoneID, by string) error
 
 	// Changes returns the record of a zone's changes, or for "" that of all zones, newest first, at most

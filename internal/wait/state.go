@@ -70,6 +70,8 @@ type Site struct {
 	// Counted: those inside are counted (maxInside), so the room is told of sessions, and of DonePaths.
 	Counted   bool     `json:"counted,omitempty"`
 	DonePaths []string `json:"donePaths,omitempty"`
+	// RevokedUpTo: sessions of admissions up to this time are refused, in Unix milliseconds; 0 for none.
+	RevokedUpTo int64 `json:"revokedUpTo,omitempty"`
 }
 
 // siteOf returns what a gate goes by. waits says that people wait, and that a newcomer would wait, too.
@@ -77,7 +79,7 @@ func siteOf(z zone.Settings, waits bool, nowMillis int64) Site {
 	now := time.UnixMilli(nowMillis)
 	s := Site{
 		Newcomers: NewcomersJoin, SessionSeconds: z.SessionSeconds, SessionRenewal: z.SessionRenewal, BypassCommon: z.BypassCommon,
-		BypassPaths: z.BypassPaths, CORSOrigins: z.CORSOrigins, CookieDomain: z.CookieDomain, Sites: z.Sites, Counted: z.MaxInside > 0,
+		BypassPaths: z.BypassPaths, CORSOrigins: z.CORSOrigins, CookieDomain: z.CookieDomain, Sites: z.Sites, Counted: z.MaxInside > 0, RevokedUpTo: z.InsideState.RevokedUpToMillis,
 	}
 	if z.SiteGate == zone.GateObserve {
 		s.Gate = z.SiteGate

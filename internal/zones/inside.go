@@ -63,7 +63,7 @@ type insiders struct {
 	// inside is how many were inside at insideNow on the zone's clock, as heard at insideAt.
 	inside, insideNow, insideAt int64
 	// lostAt is the latest loss that the store has to be told of, 0 for none, and lost how many may have been inside then. Of
-	// the parts from again on the store is told anew, which were told to have no loss.
+	// the parts from again on the store is told anew; -1 for all of them.
 	lostAt, lost int64
 	again        int
 }
@@ -304,6 +304,14 @@ func (c *insiders) hear(z *Zone, s line.State, millis int64, lost bool) {
 	c.longest.Store(s.LongestMillis)
 }
 
+// tellAgain has the store be told of all sessions anew, by a telling that begins from now on. The store has forgotten them while the zone
+// had no cap, or when all were revoked up to a time.
+func (c *insiders) tellAgain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.again = -1
+}
+
 // mayBeInside is how many may be inside at a time, by what was heard last. The caller holds mu.
 func (c *insiders) mayBeInside(z *Zone, millis int64) int64 {
 	s := z.settings.Load().InForce()
@@ -354,10 +362,11 @@ func (r *Zones) reportInside(ctx context.Context, z *Zone) {
 	c, now := &z.crowd, r.Millis()
 	c.mu.Lock()
 	t := line.SessionReport{SinceMillis: c.since, LostAtMillis: c.lostAt, Lost: c.lost}
-	again, tellings := c.again, int(c.tellings)
+	from, tellings := c.again, int(c.tellings)
 	c.tellings++
 	c.mu.Unlock()
 	var told toldInside
+	again := max(0, from)
 	for i := range c.parts {
 		p := &c.parts[i]
 		p.mu.Lock()
@@ -387,7 +396,10 @@ func (r *Zones) reportInside(ctx context.Context, z *Zone) {
 	}
 	c.mu.Lock()
 	if c.lostAt == t.LostAtMillis { // no other loss was heard of since
-		c.again, c.lostAt = again, 0
+		c.lostAt = 0
+		if c.again == from {
+			c.again = again
+		}
 	}
 	c.mu.Unlock()
 	for more := true; more && err == nil; {

@@ -348,6 +348,43 @@ func TestRevokedForGood(t *testing.T) {
 	refused("in the zone that was made again")
 }
 
+// TestMadeAgain: passes and sessions of a zone that was deleted are no good in the zone of that name that is made afterwards, with and
+// without a cap, also once the store has lost that. Those who are admitted by the new zone are let in.
+func TestMadeAgain(t *testing.T) {
+	for _, most := range []int64{0, 5} {
+		r := newRoom(t, 2, capped(5))
+		r.asked(3)
+		_, old := r.admitted(0)
+		refused := func(when string, j jti, want bool) {
+			t.Helper()
+			for i, server := range r.servers {
+				here, _ := server.Here(testZone, j, r.clock.Now().Add(time.Minute))
+				if over := server.Over(testZone, j); here != want || over != want {
+					t.Errorf("maxInside %d, %s, server %d: refused %t, its pass %t, want %t", most, when, i, here, over, want)
+				}
+			}
+		}
+		refused("in its zone", old, false)
+		parts.Must(t, r.servers[1].DeleteZone(t.Context(), testZone, "Ada"))
+		r.asked(1)
+		s := capped(5)
+		s.MaxInside = most
+		_, err := r.servers[0].PutZone(t.Context(), s, nil, "Ada")
+		parts.Must(t, err)
+		r.asked(62) // the minute and the window of the deleted zone count
+		refused("made again", old, true)
+		_, young := r.admitted(0)
+		refused("of the new zone", young, false)
+		r.store = parts.OpenStore(t, r.clock.Now, nil).Store
+		for _, server := range r.servers {
+			server.wire.Store = r.store
+		}
+		r.asked(4)
+		refused("after a loss", old, true)
+		refused("of the new zone, after a loss", young, false)
+	}
+}
+
 // TestRevokeWhileTheStoreIsAway: the brake works on the server that is asked, and the store has it when it answers again.
 func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 	r := newRoom(t, 2, capped(5))
@@ -461,4 +498,28 @@ func TestOpenConnection(t *testing.T) {
 		inside(1)
 	}
 	inside(0)
+}
+
+// TestCapSetAgain: sessions that a server knows from before count as soon as the zone has a cap again.
+func TestCapSetAgain(t *testing.T) {
+	s := capped(1)
+	s.SessionSeconds, s.PassTTLSeconds = 600, 30
+	r := newRoom(t, 1, s)
+	r.asked(3)
+	_, name := r.admitted(0)
+	until := r.clock.Now().Add(10 * time.Minute)
+	if _, err := r.servers[0].Known(testZone).Begin(t.Context(), name, until); err != nil {
+		t.Fatal(err)
+	}
+	r.asked(90)
+	for _, s.MaxInside = range []int64{0, 1} {
+		if _, err := r.servers[0].PutZone(t.Context(), s, nil, "Ada"); err != nil {
+			t.Fatal(err)
+		}
+		r.asked(4)
+		r.servers[0].Here(testZone, name, until)
+	}
+	if a, err := r.servers[0].Join(t.Context(), testZone, r.newID()); err != nil || a.Status != line.Waiting {
+		t.Errorf("beside one whose session goes on: %v, %v", a.Status, err)
+	}
 }

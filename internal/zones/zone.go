@@ -134,6 +134,9 @@ func (z *Zone) apply(b *brake) {
 	z.draws.Store(drawsOf(s, z.zones.drawSeeds))
 	z.revoked.Store(revokedOf(s))
 	z.settings.Store(&s)
+	if s.MaxInside > 0 && (was.MaxInside == 0 || was.InsideState.RevokedUpToMillis != s.InsideState.RevokedUpToMillis) {
+		z.crowd.tellAgain()
+	}
 	old, now := was.InForce(), s.InForce()
 	if old.Mode != now.Mode || old.IdleTimeoutSeconds != now.IdleTimeoutSeconds || window.RatesOf(old) != window.RatesOf(now) || old.Burst != now.Burst {
 		z.generation.Store(z.zones.generations.Add(1))

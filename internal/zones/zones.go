@@ -350,12 +350,12 @@ func (r *Zones) putZone(ctx context.Context, s zone.Settings, was *zone.Settings
 	return created, nil
 }
 
-// withRevoked returns the settings of a zone that is made, with what was revoked in one of that name that was deleted: passes and
-// sessions of it may still be shown.
+// withRevoked returns the settings of a zone that is made. All admissions of one of that name that was deleted before are revoked:
+// passes and sessions of it may still be shown. The time is that of the deletion, as the store's record has it.
 func (r *Zones) withRevoked(ctx context.Context, s zone.Settings) (zone.Settings, error) {
 	all, err := r.Changes(ctx, s.ZoneID)
 	if err == nil && len(all) > 0 && all[0].Now == nil && all[0].Was != nil {
-		s.InsideState = s.InsideState.And(all[0].Was.InsideState)
+		s.InsideState = s.InsideState.And(all[0].Was.InsideState).And(zone.InsideState{RevokedUpToMillis: all[0].AtMillis})
 	}
 	return s, err
 }

@@ -206,6 +206,18 @@ test('a session is renewed for twelve hours', async () => {
   assert.equal(minutes, 12 * 60);
 });
 
+test('a session of a zone that was deleted and made again is no good', async () => {
+  const site = shop(joins);
+  const session = value(await site.visit());
+  assert.equal((await site.visit('/api', inside(session))).status, 200);
+  const made = shop({ ...joins, newcomers: 'wait', revokedUpTo: 2 ** 48 }); // a test's admissions have any time
+  await made.visit(); // the gate has heard of the zone
+  assert.equal((await made.visit('/api', inside(session))).status, 302);
+  const young = shop({ ...joins, newcomers: 'wait', revokedUpTo: 1 });
+  await young.visit();
+  assert.equal((await young.visit('/api', inside(session))).status, 200);
+});
+
 test('keys of sessions can be replaced', async () => {
   const session = value(await shop(joins).visit());
   const newer = 'f'.repeat(32);
@@ -223,6 +235,14 @@ test('no cache keeps an answer with a session; others stay as the shop says', as
   assert.equal(first.headers.getSetCookie().length, 2);
   const next = await site.visit('/', { Cookie: first.headers.getSetCookie()[1].split(';')[0] });
   assert.deepEqual([next.headers.get('Cache-Control'), next.headers.getSetCookie()], ['public, max-age=600', ['cart=1']]);
+});
+
+test('a logout of the shop takes no session', async () => {
+  const site = shop(joins);
+  for (const [said, want] of [['"cache", "cookies"', '"cache", "storage"'], ['"*"', '"cache", "storage"'], ['"storage"', '"storage"']]) {
+    site.answer = { 'Clear-Site-Data': said };
+    assert.equal((await site.visit()).headers.get('Clear-Site-Data'), want);
+  }
 });
 
 test('passes that are none', async () => {

@@ -278,6 +278,18 @@ func (o *outside) repeat(t *rapid.T) {
 	}
 }
 
+// read reads the settings that the store has, when they are put back.
+func (o *outside) read(t *rapid.T) {
+	var err error
+	for range 5 {
+		if o.settings, err = o.store.Zone(o.t.Context(), "SHOP"); err == nil {
+			return
+		}
+		o.pass(second)
+	}
+	t.Fatal(err)
+}
+
 func (o *outside) put(t *rapid.T) {
 	var err error
 	for range 5 { // a server that has just begun waits whether another puts the zone back
@@ -290,7 +302,7 @@ func (o *outside) put(t *rapid.T) {
 }
 
 func (o *outside) revoke(t *rapid.T) {
-	o.settings = *o.servers[0].Known("SHOP").Settings()
+	o.read(t)
 	if rapid.Bool().Draw(t, "all") {
 		upto := o.servers[0].KnownInside("SHOP").NowMillis + 1_000
 		for range rapid.IntRange(0, 2).Draw(t, "the store is told later") {
@@ -300,7 +312,7 @@ func (o *outside) revoke(t *rapid.T) {
 				o.begins(o.gate(t), p)
 			}
 		}
-		o.settings = *o.servers[0].Known("SHOP").Settings()
+		o.read(t)
 		o.settings.InsideState.RevokedUpToMillis = max(upto, o.settings.InsideState.RevokedUpToMillis)
 		o.put(t)
 		for _, p := range o.people {
@@ -317,7 +329,7 @@ func (o *outside) revoke(t *rapid.T) {
 }
 
 func (o *outside) change(t *rapid.T) {
-	o.settings = *o.servers[0].Known("SHOP").Settings()
+	o.read(t)
 	o.settings.SessionSeconds = rapid.SampledFrom([]int64{60, 90, 200}).Draw(t, "session")
 	o.settings.PassTTLSeconds = rapid.SampledFrom([]int64{20, 70, 300}).Draw(t, "pass ttl")
 	o.settings.InsideBy = rapid.SampledFrom([]zone.InsideBy{zone.InsideBySession, zone.InsideByAdmission}).Draw(t, "inside by")
@@ -326,8 +338,10 @@ func (o *outside) change(t *rapid.T) {
 	o.pass(second) // all servers know it by then
 }
 
-// makeAgain: an operator deletes the zone and makes it again. Sessions and passes are good as before.
+// makeAgain: an operator deletes the zone and makes it again, when servers have told what the store lost before. Sessions and passes are
+// good as before.
 func (o *outside) makeAgain(t *rapid.T) {
+	o.pass(second)
 	if err := o.servers[0].DeleteZone(o.t.Context(), "SHOP", "Ada"); err != nil {
 		return // the store was lost, and is put back
 	}

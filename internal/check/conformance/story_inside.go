@@ -24,7 +24,11 @@ func (s *story) inside(verb string, words []string, want string) bool {
 	case "supposed": // by another server
 		n, err := strconv.ParseInt(words[0], 10, 64)
 		s.fails(verb, err, nil)
-		s.report(line.SessionReport{LostAtMillis: s.model.state().LostAtMillis, Lost: n})
+		lostAt := s.model.state().LostAtMillis
+		if len(words) > 1 { // at an earlier loss
+			lostAt--
+		}
+		s.report(line.SessionReport{LostAtMillis: lostAt, Lost: n})
 	case "asked": // once a second
 		for end := s.clock.Now().Add(s.duration(words[0])); s.clock.Now().Before(end); {
 			s.after(min(second, end.Sub(s.clock.Now())))

@@ -171,7 +171,8 @@ func (s *Says) rest(was, now zone.Settings, line Line) {
 			s.Add("%s: %s (%s).", x.Label, x.Words(now), meaning)
 		}
 	}
-	if now.SiteGate == zone.GateObserve && was.SiteGate != now.SiteGate {
+	holds := func(s zone.Settings) bool { return s.PerMinute == 0 || s.Mode == zone.ModeClosed }
+	if now.SiteGate == zone.GateObserve && (was.SiteGate != now.SiteGate || holds(now) && !holds(was)) {
 		s.Warn("The gate before a site lets everybody go on, in a line and in a pause, too.")
 	}
 	if now.Challenge != was.Challenge && now.Challenge != zone.ChallengeNone && now.Challenge != zone.ChallengeWork {

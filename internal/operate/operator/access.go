@@ -4,11 +4,13 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -37,7 +39,7 @@ var (
 		Detail:   "The token is wrong, as were several just before. The server takes the right one at any time.",
 		RetryMin: 2, RetryMax: 4,
 		Readers: refusal.Operators,
-		Doc: "The token is wrong, as were five just before, from any address. The server takes the right one at any time: nobody is " +
+		Doc: "The token is wrong, as were five just before from the same address. The server takes the right one at any time: nobody is " +
 			"locked out by what others try.",
 	})
 	// ErrCrossOrigin: a browser sent the request on behalf of another site.
@@ -75,8 +77,9 @@ type Access struct {
 	// besides are hashes, so that all comparisons take the same time, whatever
 	// the length of what was sent.
 	besides [][sha256.Size]byte
-	// wrong bounds how many wrong tokens are logged, from all addresses together: the right one opens at any time.
-	wrong   *rate.Limiter
+	// wrong bounds how many wrong tokens of an address are logged, by address.Key: the right one opens at any time. mu guards it.
+	mu      sync.Mutex
+	wrong   map[string]*rate.Limiter
 	now     func() time.Time
 	origins *http.CrossOriginProtection
 	log     *slog.Logger
@@ -93,7 +96,7 @@ func NewAccess(o AccessOptions) *Access {
 		o.Now = time.Now
 	}
 	a := &Access{
-		people: o.People, wrong: rate.NewLimiter(rate.Every(guessEvery), guesses), now: o.Now, origins: http.NewCrossOriginProtection(), log: o.Logger, From: o.From,
+		people: o.People, wrong: make(map[string]*rate.Limiter), now: o.Now, origins: http.NewCrossOriginProtection(), log: o.Logger, From: o.From,
 	}
 	for _, token := range o.Besides {
 		a.besides = append(a.besides, sha256.Sum256([]byte(token)))
@@ -104,6 +107,7 @@ func NewAccess(o AccessOptions) *Access {
 // Check returns who shows the token with the request. If the token is not good, it
 // returns ErrUnauthorized and logs it with the route and more; or, once many were wrong, ErrGuessing, and logs nothing.
 func (a *Access) Check(r *http.Request, shown, route string, more ...any) (people.Identity, error) {
+	from := a.From(r)
 	if who, ok := a.people.Identify(shown); ok {
 		return who, nil
 	}
@@ -114,15 +118,35 @@ func (a *Access) Check(r *http.Request, shown, route string, more ...any) (peopl
 	if right == 1 {
 		return people.Identity{}, nil
 	}
-	if !a.wrong.AllowN(a.now(), 1) {
+	if !a.mayGuess(address.Key(from)) {
 		return people.Identity{}, ErrGuessing
 	}
-	a.log.With("method", r.Method, "route", route, "from", a.From(r)).WarnContext(r.Context(), "operators' token refused", more...)
+	a.log.With("method", r.Method, "route", route, "from", from).WarnContext(r.Context(), "operators' token refused", more...)
 	return people.Identity{}, ErrUnauthorized
 }
 
+// mayGuess reports whether a wrong token of an address is answered as one more, and not as one too many.
+func (a *Access) mayGuess(key string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now, limit := a.now(), a.wrong[key]
+	if limit == nil {
+		if len(a.wrong) >= maxGuessers {
+			maps.DeleteFunc(a.wrong, func(_ string, l *rate.Limiter) bool { return l.TokensAt(now) >= guesses })
+		}
+		if len(a.wrong) >= maxGuessers {
+			clear(a.wrong)
+		}
+		limit = rate.NewLimiter(rate.Every(guessEvery), guesses)
+		a.wrong[key] = limit
+	}
+	return limit.AllowN(now, 1)
+}
+
 const (
-	// guesses is how many wrong tokens in a row are answered with 401 and logged, and guessEvery how long it then takes until one
+	// maxGuessers bounds the addresses that are remembered: a megabyte.
+	maxGuessers = 10_000
+	// guesses is how many wrong tokens of an address in a row are answered with 401 and logged, and guessEvery how long it then takes until one
 	// more is: an operator who pastes the wrong thing notices nothing, and the log of a program that tries tokens stays short.
 	guesses    = 5
 	guessEvery = 2 * time.Second

@@ -43,6 +43,11 @@ func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 	if text := logs.String(); strings.Count(text, "method=GET route=/console/login from=203.0.113.9 who=Eve") != guesses || strings.Contains(text, "4711") {
 		t.Errorf("logged:\n%s", text)
 	}
+	other := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	other.RemoteAddr = "203.0.113.10:4711"
+	if _, err := a.Check(other, "guess", "/console/login"); !errors.Is(err, ErrUnauthorized) {
+		t.Errorf("from another address: %v", err)
+	}
 	clock.Forward(guessEvery)
 	if _, err := a.Check(r, "guess", "/console/login"); !errors.Is(err, ErrUnauthorized) {
 		t.Errorf("after a while: %v", err)

@@ -44,6 +44,15 @@ func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
 	now.EventState, now.InsideState = event.State{}, zone.InsideState{}
 	if was != nil {
 		listed, now.EventState, now.InsideState = was.Events, was.EventState, was.InsideState
+	} else {
+		// Passes and sessions of a zone of that name that was deleted are for that zone alone.
+		changes, err := s.Zones.Changes(ctx, now.ZoneID)
+		if err != nil {
+			return fmt.Errorf("operator: put zone: %w", err)
+		}
+		if len(changes) > 0 && changes[0].Now == nil {
+			now.InsideState.RevokedUpToMillis = changes[0].AtMillis
+		}
 	}
 	if sentence := now.EventState.Refuses(now.ZoneID, now.Events); sentence != "" {
 		return &FixedError{sentence}

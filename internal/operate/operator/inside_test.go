@@ -104,3 +104,30 @@ func TestSessionsAreListed(t *testing.T) {
 		}
 	}
 }
+
+// TestMadeAgain: a pass of a zone that was deleted is over in the zone of that name that is made after it, whose own are good.
+func TestMadeAgain(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	r.send("PUT", "/admin/zones/Z", `{"perMinute":600}`)
+	admitted := func() [16]byte {
+		var id line.ID
+		id[0] = byte(r.Now().UnixMilli())
+		a, err := r.store.Join(t.Context(), "Z", id)
+		if err != nil || a.Status != line.Admitted {
+			t.Fatalf("a join: %v %v", a.Status, err)
+		}
+		return line.Admission{ID: id, AtMillis: a.AdmittedAtMillis}.JTI("Z")
+	}
+	before := admitted()
+	for _, method := range []string{"DELETE", "PUT"} {
+		r.Forward(time.Second)
+		r.send(method, "/admin/zones/Z", `{"perMinute":600}`)
+	}
+	r.Forward(10 * time.Second) // the window of before the deletion is over
+	z, err := r.zones.Find(t.Context(), "Z")
+	parts.Must(t, err)
+	if after := admitted(); !z.Over(before) || z.Over(after) {
+		t.Errorf("the pass of before the deletion is over: %t; that of after it: %t", z.Over(before), z.Over(after))
+	}
+}
