@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -108,7 +109,7 @@ func TestPermissions(t *testing.T) {
 	if list, err := s.Draw(t.Context(), "Z", "c0ffee"); err != nil || string(list) != "a list" {
 		t.Errorf("%q, %v", list, err)
 	}
-	sc.fails(s.DeleteZone(t.Context(), "Z", ""), nil)
+	sc.fails(s.DeleteZone(t.Context(), "Z", audit.By{}), nil)
 	s.now = nil
 	put(t, s, sc.zone)
 	s.announced = newAnnouncement([]string{"one"})

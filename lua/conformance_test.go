@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
@@ -202,7 +203,7 @@ func TestClockBehind(t *testing.T) {
 	s := openStore(t, clock.Now)
 	z := zone.Defaults("Z")
 	z.PerMinute = 0
-	if _, err := s.PutZone(t.Context(), z, nil, ""); err != nil {
+	if _, err := s.PutZone(t.Context(), z, nil, audit.By{}); err != nil {
 		t.Fatal(err)
 	}
 	join := func(name byte) line.Answer {

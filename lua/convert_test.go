@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -121,7 +122,7 @@ func TestDataOf010(t *testing.T) {
 		_, err := s.Join(t.Context(), "Z", visitor('p'+i))
 		must(t, err)
 	}
-	must(t, s.DeleteZone(t.Context(), "Z", ""))
+	must(t, s.DeleteZone(t.Context(), "Z", audit.By{}))
 	s.asFormat1(t, "Z")
 	put(t, s, z)
 	if st := stats(t, s); st.State.InsideLost != 3 {

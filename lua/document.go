@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/store"
 )
@@ -67,6 +68,43 @@ func (s *Store) Credentials(ctx context.Context) (store.Document, error) {
 }
 
 // PutCredentials implements store.Keeper.
-func (s *Store) PutCredentials(ctx context.Context, d store.Document, was int64) error {
-	return s.putDocument(ctx, "credentials", s.credentialsKeys(), d, was, "")
+func (s *Store) PutCredentials(ctx context.Context, d store.Document, was int64, events ...audit.Event) error {
+	record := ""
+	if len(events) > 0 {
+		var err error
+		if record, err = marshal(events); err != nil {
+			return err
+		}
+	}
+	return s.putDocument(ctx, "credentials", s.credentialsKeys(), d, was, record)
+}
+
+// OperatorEvents implements store.Keeper.
+func (s *Store) OperatorEvents(ctx context.Context) ([]audit.Event, error) {
+	return documentRecord(ctx, s, s.credentialsKeys()[1], "operators", func(e *audit.Event, at int64) { e.AtMillis = at })
+}
+
+// documentRecord reads what put_document.lua has recorded, the newest first, and dates each entry.
+func documentRecord[T any](ctx context.Context, s *Store, key, of string, date func(*T, int64)) ([]T, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
+	defer cancel()
+	entries, err := s.client.LRange(ctx, key, 0, -1).Result()
+	if err != nil {
+		return nil, s.failed(ctx, "changes", err)
+	}
+	var all []T
+	for _, text := range entries {
+		var e struct {
+			AtMillis int64 `json:"at"`
+			Changes  []T   `json:"changes"`
+		}
+		if err := readEntry(of, text, &e); err != nil {
+			return nil, err
+		}
+		for i := range e.Changes {
+			date(&e.Changes[i], e.AtMillis)
+		}
+		all = append(all, e.Changes...)
+	}
+	return all[:min(len(all), limit.MaxChanges)], nil
 }

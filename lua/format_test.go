@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -34,12 +35,12 @@ func TestNewerZone(t *testing.T) {
 		sc.fails(err, line.ErrFormat)
 		_, err = s.Zone(ctx, "Z")
 		sc.fails(err, line.ErrFormat)
-		_, err = s.PutZone(ctx, sc.zone, nil, "")
+		_, err = s.PutZone(ctx, sc.zone, nil, audit.By{})
 		sc.fails(err, line.ErrFormat)
 		_, err = s.putZone(ctx, "put", sc.zone, "", "{}", "")
 		sc.fails(err, line.ErrFormat)
 		sc.fails(s.RestoreZone(ctx, sc.zone, line.Memory{}), line.ErrFormat)
-		sc.fails(s.DeleteZone(ctx, "Z", ""), line.ErrFormat)
+		sc.fails(s.DeleteZone(ctx, "Z", audit.By{}), line.ErrFormat)
 	})
 	zones, err := s.Zones(ctx)
 	sc.fails(err, line.ErrFormat)

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
@@ -390,7 +391,7 @@ func TestNotesOfALostLine(t *testing.T) {
 	n.knows(s)
 	n.poll(s, 0, false) // late
 	n.poll(s, 0, true)
-	must(t, other.DeleteZone(t.Context(), "Z", ""))
+	must(t, other.DeleteZone(t.Context(), "Z", audit.By{}))
 	n.clock.Add(time.Second)
 	put(t, other, n.zone)
 	n.flushed(s)

@@ -50,25 +50,5 @@ func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, c
 
 // PolicyChanges returns the record of changes of policies, the newest first.
 func (s *Store) PolicyChanges(ctx context.Context) ([]limit.Change, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
-	defer cancel()
-	entries, err := s.client.LRange(ctx, s.policiesKeys()[1], 0, -1).Result()
-	if err != nil {
-		return nil, s.failed(ctx, "changes", err)
-	}
-	var all []limit.Change
-	for _, text := range entries {
-		var e struct {
-			AtMillis int64          `json:"at"`
-			Changes  []limit.Change `json:"changes"`
-		}
-		if err := readEntry("policies", text, &e); err != nil {
-			return nil, err
-		}
-		for _, c := range e.Changes {
-			c.AtMillis = e.AtMillis
-			all = append(all, c)
-		}
-	}
-	return all[:min(len(all), limit.MaxChanges)], nil
+	return documentRecord(ctx, s, s.policiesKeys()[1], "policies", func(c *limit.Change, at int64) { c.AtMillis = at })
 }

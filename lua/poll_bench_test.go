@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -104,7 +105,7 @@ func lineUpMany(b *testing.B, s *Store, n int) []line.Place {
 	b.Helper()
 	z := zone.Defaults("Z")
 	z.PerMinute = 0
-	if _, err := s.PutZone(b.Context(), z, nil, ""); err != nil {
+	if _, err := s.PutZone(b.Context(), z, nil, audit.By{}); err != nil {
 		b.Fatal(err)
 	}
 	places := make([]line.Place, n)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -43,7 +44,7 @@ func newEvicted(t *testing.T) *evicted {
 	e := &evicted{T: t, clock: conformance.NewClock(), tokens: map[line.ID]line.Place{}, admitted: map[line.ID]int64{}}
 	e.store, e.zone = openStore(t, e.clock.Now), zone.Defaults("Z")
 	e.zone.PerMinute, e.zone.IdleTimeoutSeconds, e.zone.MaxInside = 60, 20, 1000
-	_, err := e.store.PutZone(t.Context(), e.zone, nil, "somebody")
+	_, err := e.store.PutZone(t.Context(), e.zone, nil, audit.By{Name: "somebody"})
 	must(e.T, err)
 	for range 60 {
 		e.join()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -177,7 +178,7 @@ func (sc *scene) writesNothing(do func()) {
 
 func put(t testing.TB, s *Store, z zone.Settings) {
 	t.Helper()
-	if _, err := s.PutZone(t.Context(), z, nil, ""); err != nil {
+	if _, err := s.PutZone(t.Context(), z, nil, audit.By{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -206,12 +207,12 @@ func TestRefusalsWriteNothing(t *testing.T) {
 			sc.fails(err, line.ErrZoneUnknown)
 		},
 		"deleting an unknown zone": func(sc *scene) {
-			sc.fails(sc.store.DeleteZone(sc.Context(), "Y", ""), line.ErrZoneUnknown)
+			sc.fails(sc.store.DeleteZone(sc.Context(), "Y", audit.By{}), line.ErrZoneUnknown)
 		},
 		"a change of other settings than there are": func(sc *scene) {
 			other := sc.zone
 			other.PerMinute++
-			_, err := sc.store.PutZone(sc.Context(), other, &other, "")
+			_, err := sc.store.PutZone(sc.Context(), other, &other, audit.By{})
 			sc.fails(err, line.ErrZoneChanged)
 		},
 		"a change of other policies than there are": func(sc *scene) {
@@ -253,7 +254,7 @@ func TestRefusalsWriteNothing(t *testing.T) {
 func TestDeletedZoneIsNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
-	sc.fails(sc.store.DeleteZone(t.Context(), "Z", ""), nil)
+	sc.fails(sc.store.DeleteZone(t.Context(), "Z", audit.By{}), nil)
 	left := map[string]time.Duration{sc.store.auditKey("Z"): keepRecord, sc.store.keys("Z")[0]: rememberDeleted, sc.store.keys("Z")[10]: rememberDeleted}
 	for key, most := range left {
 		if ttl := sc.store.client.PTTL(t.Context(), key).Val(); ttl <= most-time.Hour || ttl > most {
@@ -269,7 +270,7 @@ func TestDeletedZoneIsNotWrittenTo(t *testing.T) {
 		_, err = sc.store.Sweep(t.Context(), "Z", "one", 0)
 		sc.fails(err, line.ErrZoneDeleted)
 		sc.fails(sc.store.RestoreZone(t.Context(), sc.zone, line.Memory{}), line.ErrZoneDeleted)
-		sc.fails(sc.store.DeleteZone(t.Context(), "Z", ""), line.ErrZoneDeleted)
+		sc.fails(sc.store.DeleteZone(t.Context(), "Z", audit.By{}), line.ErrZoneDeleted)
 	})
 }
 
@@ -277,7 +278,7 @@ func TestDeletedZoneIsNotWrittenTo(t *testing.T) {
 func TestALateDeletionSparesTheNextZone(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
-	sc.fails(sc.store.DeleteZone(t.Context(), "Z", ""), nil)
+	sc.fails(sc.store.DeleteZone(t.Context(), "Z", audit.By{}), nil)
 	if another, err := sc.store.unlinkSeen(t.Context(), "Z"); err != nil || another {
 		t.Errorf("of a deleted zone: %t, %v", another, err)
 	}
@@ -374,7 +375,7 @@ func TestRecordOutlivesTheZone(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	s := sc.store
-	audit := s.auditKey("Z")
+	record := s.auditKey("Z")
 	recorded := func(want int) {
 		t.Helper()
 		for _, zoneID := range []string{"Z", ""} {
@@ -385,15 +386,15 @@ func TestRecordOutlivesTheZone(t *testing.T) {
 	}
 	s.client.Del(t.Context(), s.recordsKey())
 	recorded(1)
-	sc.fails(s.DeleteZone(t.Context(), "Z", "ada"), nil)
+	sc.fails(s.DeleteZone(t.Context(), "Z", audit.By{Name: "ada"}), nil)
 	recorded(2)
 	s.client.Del(t.Context(), s.zonesKey())
 	put(t, s, sc.zone)
 	recorded(3)
-	if ttl := s.client.PTTL(t.Context(), audit).Val(); ttl >= 0 {
+	if ttl := s.client.PTTL(t.Context(), record).Val(); ttl >= 0 {
 		t.Errorf("the record of a zone that is there ends in %v", ttl)
 	}
-	sc.fails(s.client.LPush(t.Context(), audit, "{").Err(), nil)
+	sc.fails(s.client.LPush(t.Context(), record, "{").Err(), nil)
 	for _, zoneID := range []string{"Z", ""} {
 		if _, err := s.Changes(t.Context(), zoneID); err == nil || !strings.Contains(err.Error(), "damaged") ||
 			errors.Is(err, line.ErrStoreUnavailable) {

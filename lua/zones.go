@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -59,7 +60,7 @@ func zoneError(code any) error {
 }
 
 // PutZone implements store.Editor.
-func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.Settings, by audit.By) (created bool, err error) {
 	if err := settings.Validate(); err != nil {
 		return false, err
 	}
@@ -80,7 +81,7 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 			return false, err
 		}
 	}
-	code, err := s.putZone(ctx, "put", settings, before, text, quoted(by))
+	code, err := s.putZone(ctx, "put", settings, before, text, entryOf(by))
 	if err == nil && code == putDiffers {
 		err = line.ErrZoneChanged
 	}
@@ -98,7 +99,7 @@ func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.
 	}
 	by := ""
 	if m.MadeBy != "" {
-		by = quoted(m.MadeBy)
+		by = entryOf(audit.By{Name: m.MadeBy, Via: audit.ViaFile})
 	}
 	code, err := s.putZone(ctx, "restore", settings, "", text, by,
 		"edge_micros", m.EdgeMicros, "newest_micros", m.LastArrivalMicros, "seen_at", m.SeenAtMillis, "epoch", m.Epoch,
@@ -109,10 +110,10 @@ func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.
 	return err
 }
 
-// quoted is a name as a JSON string, which every string can be.
-func quoted(name string) string {
-	text, _ := marshal(name)
-	return text
+// entryOf is who made a change, as the members of a JSON object.
+func entryOf(by audit.By) string {
+	text, _ := marshal(by) // texts alone, which never fail
+	return text[1 : len(text)-1]
 }
 
 // putZone has put_zone.lua go from one text of settings to another. memory are names and values of what is remembered of
@@ -163,7 +164,7 @@ func (s *Store) list(ctx context.Context, zoneID string, lists ...string) {
 }
 
 // DeleteZone implements store.Editor.
-func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
+func (s *Store) DeleteZone(ctx context.Context, zoneID string, by audit.By) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
 	again, err := s.deleteOnce(ctx, zoneID, by, "")
@@ -190,10 +191,10 @@ func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
 
 // deleteOnce deletes the zone, or, from a seen bucket on, unlinkBatch of those that a deleted zone has left. was is
 // what the zone was before: nil if it was there.
-func (s *Store) deleteOnce(ctx context.Context, zoneID, by, bucket string) (was, err error) {
+func (s *Store) deleteOnce(ctx context.Context, zoneID string, by audit.By, bucket string) (was, err error) {
 	keys := append(s.keys(zoneID), s.auditKey(zoneID), s.leaseKey(zoneID))
 	reply, err := s.run(ctx, deleteZoneScript, keys,
-		s.clock(), rememberDeleted.Milliseconds(), keepRecord.Milliseconds(), quoted(by), bucket, unlinkBatch)
+		s.clock(), rememberDeleted.Milliseconds(), keepRecord.Milliseconds(), entryOf(by), bucket, unlinkBatch)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +205,7 @@ func (s *Store) deleteOnce(ctx context.Context, zoneID, by, bucket string) (was,
 // visitors' polls lie there, and it stopped.
 func (s *Store) unlinkSeen(ctx context.Context, zoneID string) (another bool, err error) {
 	for bucket := 0; bucket < buckets && !another; bucket += unlinkBatch {
-		was, err := s.deleteOnce(ctx, zoneID, "", strconv.Itoa(bucket))
+		was, err := s.deleteOnce(ctx, zoneID, audit.By{}, strconv.Itoa(bucket))
 		if err != nil {
 			return false, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -42,7 +43,7 @@ func TestZonesReadsWhatChanged(t *testing.T) {
 	y.PerMinute++
 	put(t, other, y)
 	sees("another server changed one", x, y)
-	must(t, other.DeleteZone(ctx, "X", ""))
+	must(t, other.DeleteZone(ctx, "X", audit.By{}))
 	sees("another server deleted one", y)
 	put(t, other, x)
 	sees("it was made again", x, y)
@@ -85,7 +86,7 @@ func TestZonesWithoutTheirList(t *testing.T) {
 	y.PerMinute++
 	put(t, other, y)
 	sees("that zone is back, and changed", []string{s.zonesKey()}, x, y)
-	must(t, other.DeleteZone(ctx, "Y", ""))
+	must(t, other.DeleteZone(ctx, "Y", audit.By{}))
 	sees("it was deleted", []string{s.zonesKey()}, x)
 	sees("all is back", nil, x)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -55,7 +56,7 @@ func (b *bench) idleShare(ctx context.Context, servers int, rests bool) (percent
 		defer func() { _ = store.Close() }()
 		if i == 0 {
 			for n := range idleZones {
-				if _, err := store.PutZone(ctx, zone.Defaults(fmt.Sprintf("ZONE-%02d", n)), nil, "bench"); err != nil {
+				if _, err := store.PutZone(ctx, zone.Defaults(fmt.Sprintf("ZONE-%02d", n)), nil, audit.By{Name: "bench"}); err != nil {
 					return 0, err
 				}
 			}

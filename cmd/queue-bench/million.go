@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/measure"
 	"github.com/openqueue/waitingroom/internal/sweeper"
@@ -82,7 +83,7 @@ func (m *million) silent(i int, now time.Time) bool {
 func (m *million) put(ctx context.Context, perMinute, idleSeconds int64) error {
 	z := zone.Defaults(benchZone)
 	z.PerMinute, z.IdleTimeoutSeconds = perMinute, idleSeconds
-	_, err := m.stores[0].PutZone(ctx, z, nil, "")
+	_, err := m.stores[0].PutZone(ctx, z, nil, audit.By{})
 	return err
 }
 

@@ -129,8 +129,8 @@ func (r rooms) requireSharedSecretPage(next echo.HandlerFunc) echo.HandlerFunc {
 // operators are the routes of the operators' listener.
 func (r rooms) operators() http.Handler {
 	e := r.newEcho()
-	e.Use(r.entrance.hosts.Guard, below("/admin", r.entrance.access.Guard), below("/debug", r.entrance.access.Guard), below("/debug", people.Permit(route.Route{Role: route.Admin})), below("/admin", r.operator.Warn))
-	route.Mount(e, slices.Concat(r.operator.Routes(), r.limits.Routes(), r.people.Routes()), people.Permit)
+	e.Use(r.entrance.hosts.Guard, below("/admin", r.entrance.access.Guard), below("/debug", r.entrance.access.Guard), below("/debug", r.people.Permit(route.Route{Role: route.Admin})), below("/admin", r.operator.Warn))
+	route.Mount(e, slices.Concat(r.operator.Routes(), r.limits.Routes(), r.people.Routes()), r.people.Permit)
 	e.Match(reading, "/openapi.yaml", openapi.Serve(openapi.Operators))
 	e.GET("/", echo.WrapHandler(r.console))
 	e.GET("/favicon.ico", echo.WrapHandler(r.console))

@@ -232,7 +232,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		wait:          wait.NewHTTP(waiting, zones),
 		events:        schedule.NewHTTP(events),
 		entry:         entry.NewHTTP(polling, zones, keys.passes),
-		operator:      operator.NewHTTP(service, limits.policies, notKept),
+		operator:      operator.NewHTTP(service, limits.policies, known, notKept),
 		limits:        policyset.NewHTTP(limits.policies, limits),
 		people:        people.NewHTTP(known),
 		checks:        checks,

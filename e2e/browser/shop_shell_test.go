@@ -92,10 +92,14 @@ func (s *shop) pagesOfACDN(t *testing.T, b *browser) {
 }
 
 // serviceWorker: as pagesOfACDN, where a worker answers for all pages of the site.
-func (s *shop) serviceWorker(t *testing.T, b *browser) { s.worker(t, b, "WORKER", "/shell/bring") }
+func (s *shop) serviceWorker(t *testing.T, b *browser) {
+	t.Helper()
+	s.worker(t, b, "WORKER", "/shell/bring")
+}
 
 // moduleWorker: the same, where the worker is a module, which has no importScripts.
 func (s *shop) moduleWorker(t *testing.T, b *browser) {
+	t.Helper()
 	s.worker(t, b, "MODULE", "/shell/bring?module")
 }
 

@@ -56,6 +56,7 @@ func TestAlertsAtAnyInterval(t *testing.T) {
 		step := every / looks
 		for first := 0; first < step; first += max(1, step/3) {
 			t.Run(fmt.Sprintf("%d s, from %d s on", every, first*looks), func(t *testing.T) {
+				t.Parallel()
 				var tests []any
 				for _, test := range table.Tests {
 					tests = append(tests, test.at(t, every, first))

@@ -350,10 +350,12 @@ func TestFaults(t *testing.T) {
 			hung := make(chan struct{})
 			gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				asked.Add(1)
-				if status.Load() == 0 {
+				answer := int(status.Load())
+				if answer == 0 {
 					<-hung
+					return
 				}
-				w.WriteHeader(int(status.Load()))
+				w.WriteHeader(answer)
 			}))
 			t.Cleanup(gate.Close)
 			t.Cleanup(func() { close(hung) })

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -34,7 +35,7 @@ func newStore(b *testing.B, z zone.Settings) (*Store, *conformance.Clock) {
 			b.Error(err)
 		}
 	})
-	if _, err := s.PutZone(b.Context(), z, nil, ""); err != nil {
+	if _, err := s.PutZone(b.Context(), z, nil, audit.By{}); err != nil {
 		b.Fatal(err)
 	}
 	return s, clock

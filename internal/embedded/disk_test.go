@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -48,7 +49,7 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 
 	paused := z
 	paused.PerMinute = 0
-	if _, err := s.PutZone(t.Context(), paused, &z, "ada"); err != nil {
+	if _, err := s.PutZone(t.Context(), paused, &z, audit.By{Name: "ada"}); err != nil {
 		t.Fatalf("pause: %v", err)
 	}
 	if a, err := s.Join(t.Context(), "z", testID(1)); err != nil || a.Status != line.Waiting {
@@ -56,16 +57,16 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	}
 	closed := paused
 	closed.Mode = zone.ModeClosed
-	if _, err := s.PutZone(t.Context(), closed, &paused, "ada"); err != nil {
+	if _, err := s.PutZone(t.Context(), closed, &paused, audit.By{Name: "ada"}); err != nil {
 		t.Fatalf("close: %v", err)
 	}
 	if a, err := s.Join(t.Context(), "z", testID(2)); err != nil || a.Status != line.Closed {
 		t.Errorf("a join at the closed zone: %+v, %v", a, err)
 	}
-	if err := s.DeleteZone(t.Context(), "gone", "ada"); err != nil {
+	if err := s.DeleteZone(t.Context(), "gone", audit.By{Name: "ada"}); err != nil {
 		t.Errorf("delete: %v", err)
 	}
-	if err := s.PutPolicies(t.Context(), aBook(), 0, limit.Changes(limit.PolicySet{}, aBook(), "ada")...); err != nil {
+	if err := s.PutPolicies(t.Context(), aBook(), 0, limit.Changes(limit.PolicySet{}, aBook(), audit.By{Name: "ada"})...); err != nil {
 		t.Errorf("put a policy: %v", err)
 	}
 	if b, err := s.Policies(t.Context()); err != nil || b.Version == 0 {
@@ -88,7 +89,7 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	}
 	b, err := s.Policies(t.Context())
 	policyChanges, err2 := s.PolicyChanges(t.Context())
-	if err != nil || err2 != nil || !reflect.DeepEqual(b, aBook()) || len(policyChanges) != 1 || policyChanges[0].By != "ada" {
+	if err != nil || err2 != nil || !reflect.DeepEqual(b, aBook()) || len(policyChanges) != 1 || policyChanges[0].Name != "ada" {
 		t.Errorf("after a restart: %+v, %v; %+v, %v", b, err, policyChanges, err2)
 	}
 	got := brief(t, s)

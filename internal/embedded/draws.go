@@ -21,10 +21,8 @@ func drawName(zoneID, nonce string) string { return drawPrefix + zoneID + "=" + 
 
 // Drawn implements store.Drawer.
 func (s *Store) Drawn(_ context.Context, zoneID string, after line.Place, fromMicros, uptoMicros int64) (all []line.Place, _ error) {
-	s.mu.RLock()
-	q := s.queues[zoneID]
-	s.mu.RUnlock()
-	if q == nil {
+	q, _ := s.queue(zoneID)
+	if q == nil { // nobody is in a zone that is not there
 		return nil, nil
 	}
 	q.mu.Lock()
@@ -44,10 +42,8 @@ func (s *Store) Drawn(_ context.Context, zoneID string, after line.Place, fromMi
 
 // DrawnAside implements store.Drawer.
 func (s *Store) DrawnAside(_ context.Context, zoneID string, sinceMillis, fromMicros, uptoMicros int64) (all []line.Place, _ error) {
-	s.mu.RLock()
-	q := s.queues[zoneID]
-	s.mu.RUnlock()
-	if q == nil {
+	q, _ := s.queue(zoneID)
+	if q == nil { // nobody is in a zone that is not there
 		return nil, nil
 	}
 	q.mu.Lock()

@@ -178,7 +178,7 @@ func (s *Store) save() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.changing.Lock()
-	zones, record, noted := s.keep(), keptRecord{recordFormat, maps.Clone(s.record), s.policyChanges}, s.entries
+	zones, record, noted := s.keep(), keptRecord{recordFormat, maps.Clone(s.record), s.policyChanges, s.operatorEvents}, s.entries
 	s.changing.Unlock()
 	var errRecord error
 	if noted != s.entriesKept {

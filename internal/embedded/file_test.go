@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -76,7 +77,7 @@ func throughRestarts(t *testing.T, test func(restarts)) {
 func put(t *testing.T, s *Store, zones ...zone.Settings) {
 	t.Helper()
 	for _, z := range zones {
-		if _, err := s.PutZone(t.Context(), z, nil, ""); err != nil {
+		if _, err := s.PutZone(t.Context(), z, nil, audit.By{}); err != nil {
 			t.Fatalf("put %s: %v", z.ZoneID, err)
 		}
 	}
@@ -119,7 +120,7 @@ func TestZonesSurvive(t *testing.T) {
 		b.PerMinute, b.Mode = 7, zone.ModeClosed
 		s := r.open()
 		put(r.T, s, a, b, c)
-		if err := s.DeleteZone(r.Context(), "c", ""); err != nil {
+		if err := s.DeleteZone(r.Context(), "c", audit.By{}); err != nil {
 			r.Fatal(err)
 		}
 		r.end(s)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -33,11 +34,11 @@ func keptFiles(t *testing.T, now time.Time) string {
 	s := reopen(t, dir, func() time.Time { return now })
 	ctx := t.Context()
 	for _, id := range []string{"LINE", "CLOSED"} {
-		if _, err := s.PutZone(ctx, zone.Defaults(id), nil, "Ada"); err != nil {
+		if _, err := s.PutZone(ctx, zone.Defaults(id), nil, audit.By{Name: "Ada"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(t, s.PutPolicies(ctx, aBook(), 0, limit.Changes(limit.PolicySet{}, aBook(), "Ada")...))
+	must(t, s.PutPolicies(ctx, aBook(), 0, limit.Changes(limit.PolicySet{}, aBook(), audit.By{Name: "Ada"})...))
 	s.saveAll() // as it does once a second
 	stop(t, s)
 	return dir
@@ -99,7 +100,7 @@ func TestPatternsOf010(t *testing.T) {
 	s := reopen(t, dir, now)
 	z := zone.Defaults("Z")
 	z.BypassPaths, z.DonePaths = []string{"/a*", "/?wc-api=*"}, []string{"/?o=*&*"}
-	_, err := s.PutZone(t.Context(), z, nil, "")
+	_, err := s.PutZone(t.Context(), z, nil, audit.By{})
 	must(t, err)
 	stop(t, s)
 	text, err := os.ReadFile(filepath.Join(dir, zonesName))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -23,6 +24,8 @@ type keptRecord struct {
 	Changes map[string][]zone.Change `json:"changes"`
 	// Policies are the changes of the policies of limits, the newest first.
 	Policies []limit.Change `json:"policies,omitempty"`
+	// Operators is the record of the operators, the newest first.
+	Operators []audit.Event `json:"operators,omitempty"`
 }
 
 // readRecord reads the contents of changes.json.
@@ -34,7 +37,7 @@ func (s *Store) readRecord(b []byte) error {
 	if has.Changes == nil {
 		return errors.New("it has no changes")
 	}
-	s.record, s.policyChanges = has.Changes, has.Policies
+	s.record, s.policyChanges, s.operatorEvents = has.Changes, has.Policies, has.Operators
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -80,7 +81,7 @@ func TestRecordAndCrash(t *testing.T) {
 			clock, dir := conformance.NewClock(), t.TempDir()
 			s := reopen(t, dir, clock.Now)
 			z := zone.Defaults("z")
-			if _, err := s.PutZone(t.Context(), z, nil, "a"); err != nil {
+			if _, err := s.PutZone(t.Context(), z, nil, audit.By{Name: "a"}); err != nil {
 				t.Fatal(err)
 			}
 			s.writing.Lock()
@@ -95,7 +96,7 @@ func TestRecordAndCrash(t *testing.T) {
 			s.writing.Unlock()
 			clock.Add(time.Second)
 			z.PerMinute = 7
-			if _, err := s.PutZone(t.Context(), z, nil, "b"); err != nil {
+			if _, err := s.PutZone(t.Context(), z, nil, audit.By{Name: "b"}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.NotKept(); !errors.Is(err, syscall.ENOSPC) {

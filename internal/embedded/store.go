@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -74,8 +75,9 @@ type Store struct {
 	// replaced.
 	policies      limit.PolicySet
 	policyChanges []limit.Change
-	// credentials are the operators'.
-	credentials store.Document
+	// credentials are the operators', and operatorEvents their record, the newest first, which is only replaced.
+	credentials    store.Document
+	operatorEvents []audit.Event
 	// entries is how many entries this process has made in the record. It is guarded by changing.
 	entries int
 	// clockSet is by how many microseconds the clock was set forward since the store was opened.

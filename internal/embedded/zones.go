@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -82,7 +83,7 @@ func (s *Store) Changes(_ context.Context, zoneID string) ([]zone.Change, error)
 
 // noted returns the zone's record with one more change. The caller holds changing, and puts
 // the result into s.record.
-func (s *Store) noted(zoneID, by string, was, now *zone.Settings) []zone.Change {
+func (s *Store) noted(zoneID string, by audit.By, was, now *zone.Settings) []zone.Change {
 	c := zone.Change{AtMillis: s.now().UnixMilli(), ZoneID: zoneID, By: by, Was: was, Now: now}
 	s.entries++
 	old := s.record[zoneID]
@@ -105,7 +106,7 @@ func (s *Store) change(do func() (changed bool, err error)) error {
 
 // PutZone implements store.Editor. The change is in force at once. NotKept says whether it is
 // on the disk.
-func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Settings, by audit.By) (created bool, err error) {
 	if err := settings.Validate(); err != nil {
 		return false, err
 	}
@@ -180,7 +181,7 @@ func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Me
 		}
 		q, record := s.restored(settings, m), s.record[settings.ZoneID]
 		if m.MadeBy != "" {
-			record = s.noted(settings.ZoneID, m.MadeBy, nil, &settings)
+			record = s.noted(settings.ZoneID, audit.By{Name: m.MadeBy, Via: audit.ViaFile}, nil, &settings)
 		}
 		s.enforce(q, record)
 		return true, nil
@@ -213,7 +214,7 @@ func (s *Store) restored(settings zone.Settings, m line.Memory) *zoneQueue {
 
 // DeleteZone implements store.Editor. The id is remembered as deleted until the process
 // ends or the zone is made again. NotKept says whether the deletion is on the disk.
-func (s *Store) DeleteZone(_ context.Context, zoneID, by string) error {
+func (s *Store) DeleteZone(_ context.Context, zoneID string, by audit.By) error {
 	return s.change(func() (bool, error) {
 		q, err := s.queue(zoneID)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -20,7 +21,7 @@ func brief(t *testing.T, s *Store) string {
 	}
 	var out []string
 	for _, c := range all {
-		out = append(out, fmt.Sprintf("%s %t>%t by %s", c.ZoneID, c.Was != nil, c.Now != nil, c.By))
+		out = append(out, fmt.Sprintf("%s %t>%t by %s", c.ZoneID, c.Was != nil, c.Now != nil, c.Name))
 	}
 	return strings.Join(out, ", ")
 }
@@ -33,12 +34,12 @@ func TestRecordSurvives(t *testing.T) {
 		s := r.open()
 		for i, id := range []string{"a", "b"} {
 			clock.Add(time.Second)
-			if _, err := s.PutZone(t.Context(), zone.Defaults(id), nil, fmt.Sprint(i)); err != nil {
+			if _, err := s.PutZone(t.Context(), zone.Defaults(id), nil, audit.By{Name: fmt.Sprint(i)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		clock.Add(time.Second)
-		must(t, s.DeleteZone(t.Context(), "a", "2"))
+		must(t, s.DeleteZone(t.Context(), "a", audit.By{Name: "2"}))
 		r.end(s)
 		const want = "a true>false by 2, b false>true by 1, a false>true by 0"
 		for range 2 { // what was read is written again
@@ -66,7 +67,7 @@ func TestAnewAfterARestart(t *testing.T) {
 		s := r.open()
 		put(t, s, z)
 		join(t, s, 1)
-		must(t, s.DeleteZone(t.Context(), "z", ""))
+		must(t, s.DeleteZone(t.Context(), "z", audit.By{}))
 		r.end(s)
 
 		clock.Add(time.Second)
@@ -92,7 +93,7 @@ func TestNobodyEntersADeletedZone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(t, s.DeleteZone(t.Context(), "z", ""))
+	must(t, s.DeleteZone(t.Context(), "z", audit.By{}))
 	s.mu.Lock()
 	s.queues["z"] = q // as a call has it that looked the zone up before
 	s.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
 )
@@ -22,7 +23,7 @@ type server struct {
 func newServer(tb testing.TB) *server {
 	tb.Helper()
 	s := &server{Server: room.New(tb, zoneID, 10)}
-	_, err := s.Store.PutZone(tb.Context(), capped, nil, "")
+	_, err := s.Store.PutZone(tb.Context(), capped, nil, audit.By{})
 	room.Must(tb, err)
 	s.Zones.RunOnce(tb.Context())
 	s.Store.Asked()

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -53,7 +54,7 @@ func TestMinutes(t *testing.T) {
 		kept := parts.OpenStore(t, time.Now, nil)
 		z := zone.Defaults("Z")
 		z.PerMinute, z.IdleTimeoutSeconds = 60, 3600
-		_, err := kept.PutZone(t.Context(), z, nil, "")
+		_, err := kept.PutZone(t.Context(), z, nil, audit.By{})
 		parts.Must(t, err)
 		a := serve(t, kept)
 		defer func() { a.stop() }()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/event"
@@ -311,7 +312,9 @@ func TestStates(t *testing.T) {
 		}, http.StatusTooManyRequests, []string{"The line is full", `content="30;`}},
 		"store away": {func(r *server, _ *browser) { r.fail(line.ErrStoreUnavailable) },
 			http.StatusServiceUnavailable, []string{"One moment, please", "Your place is kept"}},
-		"zone deleted": {func(r *server, _ *browser) { room.Must(r.t, r.Store.DeleteZone(r.t.Context(), zoneID, "")) },
+		"zone deleted": {func(r *server, _ *browser) {
+			room.Must(r.t, r.Store.DeleteZone(r.t.Context(), zoneID, audit.By{}))
+		},
 			http.StatusNotFound, []string{"There is nothing to wait for here"}},
 	} {
 		t.Run(name, func(t *testing.T) {

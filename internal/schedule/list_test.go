@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -152,7 +153,7 @@ func TestNothingWaitsForAList(t *testing.T) {
 			r := closed(t)
 			other := zone.Defaults("OTHER")
 			other.Events = []event.Event{{Name: "late", OpensAt: r.Now().Add(10 * time.Second).Format(time.RFC3339)}}
-			if _, err := r.store.PutZone(ctx, other, nil, "test"); err != nil {
+			if _, err := r.store.PutZone(ctx, other, nil, audit.By{Name: "test"}); err != nil {
 				t.Fatal(err)
 			}
 			for _, s := range r.servers {

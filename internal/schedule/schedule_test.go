@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/event"
@@ -83,7 +84,7 @@ func newRoom(t *testing.T, e event.Event, gathers, opens time.Duration) *room {
 	e.PreQueueAt, e.OpensAt = r.Now().Add(gathers).Format(time.RFC3339), r.Now().Add(opens).Format(time.RFC3339)
 	z := zone.Defaults(zoneID)
 	z.PerMinute, z.Events = 60, []event.Event{e}
-	if _, err := r.store.PutZone(t.Context(), z, nil, "test"); err != nil {
+	if _, err := r.store.PutZone(t.Context(), z, nil, audit.By{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -189,7 +190,7 @@ func TestStepsAreMadeOnce(t *testing.T) {
 		if p := c.Now.EventState.Now; p != nil {
 			phase = p.Phase
 		}
-		said = append(said, fmt.Sprintf("%s %s", c.By, phase))
+		said = append(said, fmt.Sprintf("%s %s", c.Name, phase))
 	}
 	want := "event noon open, event noon gathering, event noon announced, test none"
 	if got := strings.Join(said, ", "); got != want {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -14,31 +15,34 @@ import (
 // claimed: anybody who has the root token may give any.
 const ByHeader = "X-Operator"
 
-// byKey is where a request's context has the name that was proven.
+// CLIAgent is the User-Agent of the command line.
+const CLIAgent = "queue-server-cli"
+
+// byKey is where a request's context has who makes it.
 type byKey struct{}
 
-// WithBy returns the request of somebody whose name was proven.
-func WithBy(r *http.Request, name string) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), byKey{}, name))
+// WithBy returns the request of somebody who is known. A name is proven; where the proof is Root, or there is none, and by has no
+// name, ReadBy takes the one that the request claims.
+func WithBy(r *http.Request, by audit.By) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), byKey{}, by))
 }
 
-// ReadBy returns the name that was proven for a request, else the one that it claims in ByHeader; "" if it has none.
-// It returns a *FieldError for a name that zone.CheckBy refuses, or for two names.
-func ReadBy(r *http.Request) (string, error) {
-	if name, proven := r.Context().Value(byKey{}).(string); proven {
-		return name, nil
-	}
+// ReadBy returns who makes a request. Without a proven name, the name is the one that the request claims in ByHeader; "" if it has
+// none. It returns a *FieldError for a name that zone.CheckBy refuses, or for two names.
+func ReadBy(r *http.Request) (audit.By, error) {
+	by, _ := r.Context().Value(byKey{}).(audit.By)
 	values := r.Header.Values(ByHeader)
-	if len(values) == 0 {
-		return "", nil
+	if by.Name != "" || len(values) == 0 {
+		return by, nil
 	}
 	if len(values) > 1 {
-		return "", &FieldError{Field: ByHeader, Reason: "is given twice"}
+		return by, &FieldError{Field: ByHeader, Reason: "is given twice"}
 	}
 	if err := zone.CheckBy(values[0]); err != nil {
-		return "", &FieldError{Field: ByHeader, Reason: err.Error()}
+		return by, &FieldError{Field: ByHeader, Reason: err.Error()}
 	}
-	return values[0], nil
+	by.Name = values[0]
+	return by, nil
 }
 
 // versionBytes is how many bytes of a SHA-256 name a text: two texts do not have the same

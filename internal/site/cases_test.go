@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/page"
@@ -115,7 +116,7 @@ func (c *gateCase) play(t *testing.T, gateway string) {
 	case "away":
 		r.away = line.ErrStoreUnavailable
 	case "unknown":
-		fixture.Must(t, r.Zones.DeleteZone(t.Context(), zoneID, ""))
+		fixture.Must(t, r.Zones.DeleteZone(t.Context(), zoneID, audit.By{}))
 	}
 	header := []string{"X-Forwarded-Proto", "https"}
 	if c.Plain {

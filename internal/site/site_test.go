@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	fixture "github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -555,7 +556,7 @@ func TestQuestionsThatAreWrong(t *testing.T) {
 	if n := r.counted("unreadable"); n != 5 {
 		t.Errorf("%d were counted as unreadable, want 5", n)
 	}
-	fixture.Must(t, r.Zones.DeleteZone(t.Context(), zoneID, ""))
+	fixture.Must(t, r.Zones.DeleteZone(t.Context(), zoneID, audit.By{}))
 	if w := r.ask("caddy", "POST", "/api"); w.Code != 200 || r.counted("zone_unknown") != 1 {
 		t.Errorf("a zone that does not exist: %d, %v", w.Code, r.counts)
 	}

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+
+	"github.com/openqueue/waitingroom/internal/audit"
 )
 
 // ErrDocumentChanged says that somebody else has replaced the document since it was read. Nothing was changed.
@@ -21,6 +23,8 @@ type Keeper interface {
 	// Credentials returns the document; the zero Document if there is none.
 	Credentials(ctx context.Context) (Document, error)
 	// PutCredentials replaces the document if its version is still was, the one that was read; else it returns
-	// ErrDocumentChanged. A repeated call changes nothing.
-	PutCredentials(ctx context.Context, d Document, was int64) error
+	// ErrDocumentChanged. events go into the operators' record, dated by the store. A repeated call changes nothing.
+	PutCredentials(ctx context.Context, d Document, was int64, events ...audit.Event) error
+	// OperatorEvents returns the operators' record, the newest first, at most audit.MaxEvents.
+	OperatorEvents(ctx context.Context) ([]audit.Event, error)
 }

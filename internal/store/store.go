@@ -20,6 +20,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -107,13 +108,13 @@ type Editor interface {
 	// A change that changes anything is entered in the zone's record under the name by: so a repeated call without was
 	// makes no second entry. Settings that are not valid get zone.ErrInvalid. created reports that there was no such
 	// zone.
-	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error)
+	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by audit.By) (created bool, err error)
 
 	// DeleteZone removes a zone with its line, and notes in the record who did. After that, for a day or until the
 	// process that holds the zones ends, every method returns ErrZoneDeleted for it, a repeated DeleteZone included.
 	// Passes that were given out stay good until they expire, unless the zone is made again: then package zones has its
 	// settings revoke all admissions up to the deletion.
-	DeleteZone(ctx context.Context, zoneID, by string) error
+	DeleteZone(ctx context.Context, zoneID string, by audit.By) error
 
 	// Changes returns the record of a zone's changes, or for "" that of all zones, newest first, at most
 	// zone.MaxChanges of each zone. The record survives its zone by 400 days. It is empty for a zone that never existed.

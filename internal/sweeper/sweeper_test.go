@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -63,7 +64,7 @@ func (l *lines) set(t *testing.T, zoneID string, idleSeconds int64) {
 	t.Helper()
 	z := zone.Defaults(zoneID)
 	z.IdleTimeoutSeconds = idleSeconds
-	_, err := l.PutZone(t.Context(), z, nil, "")
+	_, err := l.PutZone(t.Context(), z, nil, audit.By{})
 	parts.Must(t, err)
 }
 
@@ -334,7 +335,7 @@ func TestAZoneThatCouldNotBeLookedAtIsWatchedAnew(t *testing.T) {
 
 func TestWatchesOfGoneZonesAreForgotten(t *testing.T) {
 	h := watched(t, "a", "b")
-	parts.Must(t, h.store.DeleteZone(t.Context(), "a", ""))
+	parts.Must(t, h.store.DeleteZone(t.Context(), "a", audit.By{}))
 	h.runOnce(t.Context())
 	if got := slices.Collect(maps.Keys(h.watches)); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("watches %q, want b's only", got)

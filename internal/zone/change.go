@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/setting"
 )
 
@@ -12,8 +13,7 @@ import (
 type Change struct {
 	AtMillis int64  `json:"at" minimum:"1" maximum:"9007199254740991" doc:"When, in Unix milliseconds on the store's clock." example:"1795223373123"`
 	ZoneID   string `json:"zoneId"`
-	// By has at most MaxByLength bytes.
-	By  string    `json:"by" maxLength:"64" doc:"Who, as X-Operator said; empty if nobody said. QUEUE_CONFIG: the zone was made from the server's configuration." example:"Ada"`
+	audit.By
 	Was *Settings `json:"was" doc:"The settings before; null if the change made the zone."`
 	Now *Settings `json:"now" doc:"The settings after; null if the change deleted the zone."`
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -94,7 +95,7 @@ func TestNewestFirstIsBounded(t *testing.T) {
 // TestChangeAsJSON: what made and deleted a zone says so with null.
 func TestChangeAsJSON(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal(zone.Change{AtMillis: 1, ZoneID: "z", By: "ada"})
+	b, err := json.Marshal(zone.Change{AtMillis: 1, ZoneID: "z", By: audit.By{Name: "ada"}})
 	if want := `{"at":1,"zoneId":"z","by":"ada","was":null,"now":null}`; err != nil || string(b) != want {
 		t.Errorf("%s, %v, want %s", b, err, want)
 	}

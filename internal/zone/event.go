@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
 )
 
@@ -62,7 +63,7 @@ func (s *Settings) OpenAt(now time.Time) bool {
 }
 
 // By is how a step signs in the record of changes.
-func By(eventName string) string { return "event " + eventName }
+func By(eventName string) audit.By { return audit.By{Name: "event " + eventName, Via: audit.ViaEvent} }
 
 // Due is the zone after the next change that is due of its events at a time of the store's clock, and the name of the
 // event; ok is false if nothing is due. Another change may be due after it. commit is described at event.State.Announce.

@@ -376,7 +376,7 @@ var Table = setting.Table[Settings]{
 		Name: "maxShareByNetwork", At: func(s *Settings) any { return &s.MaxShareByNetwork },
 		Default: int64(0), Least: 0, Most: 100, Unit: "%", None: "no bound",
 		Label: "Most by network", Hint: "Most of the latest joins that one network gets while there is a line, in per cent. 0 sets no bound.",
-		Choose: "the most of a line that the visitors of one network get, in per cent of the joins of the last ten minutes, or of `keepPlaceSeconds` if that is longer: each /64, " +
+		Choose: "the most of a line that the visitors of one network get, in per cent of the joins of the last ten minutes, or of `keepPlaceSeconds` if that is longer. A network is each /64, " +
 			"/56 and /48 of IPv6, each /24 and /20 of IPv4 and, with `QUEUE_ASN_FILE`, each provider. While there is room, nobody is refused, " +
 			"but for unused passes with `maxInside`. 0 sets no bound. See " +
 			"[challenge.md](../operate/challenge.md#places-by-network). 0-100",

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -28,7 +29,7 @@ const (
 type brake struct {
 	// was are the settings that the store had when the change was made. now are the settings that it is to have.
 	was, now zone.Settings
-	by       string
+	by       audit.By
 	since    time.Time
 	// why is the error with which the store did not take the change. Nil: it has not answered yet.
 	why atomic.Pointer[error]
@@ -100,7 +101,7 @@ func tightens(was, now zone.Settings) bool {
 // that only tightens a known zone is in force on this server before the store is asked, and stays in force if the store
 // does not answer: then PutZone returns no error, and NotKept does. While the store does not take that brake, another
 // brake may replace it, and so may the settings of before it. Any other change waits for the store.
-func (r *Zones) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+func (r *Zones) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by audit.By) (created bool, err error) {
 	z := r.Known(s.ZoneID)
 	if z == nil {
 		return r.putZone(ctx, s, was, by)
@@ -127,14 +128,14 @@ func (r *Zones) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings
 	}
 	why := err
 	r.log.Error("a change is in force on this server alone: the store does not take it, and is tried again until it does",
-		"zone", s.ZoneID, "by", by, "settings", s, "error", err)
+		"zone", s.ZoneID, "by", by.Who(), "settings", s, "error", err)
 	b.why.Store(&why)
 	return false, nil
 }
 
 // putBrake puts a change into force and returns it as a brake; nil if it is none, or if it was not made from the settings
 // in force. pending is the brake that the store had not taken before.
-func (r *Zones) putBrake(z *Zone, s zone.Settings, was *zone.Settings, by string) (b, pending *brake) {
+func (r *Zones) putBrake(z *Zone, s zone.Settings, was *zone.Settings, by audit.By) (b, pending *brake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	base, pending := *z.stored.Load(), z.brake.Load()

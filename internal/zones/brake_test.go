@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -35,7 +36,7 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 				f := newFakeStore(was, settings("b", 7))
 				r, _ := newTest(t, f, Options{})
 				f.do(func() { breaks(f) })
-				if created, err := r.PutZone(t.Context(), s, &was, "ada"); err != nil || created {
+				if created, err := r.PutZone(t.Context(), s, &was, audit.By{Name: "ada"}); err != nil || created {
 					t.Fatalf("PutZone = %t, %v", created, err)
 				}
 				if err := r.NotKept(); err == nil || !strings.Contains(err.Error(), "zone a ") || !errors.Is(err, line.ErrStoreUnavailable) {
@@ -56,7 +57,7 @@ func TestTheBrakeWorksWithoutTheStore(t *testing.T) {
 				}
 
 				parts.Must(t, r.send(t.Context(), r.Known("a"), r.Known("a").brake.Load()))
-				if !f.zones["a"].Equal(s) || r.NotKept() != nil || f.record[len(f.record)-1].By != "ada" {
+				if !f.zones["a"].Equal(s) || r.NotKept() != nil || f.record[len(f.record)-1].Name != "ada" {
 					t.Errorf("in the store: %+v, NotKept = %v, record %v", f.zones["a"], r.NotKept(), f.record)
 				}
 				if _, err := r.Poll(t.Context(), "a", line.Place{}); err != nil {
@@ -72,7 +73,7 @@ func TestAChangeIsTakenBack(t *testing.T) {
 	was, now := settings("a", 600), settings("a", 900)
 	r, _ := newTest(t, newFakeStore(was), Options{})
 	for _, s := range []zone.Settings{now, was} {
-		if _, err := r.PutZone(t.Context(), s, nil, "ada"); err != nil {
+		if _, err := r.PutZone(t.Context(), s, nil, audit.By{Name: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := r.Zone(t.Context(), "a"); err != nil || !got.Equal(s) {
@@ -93,7 +94,7 @@ func TestALostChangeIsMadeAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeStore(was)
 			r, clock := newTest(t, f, Options{})
-			if _, err := r.PutZone(t.Context(), now, &was, "ada"); err != nil {
+			if _, err := r.PutZone(t.Context(), now, &was, audit.By{Name: "ada"}); err != nil {
 				t.Fatal(err)
 			}
 			clock.Forward(tt.later)
@@ -124,7 +125,7 @@ func TestOnlyABrakeWorksWithoutTheStore(t *testing.T) {
 			f.do(func() { f.away = true })
 			now := was
 			change(&now)
-			if _, err := r.PutZone(t.Context(), now, &was, ""); !errors.Is(err, line.ErrStoreUnavailable) {
+			if _, err := r.PutZone(t.Context(), now, &was, audit.By{}); !errors.Is(err, line.ErrStoreUnavailable) {
 				t.Errorf("PutZone = %v, want ErrStoreUnavailable", err)
 			}
 			if got, _ := r.Zone(t.Context(), "a"); !got.Equal(was) || r.NotKept() != nil {
@@ -142,19 +143,19 @@ func TestABrakeCanBeTakenBack(t *testing.T) {
 	f.do(func() { f.away = true })
 	for _, step := range []struct{ perMinute, want int64 }{{0, 0}, {60, 60}, {601, 60}, {0, 0}, {600, 600}} {
 		before, _ := r.Zone(t.Context(), "a")
-		_, err := r.PutZone(t.Context(), settings("a", step.perMinute), &before, "ada")
+		_, err := r.PutZone(t.Context(), settings("a", step.perMinute), &before, audit.By{Name: "ada"})
 		if got, _ := r.Zone(t.Context(), "a"); got.PerMinute != step.want || (err == nil) != (step.perMinute == step.want) {
 			t.Errorf("to %d: %d a minute, %v", step.perMinute, got.PerMinute, err)
 		}
 	}
-	if _, err := r.PutZone(t.Context(), paused, &paused, ""); !errors.Is(err, line.ErrZoneChanged) {
+	if _, err := r.PutZone(t.Context(), paused, &paused, audit.By{}); !errors.Is(err, line.ErrZoneChanged) {
 		t.Errorf("from what it is not: %v, want ErrZoneChanged", err)
 	}
 	f.do(func() { f.away = false })
 	if err := r.send(t.Context(), r.Known("a"), r.Known("a").brake.Load()); err != nil || !f.zones["a"].Equal(was) {
 		t.Errorf("in the store: %+v, %v", f.zones["a"], err)
 	}
-	if _, err := r.PutZone(t.Context(), paused, &was, ""); err != nil || r.NotKept() != nil || !f.zones["a"].Equal(paused) {
+	if _, err := r.PutZone(t.Context(), paused, &was, audit.By{}); err != nil || r.NotKept() != nil || !f.zones["a"].Equal(paused) {
 		t.Errorf("afterwards: %+v, %v, %v", f.zones["a"], err, r.NotKept())
 	}
 }
@@ -207,7 +208,7 @@ func TestABrakeAndOthersChanges(t *testing.T) {
 			f := newFakeStore(was)
 			r, _ := newTest(t, f, Options{})
 			f.do(func() { f.away = true })
-			if _, err := r.PutZone(t.Context(), with(tt.brake), nil, "ada"); err != nil {
+			if _, err := r.PutZone(t.Context(), with(tt.brake), nil, audit.By{Name: "ada"}); err != nil {
 				t.Fatal(err)
 			}
 			f.do(func() { f.away, f.zones["a"] = false, with(tt.others) })
@@ -224,7 +225,7 @@ func TestABrakeOfADeletedZone(t *testing.T) {
 	f := newFakeStore(settings("a", 600))
 	r, _ := newTest(t, f, Options{})
 	f.do(func() { f.away = true })
-	if _, err := r.PutZone(t.Context(), settings("a", 0), nil, ""); err != nil {
+	if _, err := r.PutZone(t.Context(), settings("a", 0), nil, audit.By{}); err != nil {
 		t.Fatal(err)
 	}
 	f.do(func() { f.away = false; clear(f.zones); f.deleted["a"] = true })
@@ -252,7 +253,7 @@ func TestTheBrakeDoesNotWaitForAStoreThatHangs(t *testing.T) {
 			f.refuses = errFull
 		})
 		done := make(chan error)
-		go func() { _, err := r.PutZone(t.Context(), settings("a", 0), nil, ""); done <- err }()
+		go func() { _, err := r.PutZone(t.Context(), settings("a", 0), nil, audit.By{}); done <- err }()
 		synctest.Wait()
 		if got, _ := r.inForce("a"); got.PerMinute != 0 {
 			t.Errorf("in force at once: %d a minute", got.PerMinute)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
@@ -108,9 +109,16 @@ func (r *Zones) HoldSweeps(ctx context.Context, zoneID, owner string, span time.
 	return err
 }
 
-// Ping asks whether the store is there: see store.Store.
+// Ping asks whether the store is there: see store.Store. It returns an error, too, while a zone is left to other servers: see
+// othersFirst.
 func (r *Zones) Ping(ctx context.Context) error {
 	_, err := measured(r, store.Ping, func() (none, error) { return none{}, r.store.Ping(ctx) })
+	for _, z := range *r.zones.Load() {
+		// A second after its time the zone is put. If it cannot be, readiness does not depend on it.
+		if at := z.absentAt.Load(); err == nil && at > 0 && !z.seen.Load() && r.Millis() < at+othersFirst+time.Second.Milliseconds() {
+			err = errOthersFirst
+		}
+	}
 	return err
 }
 
@@ -168,7 +176,7 @@ func (r *Zones) readZone(ctx context.Context, zoneID string) (zone.Settings, err
 	return measured(r, store.Zone, func() (zone.Settings, error) { return r.store.Zone(ctx, zoneID) })
 }
 
-func (r *Zones) write(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (created bool, err error) {
+func (r *Zones) write(ctx context.Context, s zone.Settings, was *zone.Settings, by audit.By) (created bool, err error) {
 	return measured(r, store.PutZone, func() (bool, error) { return r.store.PutZone(ctx, s, was, by) })
 }
 
@@ -266,7 +274,7 @@ func (r *Zones) put(ctx context.Context, z *Zone) (present bool, err error) {
 			r.remember(kept, false)
 			return true, nil
 		case errors.Is(err, line.ErrZoneUnknown):
-			_, err = r.write(ctx, s, nil, zone.ByConfig)
+			_, err = r.write(ctx, s, nil, audit.By{Name: zone.ByConfig, Via: audit.ViaFile})
 		}
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/guard"
@@ -42,7 +43,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 		defer func() { must(t, lines.Close()) }()
 		settings := zone.Defaults(zoneID)
 		settings.PerMinute = 10
-		_, err = lines.PutZone(t.Context(), settings, nil, "")
+		_, err = lines.PutZone(t.Context(), settings, nil, audit.By{})
 		must(t, err)
 		zones := zones.New(zones.Options{Store: lines, AnswerEarly: true, Guard: unlimited, Now: clock.Now})
 		zones.RunOnce(t.Context())
@@ -83,7 +84,7 @@ func TestEarlyAnswersAreTrue(t *testing.T) {
 			case "change":
 				changed := settings
 				changed.PerMinute = rapid.SampledFrom([]int64{0, 10, 10, 100}).Draw(t, "per minute")
-				_, err := lines.PutZone(t.Context(), changed, &settings, "")
+				_, err := lines.PutZone(t.Context(), changed, &settings, audit.By{})
 				must(t, err)
 				settings = changed
 				zones.RunOnce(t.Context())

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -18,7 +19,7 @@ func TestEstimatesAreToldOnceALineIsSampled(t *testing.T) {
 	t.Parallel()
 	r, _, now := onEmbedded(t)
 	var err error
-	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, "test"); err != nil {
+	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, audit.By{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	var last line.Told
@@ -95,7 +96,7 @@ func onEmbedded(t *testing.T) (r *Zones, u *unsampled, now *time.Time) {
 func TestExpect(t *testing.T) {
 	t.Parallel()
 	r, u, now := onEmbedded(t)
-	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, "test"); err != nil {
+	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, audit.By{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	z := r.Known("a")
@@ -129,7 +130,7 @@ func TestExpect(t *testing.T) {
 	if _, err := r.Poll(t.Context(), "a", places[150]); err != nil || r.Known("a").tableBefore.Load() != nil {
 		t.Errorf("the table of before the outage goes on when people are back: %v", err)
 	}
-	if _, err := r.PutZone(t.Context(), settings("a", 0), nil, "test"); err != nil {
+	if _, err := r.PutZone(t.Context(), settings("a", 0), nil, audit.By{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	if millis := z.expect(places[0].StandsAtMicros(), now.UnixMilli()); millis != window.MaxEstimateMillis {
@@ -163,6 +164,6 @@ func TestLatest(t *testing.T) {
 	f.do(func() { f.away = false })
 	observe(t, r)
 	look("observed", nil, 0)
-	parts.Must(t, r.DeleteZone(t.Context(), "a", ""))
+	parts.Must(t, r.DeleteZone(t.Context(), "a", audit.By{}))
 	look("deleted", line.ErrZoneUnknown, 0)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -179,7 +180,7 @@ func (f *fakeStore) Zone(_ context.Context, zoneID string) (zone.Settings, error
 	return fakeCall(f, "Zone", zoneID, func() (zone.Settings, error) { return f.zones[zoneID], f.known(zoneID) })
 }
 
-func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+func (f *fakeStore) PutZone(_ context.Context, s zone.Settings, was *zone.Settings, by audit.By) (bool, error) {
 	return fakeCall(f, "PutZone", s.ZoneID, func() (bool, error) {
 		present, ok := f.zones[s.ZoneID]
 		switch {
@@ -206,7 +207,7 @@ func (f *fakeStore) RestoreZone(_ context.Context, s zone.Settings, m line.Memor
 		case !ok:
 			f.zones[s.ZoneID], f.memory[s.ZoneID] = s, m
 			if m.MadeBy != "" {
-				f.note(s.ZoneID, m.MadeBy)
+				f.note(s.ZoneID, audit.By{Name: m.MadeBy})
 			}
 		}
 		delete(f.unlisted, s.ZoneID)
@@ -215,7 +216,7 @@ func (f *fakeStore) RestoreZone(_ context.Context, s zone.Settings, m line.Memor
 	return err
 }
 
-func (f *fakeStore) DeleteZone(_ context.Context, zoneID, by string) error {
+func (f *fakeStore) DeleteZone(_ context.Context, zoneID string, by audit.By) error {
 	_, err := fakeCall(f, "DeleteZone", zoneID, func() (none, error) {
 		if err := f.known(zoneID); err != nil {
 			return none{}, err
@@ -229,7 +230,7 @@ func (f *fakeStore) DeleteZone(_ context.Context, zoneID, by string) error {
 }
 
 // note writes into the record who changed a zone.
-func (f *fakeStore) note(zoneID, by string) {
+func (f *fakeStore) note(zoneID string, by audit.By) {
 	f.record = append(f.record, zone.Change{ZoneID: zoneID, By: by})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -19,7 +20,7 @@ func open(t *testing.T) (*wire, *Zones) {
 	for _, policy := range []zone.FailurePolicy{zone.FailureHold, zone.FailureAdmit} {
 		s := zone.Defaults(string(policy))
 		s.PerMinute, s.OnStoreFailure = 10, policy
-		if _, err := store.PutZone(t.Context(), s, nil, ""); err != nil {
+		if _, err := store.PutZone(t.Context(), s, nil, audit.By{}); err != nil {
 			t.Fatal(err)
 		}
 	}

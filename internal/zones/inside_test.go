@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -119,7 +120,7 @@ func TestRevokedEverywhere(t *testing.T) {
 		t.Helper()
 		r.servers[1].wire.down.Store(true)
 		change(&s)
-		if _, err := r.store.PutZone(t.Context(), s, nil, ""); err != nil {
+		if _, err := r.store.PutZone(t.Context(), s, nil, audit.By{}); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(time.Second)
@@ -327,7 +328,7 @@ func TestRevokedForGood(t *testing.T) {
 		t.Helper()
 		s = *r.servers[0].Settings(testZone)
 		change(&s)
-		if _, err := r.servers[0].PutZone(t.Context(), s, nil, "Ada"); err != nil {
+		if _, err := r.servers[0].PutZone(t.Context(), s, nil, audit.By{Name: "Ada"}); err != nil {
 			t.Fatal(err)
 		}
 		r.asked(1)
@@ -339,9 +340,9 @@ func TestRevokedForGood(t *testing.T) {
 	refused("at first")
 	put(func(s *zone.Settings) { s.MaxInside = 0 })
 	refused("without a cap")
-	parts.Must(t, r.servers[1].DeleteZone(t.Context(), testZone, "Ada"))
+	parts.Must(t, r.servers[1].DeleteZone(t.Context(), testZone, audit.By{Name: "Ada"}))
 	r.asked(1)
-	if _, err := r.servers[0].PutZone(t.Context(), capped(5), nil, "Ada"); err != nil {
+	if _, err := r.servers[0].PutZone(t.Context(), capped(5), nil, audit.By{Name: "Ada"}); err != nil {
 		t.Fatal(err)
 	}
 	r.asked(1)
@@ -365,11 +366,11 @@ func TestMadeAgain(t *testing.T) {
 			}
 		}
 		refused("in its zone", old, false)
-		parts.Must(t, r.servers[1].DeleteZone(t.Context(), testZone, "Ada"))
+		parts.Must(t, r.servers[1].DeleteZone(t.Context(), testZone, audit.By{Name: "Ada"}))
 		r.asked(1)
 		s := capped(5)
 		s.MaxInside = most
-		_, err := r.servers[0].PutZone(t.Context(), s, nil, "Ada")
+		_, err := r.servers[0].PutZone(t.Context(), s, nil, audit.By{Name: "Ada"})
 		parts.Must(t, err)
 		r.asked(62) // the minute and the window of the deleted zone count
 		refused("made again", old, true)
@@ -405,7 +406,7 @@ func TestRevokeWhileTheStoreIsAway(t *testing.T) {
 	was := *r.servers[0].Settings(testZone)
 	s := was
 	s.InsideState.RevokedUpToMillis = heard.NowMillis + 1_000
-	if _, err := r.servers[0].PutZone(t.Context(), s, &was, "Ada"); err != nil || !here(0) {
+	if _, err := r.servers[0].PutZone(t.Context(), s, &was, audit.By{Name: "Ada"}); err != nil || !here(0) {
 		t.Fatalf("revoked while the store is away: %v, refused %t", err, here(0))
 	}
 	for _, server := range r.servers {
@@ -491,7 +492,7 @@ func TestOpenConnection(t *testing.T) {
 		t.Error("a connection goes on whose session is over")
 	}
 	s.InsideBy = zone.InsideByAdmission
-	if _, err := r.servers[0].PutZone(t.Context(), s, nil, "Ada"); err != nil {
+	if _, err := r.servers[0].PutZone(t.Context(), s, nil, audit.By{Name: "Ada"}); err != nil {
 		t.Fatal(err)
 	}
 	for z, name = begin(); z.Keep(name); r.asked(1) {
@@ -513,7 +514,7 @@ func TestCapSetAgain(t *testing.T) {
 	}
 	r.asked(90)
 	for _, s.MaxInside = range []int64{0, 1} {
-		if _, err := r.servers[0].PutZone(t.Context(), s, nil, "Ada"); err != nil {
+		if _, err := r.servers[0].PutZone(t.Context(), s, nil, audit.By{Name: "Ada"}); err != nil {
 			t.Fatal(err)
 		}
 		r.asked(4)

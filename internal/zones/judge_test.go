@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -137,7 +138,7 @@ func TestWhatAnOperatorChangedIsNotJudged(t *testing.T) {
 			c.waits(line.ID{1}, 0, 20)
 			s := *c.z.settings.Load()
 			tt.change(&s)
-			if _, err := c.r.PutZone(t.Context(), s, nil, "test"); err != nil {
+			if _, err := c.r.PutZone(t.Context(), s, nil, audit.By{Name: "test"}); err != nil {
 				t.Fatal(err)
 			}
 			c.enters(line.ID{1}, 10, line.Admitted)
@@ -150,7 +151,7 @@ func TestWhatAnOperatorChangedIsNotJudged(t *testing.T) {
 func TestAChangeThatTheTableKnows(t *testing.T) {
 	t.Parallel()
 	r, lines, now := onEmbedded(t)
-	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, "test"); err != nil {
+	if _, err := r.PutZone(t.Context(), settings("a", 60), nil, audit.By{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	z := r.Known("a")
@@ -171,7 +172,7 @@ func TestAChangeThatTheTableKnows(t *testing.T) {
 	remembers("the first table", true)
 	remembers("the second", true)
 	// Another server's operator; this one has not read the settings yet.
-	if _, err := lines.PutZone(t.Context(), settings("a", 600), nil, "test"); err != nil {
+	if _, err := lines.PutZone(t.Context(), settings("a", 600), nil, audit.By{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	remembers("the table after", false)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -16,14 +17,14 @@ const readByAll = 3 * time.Second
 // everything before that, another server may put the zone back as it was.
 type change struct {
 	was, now zone.Settings
-	by       string
+	by       audit.By
 	at       time.Time
 	// lostAt is the last loss of the store that was heard of at the time of the change.
 	lostAt int64
 }
 
 // changed remembers a change that the store has taken.
-func (r *Zones) changed(z *Zone, was, now zone.Settings, by string) {
+func (r *Zones) changed(z *Zone, was, now zone.Settings, by audit.By) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	z.change = &change{was: was, now: now, by: by, at: r.now(), lostAt: z.lostAt.Load()}
@@ -43,7 +44,7 @@ func (r *Zones) sendLost(ctx context.Context, z *Zone) {
 		if err == nil && o.State.LostAtMillis != c.lostAt {
 			if _, err = r.write(ctx, c.now, &c.was, c.by); err == nil {
 				r.remember(c.now, false)
-				r.log.Warn("the store lost a change, which was made again", "zone", z.id, "by", c.by)
+				r.log.Warn("the store lost a change, which was made again", "zone", z.id, "by", c.by.Who())
 			}
 		}
 		if err != nil && !errors.Is(err, line.ErrZoneChanged) {

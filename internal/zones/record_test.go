@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -19,18 +20,18 @@ func TestWhoMadeAChange(t *testing.T) {
 			r := New(Options{Store: f, Seeds: []zone.Settings{settings("a", 1)}, SeedFresh: fresh})
 			parts.Must(t, r.read(t.Context()))
 			was := settings("a", 1)
-			if _, err := r.PutZone(t.Context(), settings("a", 2), &was, "ada"); err != nil {
+			if _, err := r.PutZone(t.Context(), settings("a", 2), &was, audit.By{Name: "ada"}); err != nil {
 				t.Fatal(err)
 			}
 			f.lose()
 			if _, err := r.Join(t.Context(), "a", line.ID{}); err != nil { // heals
 				t.Fatal(err)
 			}
-			parts.Must(t, r.DeleteZone(t.Context(), "a", "grace"))
+			parts.Must(t, r.DeleteZone(t.Context(), "a", audit.By{Name: "grace"}))
 			var by []string
 			all, err := r.Changes(t.Context(), "a")
 			for _, c := range all {
-				by = append(by, c.By)
+				by = append(by, c.Name)
 			}
 			if want := []string{zone.ByConfig, "ada", "grace"}; err != nil || !slices.Equal(by, want) {
 				t.Errorf("%q, %v, want %q", by, err, want)

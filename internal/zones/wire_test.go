@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -87,7 +88,7 @@ func (w *wire) Report(ctx context.Context, zoneID string, t line.SessionReport) 
 	return through(ctx, w, func() (line.SessionReply, error) { return w.Store.Report(ctx, zoneID, t) })
 }
 
-func (w *wire) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+func (w *wire) PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by audit.By) (bool, error) {
 	return through(ctx, w, func() (bool, error) { return w.Store.PutZone(ctx, s, was, by) })
 }
 
@@ -134,7 +135,7 @@ func newRoom(t testing.TB, servers int, s zone.Settings) *room {
 	t.Helper()
 	r := &room{t: t, clock: parts.NewClock()}
 	r.store = parts.OpenStore(t, r.clock.Now, nil).Store
-	_, err := r.store.PutZone(t.Context(), s, nil, "")
+	_, err := r.store.PutZone(t.Context(), s, nil, audit.By{})
 	parts.Must(t, err)
 	for range servers {
 		w := &wire{Store: r.store, fails: fmt.Errorf("wire: %w", line.ErrStoreUnavailable)}

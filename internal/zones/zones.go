@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -308,7 +309,7 @@ func (r *Zones) Zone(ctx context.Context, zoneID string) (zone.Settings, error) 
 
 // putZone makes a change in the store. A zone that the store has lost is put back first. Else the change would create a
 // new zone with an empty window.
-func (r *Zones) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by string) (bool, error) {
+func (r *Zones) putZone(ctx context.Context, s zone.Settings, was *zone.Settings, by audit.By) (bool, error) {
 	z := r.Known(s.ZoneID)
 	var before zone.Settings
 	var err error
@@ -362,7 +363,7 @@ func (r *Zones) withRevoked(ctx context.Context, s zone.Settings) (zone.Settings
 
 // DeleteZone implements store.Editor. A zone that the store has lost is put back first, so that the store learns of the
 // deletion and no other server restores the zone.
-func (r *Zones) DeleteZone(ctx context.Context, zoneID, by string) error {
+func (r *Zones) DeleteZone(ctx context.Context, zoneID string, by audit.By) error {
 	z, err := r.find(ctx, zoneID)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -337,14 +338,14 @@ func TestReadDoesNotUndoAChangeMadeMeanwhile(t *testing.T) {
 		want   []zone.Settings
 	}{
 		{"put", func(r *Zones) error {
-			_, err := r.PutZone(context.Background(), settings("a", 99), nil, "")
+			_, err := r.PutZone(context.Background(), settings("a", 99), nil, audit.By{})
 			return err
 		}, []zone.Settings{settings("a", 99)}},
 		{"create", func(r *Zones) error {
-			_, err := r.PutZone(context.Background(), settings("b", 5), nil, "")
+			_, err := r.PutZone(context.Background(), settings("b", 5), nil, audit.By{})
 			return err
 		}, []zone.Settings{settings("a", 1), settings("b", 5)}},
-		{"delete", func(r *Zones) error { return r.DeleteZone(context.Background(), "a", "") }, nil},
+		{"delete", func(r *Zones) error { return r.DeleteZone(context.Background(), "a", audit.By{}) }, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -383,7 +384,7 @@ func TestPutZone(t *testing.T) {
 	t.Run("create", func(t *testing.T) {
 		f := newFakeStore()
 		r, _ := newTest(t, f, Options{})
-		created, err := r.PutZone(t.Context(), put, nil, "")
+		created, err := r.PutZone(t.Context(), put, nil, audit.By{})
 		if err != nil || !created {
 			t.Fatalf("PutZone = %v, %v", created, err)
 		}
@@ -396,7 +397,7 @@ func TestPutZone(t *testing.T) {
 		f := newFakeStore(old)
 		r, _ := newTest(t, f, Options{})
 		f.lose()
-		created, err := r.PutZone(t.Context(), put, &old, "")
+		created, err := r.PutZone(t.Context(), put, &old, audit.By{})
 		if err != nil || created {
 			t.Fatalf("PutZone = %v, %v; want a change of the restored zone", created, err)
 		}
@@ -406,14 +407,14 @@ func TestPutZone(t *testing.T) {
 		f := newFakeStore(old)
 		r, _ := newTest(t, f, Options{})
 		f.do(func() { f.zones["a"] = settings("a", 50) })
-		if _, err := r.PutZone(t.Context(), put, &old, ""); !errors.Is(err, line.ErrZoneChanged) {
+		if _, err := r.PutZone(t.Context(), put, &old, audit.By{}); !errors.Is(err, line.ErrZoneChanged) {
 			t.Fatalf("PutZone = %v, want ErrZoneChanged", err)
 		}
 		was, err := r.Zone(t.Context(), "a")
 		if err != nil || was.PerMinute != 50 {
 			t.Fatalf("Zone = %+v, %v", was, err)
 		}
-		if _, err := r.PutZone(t.Context(), put, &was, ""); err != nil {
+		if _, err := r.PutZone(t.Context(), put, &was, audit.By{}); err != nil {
 			t.Errorf("repeat: %v", err)
 		}
 	})
@@ -425,7 +426,7 @@ func TestPutZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.do(func() { delete(f.zones, "a"); f.deleted["a"] = true })
-		if created, err := r.PutZone(t.Context(), put, nil, ""); err != nil || !created {
+		if created, err := r.PutZone(t.Context(), put, nil, audit.By{}); err != nil || !created {
 			t.Fatalf("PutZone = %v, %v", created, err)
 		}
 		if m := r.Known("a").lost(); !reflect.DeepEqual(m, line.Memory{}) {
@@ -436,7 +437,7 @@ func TestPutZone(t *testing.T) {
 		f := newFakeStore(old)
 		r, _ := newTest(t, f, Options{})
 		f.do(func() { delete(f.zones, "a"); f.deleted["a"] = true })
-		if _, err := r.PutZone(t.Context(), put, &old, ""); !errors.Is(err, line.ErrZoneDeleted) {
+		if _, err := r.PutZone(t.Context(), put, &old, audit.By{}); !errors.Is(err, line.ErrZoneDeleted) {
 			t.Errorf("PutZone = %v, want ErrZoneDeleted", err)
 		}
 		if _, err := r.Zone(t.Context(), "a"); !errors.Is(err, line.ErrZoneUnknown) {
@@ -447,7 +448,7 @@ func TestPutZone(t *testing.T) {
 		f := newFakeStore(old)
 		r, _ := newTest(t, f, Options{})
 		f.do(func() { f.away = true })
-		if _, err := r.PutZone(t.Context(), put, nil, ""); !errors.Is(err, line.ErrStoreUnavailable) {
+		if _, err := r.PutZone(t.Context(), put, nil, audit.By{}); !errors.Is(err, line.ErrStoreUnavailable) {
 			t.Errorf("PutZone = %v", err)
 		}
 		if s, _ := r.Zone(t.Context(), "a"); !s.Equal(old) {
@@ -460,11 +461,11 @@ func TestDeleteZone(t *testing.T) {
 	f := newFakeStore(settings("a", 1))
 	r, _ := newTest(t, f, Options{})
 	f.lose()
-	parts.Must(t, r.DeleteZone(t.Context(), "a", ""))
+	parts.Must(t, r.DeleteZone(t.Context(), "a", audit.By{}))
 	if !f.deleted["a"] {
 		t.Error("the store has not learned of the deletion")
 	}
-	if err := r.DeleteZone(t.Context(), "a", ""); !errors.Is(err, line.ErrZoneUnknown) {
+	if err := r.DeleteZone(t.Context(), "a", audit.By{}); !errors.Is(err, line.ErrZoneUnknown) {
 		t.Errorf("second DeleteZone = %v, want ErrZoneUnknown", err)
 	}
 }
@@ -556,10 +557,16 @@ func TestOthersFirst(t *testing.T) {
 	if _, err := other.Join(t.Context(), "a", line.ID{1}); !errors.Is(err, line.ErrStoreUnavailable) || len(f.zones) > 0 {
 		t.Errorf("at first: %v, the store has %v", err, f.zones)
 	}
+	if other.Ping(t.Context()) == nil {
+		t.Error("the server seems ready")
+	}
 	one.RunOnce(t.Context())
 	other.RunOnce(t.Context())
 	if is := other.Known("a").Settings(); !f.zones["a"].Equal(paused) || !is.Equal(paused) {
 		t.Errorf("the store has %+v, the server that has just begun %+v", f.zones["a"], is)
+	}
+	if err := other.Ping(t.Context()); err != nil {
+		t.Errorf("the server is not ready: %v", err)
 	}
 	f.lose()
 	other = begun()
@@ -628,8 +635,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.Sweep(ctx, "a", "me", 0)
 		_, _ = r.Changes(ctx, "a")
 		_, _ = r.Poll(ctx, "b", line.Place{}) // lost
-		_, _ = r.PutZone(ctx, settings("a", 2), nil, "test")
-		_ = r.DeleteZone(ctx, "a", "test")
+		_, _ = r.PutZone(ctx, settings("a", 2), nil, audit.By{Name: "test"})
+		_ = r.DeleteZone(ctx, "a", audit.By{Name: "test"})
 		_ = r.Ping(ctx)
 		_, _ = r.Drawn(ctx, "a", line.Place{}, 0, 1)
 		_, _ = r.KeepDraw(ctx, "a", "e", nil)

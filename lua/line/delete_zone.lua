@@ -7,7 +7,7 @@
 -- ARGV[1]     clock override in microseconds, '' for the server's clock
 -- ARGV[2]     how long to remember that it was deleted, ms
 -- ARGV[3]     how long to keep the record of its changes, ms
--- ARGV[4]     who deletes it, a JSON string
+-- ARGV[4]     who deletes it, the members of audit.By as JSON
 -- ARGV[5]     '' to delete the zone; else the first of the seen buckets to remove
 -- ARGV[6]     of how many
 --

@@ -7,7 +7,7 @@
 -- ARGV[2]    put: create or change; restore: only where there is none
 -- ARGV[3]    put: only if the settings are still these (JSON), '' for any
 -- ARGV[4]    the settings, as JSON
--- ARGV[5]    who does it, a JSON string; '' for nobody, who is not recorded
+-- ARGV[5]    who does it, the members of audit.By as JSON; '' for nobody, who is not recorded
 -- ARGV[6..]  names and values, in any order:
 --   each of SETTINGS; mode
 --   session       how long a session lasts, ms; by_session: 1 if sessions count

@@ -29,6 +29,10 @@ var layers = []layer{
 		"whoever refuses says there what clients are told",
 	},
 	{
+		"authors", []string{"internal/audit"}, nil, true,
+		"who made a change is said by all who record one",
+	},
+	{
 		"kinds", []string{"internal/setting"}, nil, false, // the JSON reader that the standard library is about to have
 		"what a setting is knows nothing of what is set",
 	},
@@ -37,35 +41,35 @@ var layers = []layer{
 		"times and draws",
 	},
 	{
-		"words", []string{"internal/zone", "internal/line"}, []string{"refusals", "kinds", "events"}, false,
+		"words", []string{"internal/zone", "internal/line"}, []string{"refusals", "authors", "kinds", "events"}, false,
 		"zone and line are what everything else is made of; of libraries, zone needs the list of public suffixes",
 	},
 	{
-		"contract", []string{"internal/store"}, []string{"events", "words"}, true,
+		"contract", []string{"internal/store"}, []string{"authors", "events", "words"}, true,
 		"it says what every store promises, in the domain's words",
 	},
 	{
-		"arithmetic", []string{"internal/window", "internal/estimate", "internal/limits/limit"}, []string{"refusals", "events", "words", "arithmetic"}, true,
+		"arithmetic", []string{"internal/window", "internal/estimate", "internal/limits/limit"}, []string{"refusals", "authors", "events", "words", "arithmetic"}, true,
 		"numbers in, numbers out",
 	},
 	{
-		"figures", []string{"internal/measure"}, []string{"events", "words", "arithmetic"}, true,
+		"figures", []string{"internal/measure"}, []string{"authors", "events", "words", "arithmetic"}, true,
 		"what a crowd saw, in numbers: for whatever plays or watches one",
 	},
 	{
-		"stores", []string{"internal/embedded", "internal/limits/limit/local", "lua"}, []string{"events", "words", "contract", "arithmetic"}, false,
+		"stores", []string{"internal/embedded", "internal/limits/limit/local", "lua"}, []string{"authors", "events", "words", "contract", "arithmetic"}, false,
 		"a store knows the domain alone",
 	},
 	{
-		"proofs", []string{"internal/token", "internal/pass"}, []string{"refusals", "events", "words"}, false,
+		"proofs", []string{"internal/token", "internal/pass"}, []string{"refusals", "authors", "events", "words"}, false,
 		"tokens and passes know nobody who hands them out",
 	},
 	{
-		"serve", []string{"internal/serve"}, []string{"refusals", "kinds", "events", "words", "serve"}, false,
+		"serve", []string{"internal/serve"}, []string{"refusals", "kinds", "authors", "events", "words", "serve"}, false,
 		"it is what any server has",
 	},
 	{
-		"limits", []string{"internal/limits"}, []string{"refusals", "events", "words", "arithmetic", "serve", "limits"}, false,
+		"limits", []string{"internal/limits"}, []string{"refusals", "authors", "events", "words", "arithmetic", "serve", "limits"}, false,
 		"it is a product of its own, and is handed its store",
 	},
 	{
@@ -78,15 +82,17 @@ var layers = []layer{
 	},
 	{
 		"visitors", []string{"internal", "internal/admissionlog/writer"},
-		[]string{"refusals", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "admissions log", "visitors"}, false,
+		[]string{
+			"refusals", "authors", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "admissions log", "visitors",
+		}, false,
 		"ask for the groups of internal/store's methods that you call, cmd hands the store in; operators look in from outside",
 	},
 	{
-		"dry run", []string{"internal/operate/simulate"}, []string{"events", "words", "contract", "arithmetic", "figures", "stores", "visitors"}, false,
+		"dry run", []string{"internal/operate/simulate"}, []string{"authors", "events", "words", "contract", "arithmetic", "figures", "stores", "visitors"}, false,
 		"what serves plays a crowd in virtual time, on an embedded store of its own",
 	},
 	{
-		"rehearsal", []string{"internal/operate/rehearse"}, []string{"refusals", "events", "words", "proofs", "serve", "visitors"}, false,
+		"rehearsal", []string{"internal/operate/rehearse"}, []string{"refusals", "authors", "events", "words", "proofs", "serve", "visitors"}, false,
 		"it says by a script what the room says, and has no room",
 	},
 	{
@@ -95,17 +101,20 @@ var layers = []layer{
 	},
 	{
 		"operate", []string{"internal/operate"},
-		[]string{"admissions log", "evidence", "refusals", "kinds", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate"}, false,
+		[]string{
+			"refusals", "kinds", "authors", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal",
+			"admissions log", "evidence", "operate",
+		}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{
 		"description", []string{"internal/openapi"},
-		[]string{"refusals", "kinds", "events", "words", "arithmetic", "serve", "limits", "visitors", "operate"}, false,
+		[]string{"refusals", "kinds", "authors", "events", "words", "arithmetic", "serve", "limits", "visitors", "operate"}, false,
 		"it describes what all the others answer: only the server and the tests' checks import it",
 	},
 	{
 		"tables", []string{"internal/problem", "internal/metric"},
-		[]string{"refusals", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
+		[]string{"refusals", "authors", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "visitors", "operate"}, false,
 		"they answer for and count what all the others return and do: only the server and tests import them",
 	},
 	{
@@ -123,14 +132,14 @@ var layers = []layer{
 	{
 		"server", []string{"cmd/queue-server"},
 		[]string{
-			"refusals", "kinds", "events", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "description",
+			"refusals", "kinds", "authors", "events", "words", "contract", "arithmetic", "stores", "proofs", "serve", "limits", "visitors", "dry run", "operate", "tables", "description",
 		}, false,
 		"it wires all that serves; what is for tests stays out of it",
 	},
 	{
 		"tools", []string{"internal/check", "cmd/queue-bench", "scripts", "deploy"},
 		[]string{
-			"refusals", "events", "words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "description", "tables", "tools",
+			"refusals", "authors", "events", "words", "contract", "arithmetic", "figures", "stores", "proofs", "serve", "limits", "visitors", "dry run", "rehearsal", "operate", "description", "tables", "tools",
 		}, false,
 		"they measure and test all of it",
 	},

@@ -2,8 +2,10 @@ package conformance
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
@@ -31,9 +33,16 @@ func Credentials(t *testing.T, s store.Keeper) {
 		{second, 1, nil, second},
 		{other, 1, store.ErrDocumentChanged, second},
 	} {
-		if err := s.PutCredentials(t.Context(), tt.put, tt.was); !errors.Is(err, tt.want) {
+		if err := s.PutCredentials(t.Context(), tt.put, tt.was, audit.Event{By: who("Ada"), Did: "created token", To: fmt.Sprint(i)}); !errors.Is(err, tt.want) {
 			t.Errorf("%d: %v, want %v", i, err, tt.want)
 		}
 		has(tt.has)
+	}
+	got, err := s.OperatorEvents(t.Context())
+	for i, to := range []string{"3", "0"} { // what changed the document, the newest first
+		if want := (audit.Event{By: who("Ada"), Did: "created token", To: to}); err != nil || len(got) != 2 || got[i].AtMillis == 0 ||
+			got[i].By != want.By || got[i].Did != want.Did || got[i].To != want.To {
+			t.Fatalf("the record is %+v, %v; want %+v at %d", got, err, want, i)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -223,7 +224,7 @@ func (w *fixture) put(s zone.Settings) {
 		w.draws[d.Nonce] = d
 	}
 	for _, h := range w.stores {
-		got, err := h.Store.PutZone(w.t.Context(), s, nil, by)
+		got, err := h.Store.PutZone(w.t.Context(), s, nil, who(by))
 		if err != nil || got != created {
 			w.t.Fatalf("put %+v: created %t, %v; want %t", s, got, err, created)
 		}
@@ -254,15 +255,26 @@ func (w *fixture) lose(m line.Memory) {
 // delete removes the zone.
 func (w *fixture) delete(by string) {
 	w.t.Helper()
-	w.all("delete", func(s store.Store) error { return s.DeleteZone(w.t.Context(), w.zoneID, by) })
+	w.all("delete", func(s store.Store) error { return s.DeleteZone(w.t.Context(), w.zoneID, who(by)) })
 	w.note(by, &w.model.settings, nil)
 	w.model.end(w.raw())
 	w.model, w.ended = nil, w.model
 }
 
+// who makes changes under that name.
+func who(name string) audit.By {
+	switch name {
+	case "":
+		return audit.By{}
+	case zone.ByConfig:
+		return audit.By{Name: name, Via: audit.ViaFile}
+	}
+	return audit.By{Name: name, Proof: audit.Token, ProofID: "4f1c09ae52", Address: "203.0.113.9", Via: audit.ViaAPI}
+}
+
 // note writes down a change.
 func (w *fixture) note(by string, was, now *zone.Settings) {
-	c := zone.Change{AtMillis: w.raw() / 1000, ZoneID: w.zoneID, By: by, Was: was, Now: now}
+	c := zone.Change{AtMillis: w.raw() / 1000, ZoneID: w.zoneID, By: who(by), Was: was, Now: now}
 	w.record = append([]zone.Change{c}, w.record[:min(len(w.record), zone.MaxChanges-1)]...)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -88,7 +89,7 @@ func newOutside(t *rapid.T, open Open) *outside {
 	s.PassTTLSeconds = rapid.SampledFrom([]int64{20, 70, 300}).Draw(t, "pass ttl")
 	s.InsideBy = rapid.SampledFrom([]zone.InsideBy{zone.InsideBySession, zone.InsideBySession, zone.InsideByAdmission}).Draw(t, "inside by")
 	o.settings, o.config, o.most = s, s, s.MaxInside
-	if _, err := o.store.PutZone(t.Context(), s, nil, ""); err != nil {
+	if _, err := o.store.PutZone(t.Context(), s, nil, audit.By{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range o.servers {
@@ -293,7 +294,7 @@ func (o *outside) read(t *rapid.T) {
 func (o *outside) put(t *rapid.T) {
 	var err error
 	for range 5 { // a server that has just begun waits whether another puts the zone back
-		if _, err = o.servers[0].PutZone(o.t.Context(), o.settings, nil, "Ada"); err == nil {
+		if _, err = o.servers[0].PutZone(o.t.Context(), o.settings, nil, audit.By{Name: "Ada"}); err == nil {
 			return
 		}
 		o.pass(second)
@@ -342,7 +343,7 @@ func (o *outside) change(t *rapid.T) {
 // good as before.
 func (o *outside) makeAgain(t *rapid.T) {
 	o.pass(second)
-	if err := o.servers[0].DeleteZone(o.t.Context(), "SHOP", "Ada"); err != nil {
+	if err := o.servers[0].DeleteZone(o.t.Context(), "SHOP", audit.By{Name: "Ada"}); err != nil {
 		return // the store was lost, and is put back
 	}
 	if rapid.Bool().Draw(t, "the others see that it is gone") {

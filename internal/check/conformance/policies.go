@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 )
@@ -41,7 +42,7 @@ func (l *policiesFixture) has(want limit.PolicySet) {
 // puts has a set replace the one that was read, and recorded as somebody's.
 func (l *policiesFixture) puts(b, was limit.PolicySet, by string, want error) {
 	l.Helper()
-	if err := l.PutPolicies(l.Context(), b, was.Version, limit.Changes(was, b, by)...); !errors.Is(err, want) {
+	if err := l.PutPolicies(l.Context(), b, was.Version, limit.Changes(was, b, audit.By{Name: by})...); !errors.Is(err, want) {
 		l.Errorf("put version %d over %d: %v, want %v", b.Version, was.Version, err, want)
 	}
 }
@@ -69,7 +70,7 @@ var policiesStories = map[string]func(l *policiesFixture){
 		l.puts(b, limit.PolicySet{}, "Ada", nil)
 		l.has(b)
 		now := b.Policies[0]
-		l.recorded(limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: "Ada", Now: &now})
+		l.recorded(limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: audit.By{Name: "Ada"}, Now: &now})
 	},
 
 	"of two who change one version, the second is told": func(l *policiesFixture) {
@@ -89,14 +90,14 @@ var policiesStories = map[string]func(l *policiesFixture){
 		one, two := policy("a", 1), policy("a", 2)
 		b := limit.PolicySet{}.Put(one)
 		l.puts(b, limit.PolicySet{}, `<Ada "the \ first" O'Hara>, 川口`, nil)
-		made := limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: `<Ada "the \ first" O'Hara>, 川口`, Now: &one}
+		made := limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: audit.By{Name: `<Ada "the \ first" O'Hara>, 川口`}, Now: &one}
 		l.Add(time.Second)
 		next := b.Put(two)
 		l.puts(next, b, "", nil)
 		changed := limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", Was: &one, Now: &two}
 		l.Add(time.Second)
 		l.puts(next.Delete("a"), next, "Bob", nil)
-		gone := limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: "Bob", Was: &two}
+		gone := limit.Change{AtMillis: l.Now().UnixMilli(), Policy: "a", By: audit.By{Name: "Bob"}, Was: &two}
 		l.recorded(gone, changed, made)
 	},
 
@@ -121,7 +122,7 @@ var policiesStories = map[string]func(l *policiesFixture){
 			b = next
 		}
 		got, err := l.PolicyChanges(l.Context())
-		if err != nil || len(got) != limit.MaxChanges || got[0].By != fmt.Sprint(limit.MaxChanges+6) {
+		if err != nil || len(got) != limit.MaxChanges || got[0].Name != fmt.Sprint(limit.MaxChanges+6) {
 			l.Errorf("%d changes, %v", len(got), err)
 		}
 	},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -49,7 +50,7 @@ var recordStories = map[string]func(*story){
 		for range 2 {
 			keep(row(at, "", "other"), row(at, "a1", "c"), row(at+day, "", "d"))
 		}
-		s.fails("delete", s.store().DeleteZone(s.t.Context(), s.zoneID, "x"), nil)
+		s.fails("delete", s.store().DeleteZone(s.t.Context(), s.zoneID, audit.By{Name: "x"}), nil)
 		got, err := s.store().Minutes(s.t.Context(), s.zoneID, at-1, at+day)
 		s.same("minutes", got, []store.Minute{row(at-1, "", "b"), row(at, "", "\x00\xff"), row(at, "a1", "c")}, err)
 		got, err = s.store().Minutes(s.t.Context(), s.zoneID, at+1, at+day+1)
@@ -63,15 +64,15 @@ var recordStories = map[string]func(*story){
 		var want []zone.Change
 		for i, id := range []string{"b", "a", "c"} {
 			z := zone.Defaults(id)
-			_, err := s.store().PutZone(s.t.Context(), z, nil, fmt.Sprint(i))
+			_, err := s.store().PutZone(s.t.Context(), z, nil, audit.By{Name: fmt.Sprint(i)})
 			s.fails("put", err, nil)
 			now := s.raw() / 1000
-			want = append([]zone.Change{{AtMillis: now, ZoneID: id, By: fmt.Sprint(i), Now: &z}}, want...)
+			want = append([]zone.Change{{AtMillis: now, ZoneID: id, By: audit.By{Name: fmt.Sprint(i)}, Now: &z}}, want...)
 			s.after(milli)
 		}
-		s.fails("delete", s.store().DeleteZone(s.t.Context(), "b", "x"), nil)
+		s.fails("delete", s.store().DeleteZone(s.t.Context(), "b", audit.By{Name: "x"}), nil)
 		b := want[2].Now
-		want = append([]zone.Change{{AtMillis: s.raw() / 1000, ZoneID: "b", By: "x", Was: b}}, want...)
+		want = append([]zone.Change{{AtMillis: s.raw() / 1000, ZoneID: "b", By: audit.By{Name: "x"}, Was: b}}, want...)
 		got, err := s.store().Changes(s.t.Context(), "")
 		s.same("changes", got, want, err)
 		got, err = s.store().Changes(s.t.Context(), "b")

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -54,8 +55,8 @@ func Spends(t *testing.T, open ...Open) {
 			},
 			"an operator deletes the zone": func(t *rapid.T) {
 				for _, s := range stores {
-					_, err := s.PutZone(t.Context(), zone.Defaults("Z"), nil, "")
-					if err = errors.Join(err, s.DeleteZone(t.Context(), "Z", "")); err != nil {
+					_, err := s.PutZone(t.Context(), zone.Defaults("Z"), nil, audit.By{})
+					if err = errors.Join(err, s.DeleteZone(t.Context(), "Z", audit.By{})); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -16,7 +17,7 @@ func Stepped(t *testing.T, servers []store.Store, advance func(by, set time.Dura
 	t.Helper()
 	z := zone.Defaults("Z")
 	z.PerMinute, z.MaxPerSecond = 100, zone.PerSecondNone
-	if _, err := servers[0].PutZone(t.Context(), z, nil, ""); err != nil {
+	if _, err := servers[0].PutZone(t.Context(), z, nil, audit.By{}); err != nil {
 		t.Fatal(err)
 	}
 	const visitors, step = 400, 500 * time.Millisecond

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -17,7 +18,7 @@ var zoneStories = map[string]func(*story){
 		var all []zone.Settings
 		for _, id := range []string{"a", "B", "_", "zone.10", "zone-9"} {
 			z := zone.Defaults(id)
-			if _, err := s.store().PutZone(s.t.Context(), z, nil, ""); err != nil {
+			if _, err := s.store().PutZone(s.t.Context(), z, nil, audit.By{}); err != nil {
 				s.t.Fatal(err)
 			}
 			all = append(all, z)
@@ -35,14 +36,14 @@ var zoneStories = map[string]func(*story){
 		mine, theirs := read, read
 		mine.PerMinute, theirs.PerMinute = 20, 30
 		ctx, store := s.t.Context(), s.store()
-		created, err := store.PutZone(ctx, theirs, &read, "")
+		created, err := store.PutZone(ctx, theirs, &read, audit.By{})
 		if created || err != nil {
 			s.t.Fatalf("theirs: created %t, %v", created, err)
 		}
 		s.model.change(theirs, s.raw())
 		s.note("", &read, &theirs)
 		for _, late := range []zone.Settings{mine, theirs} {
-			_, err = store.PutZone(ctx, late, &read, "late")
+			_, err = store.PutZone(ctx, late, &read, audit.By{Name: "late"})
 			s.fails("late", err, line.ErrZoneChanged)
 		}
 		s.changes()
@@ -54,7 +55,7 @@ var zoneStories = map[string]func(*story){
 		s.full()
 		bad := s.model.settings
 		bad.PerMinute = -1
-		_, err := s.store().PutZone(s.t.Context(), bad, nil, "")
+		_, err := s.store().PutZone(s.t.Context(), bad, nil, audit.By{})
 		s.fails("put", err, zone.ErrInvalid)
 		s.fails("restore", s.store().RestoreZone(s.t.Context(), bad, line.Memory{}), zone.ErrInvalid)
 		s.list(s.model.settings)
@@ -65,7 +66,7 @@ var zoneStories = map[string]func(*story){
 		s.join("a").waits(1)
 		other := zone.Defaults("OTHER")
 		other.PerMinute = 600
-		if _, err := s.store().PutZone(s.t.Context(), other, nil, ""); err != nil {
+		if _, err := s.store().PutZone(s.t.Context(), other, nil, audit.By{}); err != nil {
 			s.t.Fatal(err)
 		}
 		for _, v := range append(names("v", 40), "a", "first") {
@@ -75,7 +76,7 @@ var zoneStories = map[string]func(*story){
 			}
 		}
 		s.poll("a").waits(1)
-		if err := s.store().DeleteZone(s.t.Context(), "OTHER", ""); err != nil {
+		if err := s.store().DeleteZone(s.t.Context(), "OTHER", audit.By{}); err != nil {
 			s.t.Fatal(err)
 		}
 		s.poll("a").waits(1)
@@ -94,13 +95,13 @@ func (s *story) allFail(want error) {
 		"observe": func(ctx context.Context) error { _, err := store.Observe(ctx, s.zoneID, 1); return err },
 		"sweep":   func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
 		"hold":    func(ctx context.Context) error { return store.HoldSweeps(ctx, s.zoneID, "one", time.Minute) },
-		"delete":  func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, "") },
+		"delete":  func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, audit.By{}) },
 	}
 	for name, call := range calls {
 		s.fails(name, call(ctx), want)
 	}
 	z := zone.Defaults(s.zoneID)
-	_, err := store.PutZone(ctx, z, &z, "")
+	_, err := store.PutZone(ctx, z, &z, audit.By{})
 	s.fails("change", err, line.ErrZoneChanged)
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
@@ -203,12 +204,12 @@ func (s *Store) Zones(ctx context.Context) ([]zone.Settings, error) {
 }
 
 // PutZone makes or changes a zone.
-func (s *Store) PutZone(ctx context.Context, now zone.Settings, was *zone.Settings, by string) (bool, error) {
+func (s *Store) PutZone(ctx context.Context, now zone.Settings, was *zone.Settings, by audit.By) (bool, error) {
 	return ask(ctx, s, "put_zone", func() (bool, error) { return s.Store.PutZone(ctx, now, was, by) })
 }
 
 // DeleteZone deletes a zone.
-func (s *Store) DeleteZone(ctx context.Context, zoneID, by string) error {
+func (s *Store) DeleteZone(ctx context.Context, zoneID string, by audit.By) error {
 	_, err := ask(ctx, s, "delete_zone", func() (none, error) { return none{}, s.Store.DeleteZone(ctx, zoneID, by) })
 	return err
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/check/parts"
@@ -137,7 +138,7 @@ func (s *Server) Set(tb testing.TB, change func(*zone.Settings)) {
 		settings = zone.Defaults(s.ZoneID)
 	}
 	change(&settings)
-	_, err = s.Store.Store.PutZone(tb.Context(), settings, nil, "")
+	_, err = s.Store.Store.PutZone(tb.Context(), settings, nil, audit.By{})
 	Must(tb, err)
 	if s.Zones != nil {
 		s.Zones.RunOnce(tb.Context())

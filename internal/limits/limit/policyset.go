@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/refusal"
 )
 
@@ -99,16 +100,16 @@ const MaxChanges = 200
 // Change is one entry of the record of changes. There is no entry for a change that
 // changes nothing, nor for putting back policies that a store has lost.
 type Change struct {
-	AtMillis int64   `json:"at" minimum:"1" maximum:"9007199254740991" doc:"When, in Unix milliseconds on the store's clock." example:"1795223373123"`
-	Policy   string  `json:"policy"`
-	By       string  `json:"by" maxLength:"64" doc:"Who, as given in X-Operator; QUEUE_CONFIG for a policy that the configuration made; may be empty." example:"Ada"`
-	Was      *Policy `json:"was" doc:"The policy before; null if it was made."`
-	Now      *Policy `json:"now" doc:"The policy after; null if it was deleted."`
+	AtMillis int64  `json:"at" minimum:"1" maximum:"9007199254740991" doc:"When, in Unix milliseconds on the store's clock." example:"1795223373123"`
+	Policy   string `json:"policy"`
+	audit.By
+	Was *Policy `json:"was" doc:"The policy before; null if it was made."`
+	Now *Policy `json:"now" doc:"The policy after; null if it was deleted."`
 }
 
 // Changes returns the entries that lead from one set of policies to another, in the order of the
 // policies' names. It leaves AtMillis at 0.
-func Changes(was, now PolicySet, by string) []Change {
+func Changes(was, now PolicySet, by audit.By) []Change {
 	var all []Change
 	for _, p := range was.Policies {
 		if next, ok := now.Find(p.Name); !ok {

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/refusal"
@@ -75,7 +76,7 @@ func (s *Set) Get(ctx context.Context, name string) (limit.Policy, error) {
 // it. by is who does it, for the record. The error is a *serve.FieldError, or wraps a
 // *serve.InvalidError, ErrPrecondition, limit.ErrPoliciesChanged or an error of the store.
 // With any of them but the last, nothing was changed.
-func (s *Set) Put(ctx context.Context, p limit.Policy, by string, condition serve.Condition) (limit.Policy, bool, error) {
+func (s *Set) Put(ctx context.Context, p limit.Policy, by audit.By, condition serve.Condition) (limit.Policy, bool, error) {
 	if err := CheckName(p.Name); err != nil {
 		return limit.Policy{}, false, err
 	}
@@ -100,14 +101,14 @@ func (s *Set) Put(ctx context.Context, p limit.Policy, by string, condition serv
 	if err != nil {
 		return limit.Policy{}, false, fmt.Errorf("policyset: put: %w", err)
 	}
-	s.options.Logger.InfoContext(ctx, "policy put", "policy", p.Name, "created", made, "by", by, "is", p)
+	s.options.Logger.InfoContext(ctx, "policy put", "policy", p.Name, "created", made, "by", by.Who(), "is", p)
 	return p, made, nil
 }
 
 // Delete removes a policy, if the condition allows that. by is who does it, for the record.
 // What its clients have taken is forgotten as it expires. The error is a *serve.FieldError, or
 // wraps ErrUnknown, ErrPrecondition, limit.ErrPoliciesChanged or an error of the store.
-func (s *Set) Delete(ctx context.Context, name, by string, condition serve.Condition) error {
+func (s *Set) Delete(ctx context.Context, name string, by audit.By, condition serve.Condition) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
@@ -124,13 +125,13 @@ func (s *Set) Delete(ctx context.Context, name, by string, condition serve.Condi
 	if err != nil {
 		return fmt.Errorf("policyset: delete: %w", err)
 	}
-	s.options.Logger.InfoContext(ctx, "policy deleted", "policy", name, "by", by)
+	s.options.Logger.InfoContext(ctx, "policy deleted", "policy", name, "by", by.Who())
 	return nil
 }
 
 // change edits the policies of the store. If somebody else changed them first, it edits those
 // again, up to maxTries times.
-func (s *Set) change(ctx context.Context, by string, edit func(limit.PolicySet) (limit.PolicySet, error)) error {
+func (s *Set) change(ctx context.Context, by audit.By, edit func(limit.PolicySet) (limit.PolicySet, error)) error {
 	for range maxTries {
 		current, err := s.read(ctx)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -53,7 +54,7 @@ func newRoom(t *testing.T) *room {
 }
 
 func (r *room) route(seen policyset.Seen) {
-	desk := operator.NewHTTP(operator.New(operator.Options{Zones: zones.New(zones.Options{Store: r.store}), Logger: slog.New(slog.DiscardHandler)}), r.policies, nil)
+	desk := operator.NewHTTP(operator.New(operator.Options{Zones: zones.New(zones.Options{Store: r.store}), Logger: slog.New(slog.DiscardHandler)}), r.policies, nil, nil)
 	log := slog.New(slog.DiscardHandler)
 	r.people = people.New(people.Options{Store: r.store, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")}, Root: []string{secret}, Logger: log})
 	access := operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log})
@@ -61,7 +62,7 @@ func (r *room) route(seen policyset.Seen) {
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(slog.New(slog.DiscardHandler), &parts.Meter{})
 	e.Use(access.Guard)
-	route.Mount(e, slices.Concat(desk.Routes(), h.Routes()), people.Permit)
+	route.Mount(e, slices.Concat(desk.Routes(), h.Routes()), people.NewHTTP(r.people).Permit)
 	r.http = openapitest.Operators.Handler(r.T, e)
 }
 
@@ -104,7 +105,7 @@ func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
 	}
 	seen := got.Header().Get("ETag")
 	r.send(412, "PUT", "/admin/limits/api", text(usual), "If-None-Match", "*")
-	operator, _, err := r.people.Create(t.Context(), people.Wanted{Name: "anna", Role: route.Operator}, "root")
+	operator, _, err := r.people.Create(t.Context(), people.Wanted{Name: "anna", Role: route.Operator}, audit.By{Name: "root", Proof: audit.Root})
 	parts.Must(t, err)
 	r.send(403, "PUT", "/admin/limits/api", text(usual), "Authorization", "Bearer "+operator)
 	r.send(403, "DELETE", "/admin/limits/api", nil, "Authorization", "Bearer "+operator)
@@ -120,7 +121,7 @@ func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
 		t.Errorf("list: %s", list.Body)
 	}
 	r.send(201, "PUT", "/admin/limits/other", text(usual))
-	if _, err := r.store.PutZone(t.Context(), zone.Defaults("Z"), nil, ""); err != nil {
+	if _, err := r.store.PutZone(t.Context(), zone.Defaults("Z"), nil, audit.By{}); err != nil {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]string{
@@ -137,7 +138,7 @@ func TestAPolicyIsMadeReadChangedAndDeleted(t *testing.T) {
 		parts.Must(t, json.Unmarshal(r.send(200, "GET", "/admin/audit"+query, nil).Body.Bytes(), &all))
 		got := fmt.Sprint(len(all.Zones), " zones")
 		for _, c := range all.Policies {
-			got += ", " + c.Policy + " " + c.By
+			got += ", " + c.Policy + " " + c.Name
 		}
 		if got != want {
 			t.Errorf("%q: %s, want %s", query, got, want)

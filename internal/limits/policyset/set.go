@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -125,7 +126,7 @@ func (s *Set) read(ctx context.Context) (limit.PolicySet, error) {
 			s.adopt(current)
 			return current, nil
 		}
-		if err := s.put(ctx, current, next, zone.ByConfig); err != nil && !errors.Is(err, limit.ErrPoliciesChanged) {
+		if err := s.put(ctx, current, next, audit.By{Name: zone.ByConfig, Via: audit.ViaFile}); err != nil && !errors.Is(err, limit.ErrPoliciesChanged) {
 			return limit.PolicySet{}, err
 		}
 	}
@@ -133,7 +134,7 @@ func (s *Set) read(ctx context.Context) (limit.PolicySet, error) {
 }
 
 // put has the store replace current by next, and note who did it.
-func (s *Set) put(ctx context.Context, current, next limit.PolicySet, by string) error {
+func (s *Set) put(ctx context.Context, current, next limit.PolicySet, by audit.By) error {
 	return s.options.Store.PutPolicies(ctx, next, current.Version, limit.Changes(current, next, by)...)
 }
 

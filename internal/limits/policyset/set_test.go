@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -36,7 +37,7 @@ func newServer(s PolicyStore, seeds ...limit.Policy) *server {
 
 func (s *server) puts(t *testing.T, p limit.Policy, only serve.Condition) {
 	t.Helper()
-	if _, _, err := s.Put(t.Context(), p, "Ada", only); err != nil {
+	if _, _, err := s.Put(t.Context(), p, audit.By{Name: "Ada"}, only); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -79,14 +80,14 @@ func TestAChangeIsSeenByTheOthers(t *testing.T) {
 	two.puts(t, policy("a", 2), serve.Condition{})
 	one.runOnce(t.Context())
 	one.has(t, "a 2")
-	parts.Must(t, one.Delete(t.Context(), "a", "Bob", serve.Condition{}))
+	parts.Must(t, one.Delete(t.Context(), "a", audit.By{Name: "Bob"}, serve.Condition{}))
 	two.runOnce(t.Context())
 	two.has(t)
-	if err := two.Delete(t.Context(), "a", "Bob", serve.Condition{}); !errors.Is(err, ErrUnknown) {
+	if err := two.Delete(t.Context(), "a", audit.By{Name: "Bob"}, serve.Condition{}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("deleted twice: %v", err)
 	}
 	changes, err := two.Changes(t.Context(), "a", 10)
-	if err != nil || len(changes) != 3 || changes[0].By != "Bob" || changes[0].Now != nil || changes[2].Was != nil {
+	if err != nil || len(changes) != 3 || changes[0].Name != "Bob" || changes[0].Now != nil || changes[2].Was != nil {
 		t.Errorf("%+v, %v", changes, err)
 	}
 }
@@ -98,12 +99,12 @@ func TestSeedsAreMadeWhenAbsent(t *testing.T) {
 	one.has(t, "a 1", "b 1") // before the store was asked
 	one.runOnce(t.Context())
 	one.puts(t, policy("a", 7), serve.Condition{})
-	parts.Must(t, one.Delete(t.Context(), "b", "", serve.Condition{}))
+	parts.Must(t, one.Delete(t.Context(), "b", audit.By{}, serve.Condition{}))
 	again := newServer(store, policy("a", 1), policy("b", 1), policy("c", 1))
 	again.runOnce(t.Context())
 	again.has(t, "a 7", "c 1")
 	changes, err := again.Changes(t.Context(), "c", 10)
-	if err != nil || len(changes) != 1 || changes[0].By != "QUEUE_CONFIG" {
+	if err != nil || len(changes) != 1 || changes[0].Name != "QUEUE_CONFIG" {
 		t.Errorf("%+v, %v", changes, err)
 	}
 }
@@ -115,7 +116,7 @@ func TestWhatIsRememberedStaysInForce(t *testing.T) {
 	store.Fail(line.ErrStoreUnavailable)
 	one.runOnce(t.Context())
 	one.has(t, "a 1")
-	if _, _, err := one.Put(t.Context(), policy("a", 2), "", serve.Condition{}); !errors.Is(err, line.ErrStoreUnavailable) {
+	if _, _, err := one.Put(t.Context(), policy("a", 2), audit.By{}, serve.Condition{}); !errors.Is(err, line.ErrStoreUnavailable) {
 		t.Errorf("put: %v", err)
 	}
 	if p, err := one.Get(t.Context(), "a"); err != nil || p.Rules[0].Limit != 1 {
@@ -153,13 +154,13 @@ func TestConditions(t *testing.T) {
 	seen := serve.Condition{IfMatch: Version(policy("a", 1))}
 	two.puts(t, policy("a", 2), seen)
 	for name, err := range map[string]error{
-		"put": func() error { _, _, err := one.Put(t.Context(), policy("a", 3), "", seen); return err }(),
+		"put": func() error { _, _, err := one.Put(t.Context(), policy("a", 3), audit.By{}, seen); return err }(),
 		"make": func() error {
-			_, _, err := one.Put(t.Context(), policy("a", 3), "", serve.Condition{IfNoneMatch: "*"})
+			_, _, err := one.Put(t.Context(), policy("a", 3), audit.By{}, serve.Condition{IfNoneMatch: "*"})
 			return err
 		}(),
-		"delete": one.Delete(t.Context(), "a", "", seen),
-		"absent": one.Delete(t.Context(), "b", "", seen),
+		"delete": one.Delete(t.Context(), "a", audit.By{}, seen),
+		"absent": one.Delete(t.Context(), "b", audit.By{}, seen),
 	} {
 		if !errors.Is(err, ErrPrecondition) {
 			t.Errorf("%s: %v", name, err)
@@ -186,7 +187,7 @@ func TestAConditionIsLookedAtAgain(t *testing.T) {
 		})
 	}
 	first(func() { two.puts(t, policy("a", 2), seen) })
-	if _, _, err := one.Put(t.Context(), policy("a", 3), "", seen); !errors.Is(err, ErrPrecondition) {
+	if _, _, err := one.Put(t.Context(), policy("a", 3), audit.By{}, seen); !errors.Is(err, ErrPrecondition) {
 		t.Errorf("put: %v", err)
 	}
 	// A change of another policy does not matter.
@@ -204,7 +205,7 @@ func TestThereIsAMost(t *testing.T) {
 		b = b.Put(policy(fmt.Sprint("p", i), 1))
 	}
 	parts.Must(t, store.Store.PutPolicies(t.Context(), b, 0))
-	_, _, err := one.Put(t.Context(), policy("one-more", 1), "", serve.Condition{})
+	_, _, err := one.Put(t.Context(), policy("one-more", 1), audit.By{}, serve.Condition{})
 	if list, ok := errors.AsType[*serve.InvalidError](err); !ok {
 		t.Errorf("put: %v", err)
 	} else if len(list.Faults) != 1 {

@@ -152,6 +152,7 @@ func (c *Client) request(ctx context.Context, method, path string, only serve.Co
 		return nil, fmt.Errorf("adminclient: %w", err)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.options.Token)
+	req.Header.Set("User-Agent", serve.CLIAgent)
 	req.Header.Set("Accept", "application/json, "+refusal.ContentType)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

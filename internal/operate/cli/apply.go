@@ -141,8 +141,8 @@ func (s *session) merge(ctx context.Context, is, want zone.Settings, named []str
 	for _, x := range differences {
 		last := lastOf(record.Value.Zones, x)
 		switch {
-		case !s.ours(last.By, last.AtMillis):
-			kept = append(kept, fmt.Sprintf("%s stays %s: set %s; the file says %s", x.Name, x.Text(is), byAt(last.By, last.AtMillis), x.Text(want)))
+		case !s.ours(last.Name, last.AtMillis):
+			kept = append(kept, fmt.Sprintf("%s stays %s: set %s; the file says %s", x.Name, x.Text(is), byAt(last.Name, last.AtMillis), x.Text(want)))
 		case x.Name == "perMinute" && is.PerMinute == 0:
 			kept = append(kept, fmt.Sprintf("%s stays 0, a pause; the file says %s", x.Name, x.Text(want)))
 		default:
@@ -194,8 +194,8 @@ func (s *session) comparePolicy(ctx context.Context, want limit.Policy, existing
 			return one, err
 		}
 		for _, last := range record.Value.Policies {
-			if differs = s.ours(last.By, last.AtMillis); !differs {
-				one.kept = []string{"stays as it is: changed " + byAt(last.By, last.AtMillis)}
+			if differs = s.ours(last.Name, last.AtMillis); !differs {
+				one.kept = []string{"stays as it is: changed " + byAt(last.Name, last.AtMillis)}
 			}
 		}
 	}

@@ -19,8 +19,8 @@ const usualChanges = 50
 
 // recorded is one entry of the record.
 type recorded struct {
-	name, by string
-	atMillis int64
+	name, by, how string
+	atMillis      int64
 	// changes are what was changed, one setting each.
 	changes []string
 }
@@ -29,7 +29,7 @@ type recorded struct {
 func (c *connection) audit() *cobra.Command {
 	var policy string
 	var most int
-	command := c.command("audit [ZONE]", "The record of changes of zones and policies: when, who, what was and what is.",
+	command := c.command("audit [ZONE]", "The record of changes of zones, policies and operators: when, who, how that was proven, what was and what is.",
 		func(ctx context.Context, s *session, args []string) error {
 			zoneID := strings.Join(args, "") // one argument, or none
 			switch {
@@ -47,10 +47,10 @@ func (c *connection) audit() *cobra.Command {
 				s.say("The record has no such changes.")
 				return nil
 			}
-			t := &table{titles: []string{"NAME", "WHEN", "WHO", "CHANGE"}}
+			t := &table{titles: []string{"NAME", "WHEN", "WHO", "HOW", "CHANGE"}}
 			for _, e := range all[:min(len(all), most)] {
 				for _, one := range e.changes { // each whole by itself, so that grep finds all of it
-					t.add(e.name, time.UnixMilli(e.atMillis).UTC().Format(time.RFC3339), cmp.Or(e.by, "-"), one)
+					t.add(e.name, time.UnixMilli(e.atMillis).UTC().Format(time.RFC3339), cmp.Or(e.by, "-"), cmp.Or(e.how, "-"), one)
 				}
 			}
 			return s.print(t)
@@ -63,10 +63,13 @@ func (c *connection) audit() *cobra.Command {
 // record is the entries of both lists, the newest first.
 func record(changes adminclient.Changes) (all []recorded) {
 	for _, c := range changes.Zones {
-		all = append(all, recorded{c.ZoneID, c.By, c.AtMillis, change.Recorded(c)})
+		all = append(all, recorded{c.ZoneID, c.Who(), c.How(), c.AtMillis, change.Recorded(c)})
 	}
 	for _, c := range changes.Policies {
-		all = append(all, recorded{"policy " + c.Policy, c.By, c.AtMillis, policyChange(c)})
+		all = append(all, recorded{"policy " + c.Policy, c.Who(), c.How(), c.AtMillis, policyChange(c)})
+	}
+	for _, e := range changes.Operators {
+		all = append(all, recorded{"operators", e.Who(), e.How(), e.AtMillis, []string{e.Did + " " + e.To}})
 	}
 	slices.SortStableFunc(all, func(a, b recorded) int { return cmp.Compare(b.atMillis, a.atMillis) })
 	return all

@@ -55,7 +55,7 @@ func (c *Console) actDo(w http.ResponseWriter, r *http.Request, s session) error
 	if seenOf(current, act) != r.PostForm.Get("seen") {
 		return c.conflict(w, s, path, e.Name)
 	}
-	next, err := c.Zones.ActFrom(r.Context(), current, e.Name, act, s.who)
+	next, err := c.Zones.ActFrom(r.Context(), current, e.Name, act, s.by())
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (c *Console) Handler() http.Handler {
 		// Every other path.
 		"/console/": func(http.ResponseWriter, *http.Request, session) error { return errNothing },
 	} {
-		mux.HandleFunc(pattern, c.guarded(permitted(pattern, h)))
+		mux.HandleFunc(pattern, c.guarded(c.permitted(pattern, h)))
 	}
 	return c.protect(mux)
 }

@@ -164,7 +164,7 @@ func (c *Console) apply(w http.ResponseWriter, r *http.Request, s session, curre
 	if len(others) > 0 {
 		return c.conflict(w, s, zonePath(current.ZoneID), current.ZoneID)
 	}
-	switch err := c.Zones.Replace(r.Context(), current, next, s.who); {
+	switch err := c.Zones.Replace(r.Context(), current, next, s.by()); {
 	case errors.Is(err, line.ErrZoneChanged):
 		return c.conflict(w, s, zonePath(current.ZoneID), current.ZoneID)
 	case err != nil:
@@ -220,7 +220,7 @@ func (c *Console) deleteIt(w http.ResponseWriter, r *http.Request, s session, cu
 	if strings.TrimSpace(r.PostForm.Get("confirm")) != name {
 		return c.askForDelete(w, s, current, http.StatusUnprocessableEntity, "That is not the zone's name. Nothing was deleted.")
 	}
-	err := c.Zones.Delete(r.Context(), name, s.who, serve.Condition{IfMatch: r.PostForm.Get("seen")})
+	err := c.Zones.Delete(r.Context(), name, s.by(), serve.Condition{IfMatch: r.PostForm.Get("seen")})
 	if errors.Is(err, operator.ErrPrecondition) {
 		if _, err = c.Zones.Get(r.Context(), name); err == nil {
 			return c.conflict(w, s, zonePath(name), name)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -35,7 +36,7 @@ func (r *room) list(zoneID string, events ...event.Event) {
 	was := r.put(zoneID)
 	s := was
 	s.Events = events
-	parts.Must(r.tb, r.desk.Replace(r.tb.Context(), was, s, "Olga"))
+	parts.Must(r.tb, r.desk.Replace(r.tb.Context(), was, s, audit.By{Name: "Olga"}))
 	r.makeDue(zoneID)
 }
 
@@ -101,7 +102,7 @@ func TestEventPage(t *testing.T) {
 		was := r.zone("Z")
 		now := was
 		change(&now)
-		if _, err := r.zones.PutZone(t.Context(), now, &was, "Bob"); err != nil {
+		if _, err := r.zones.PutZone(t.Context(), now, &was, audit.By{Name: "Bob"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -173,7 +174,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 		t.Fatal("asking holds it")
 	}
 	held := p.act(t, "do=hold&step=opens")
-	shows(t, held, "▮▮ Held The opening waits until an operator moves it.", "Held: the opening waits for an operator", "Done at 12:58:00 UTC by Anna.", "Open now …", "Cancel the event …")
+	shows(t, held, "▮▮ Held The opening waits until an operator moves it.", "Held: the opening waits for an operator", "Done at 12:58:00 UTC by Anna (claimed).", "Open now …", "Cancel the event …")
 	page := p.get("zones/Z")
 	shows(t, page, "▮▮ Opening held The opening of noon is held", "▮▮ Held noon : It opens when an operator moves it")
 	if !strings.Contains(held.Body.String(), `class="card upnext loud"`) || !strings.Contains(page.Body.String(), `class="next-event loud"`) {
@@ -202,7 +203,7 @@ func TestAnEventIsHeldOpenedMovedAndCancelled(t *testing.T) {
 	shows(t, p.act(t, "do=hold&step=closes"), "It opens in 11 min", "▲ Warning: The closing is held: it waits until an operator moves it.", "No newcomers ▮▮ Held")
 	shows(t, p.get(act+"do=cancel"), "Cancel noon?", "▲ Warning: noon does not take place.",
 		"▲ Warning: Visitors who wait (12,340) are admitted from now on, at 600 a minute. To keep them waiting, hold the opening instead.", "They keep the order of the draw.")
-	shows(t, p.act(t, "do=cancel"), "– Over The event is over, or was cancelled.", "Anna 2026-11-21 13:09:00 UTC")
+	shows(t, p.act(t, "do=cancel"), "– Over The event is over, or was cancelled.", "Anna (claimed) 2026-11-21 13:09:00 UTC")
 	if s := r.zone("Z"); s.EventState.Now != nil || s.PerMinute != 600 {
 		t.Errorf("after cancelling: %v", s)
 	}

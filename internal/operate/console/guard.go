@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/refusal"
@@ -81,6 +82,7 @@ func (c *Console) open(h handler) http.HandlerFunc {
 		var s session
 		if sent, err := r.Cookie(cookie(c.Secure(r), "", 0).Name); err == nil {
 			if of, ok := c.People.Open(sent.Value); ok {
+				of.By.Address = c.Access.From(r)
 				s = session{of.By.String(), of}
 				r = r.WithContext(people.With(r.Context(), of.By))
 			}
@@ -148,7 +150,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 		c.Meter.Refuse("", p.Code)
 		return c.render(w, p.Status, "login", session{}, "Log in", form)
 	}
-	if by.Proof == people.Root {
+	if by.Proof == audit.Root {
 		if by.Name, form.WhoFault = checkWho(form.Who); form.WhoFault != "" {
 			return c.render(w, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
 		}

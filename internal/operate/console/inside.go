@@ -13,7 +13,7 @@ import (
 func (c *Console) insideAsk(w http.ResponseWriter, r *http.Request, s session, current zone.Settings) error {
 	act := insideActOf(r.URL.Query().Get("do"))
 	act.DryRun = true
-	would, err := c.Zones.ActInside(r.Context(), current.ZoneID, act, s.who)
+	would, err := c.Zones.ActInside(r.Context(), current.ZoneID, act, s.by())
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (c *Console) insideAsk(w http.ResponseWriter, r *http.Request, s session, c
 // insideDo is POST /console/zones/{zoneId}/inside: does what was confirmed.
 func (c *Console) insideDo(w http.ResponseWriter, r *http.Request, s session) error {
 	zoneID := r.PathValue("zoneId")
-	if _, err := c.Zones.ActInside(r.Context(), zoneID, insideActOf(r.PostForm.Get("do")), s.who); err != nil {
+	if _, err := c.Zones.ActInside(r.Context(), zoneID, insideActOf(r.PostForm.Get("do")), s.by()); err != nil {
 		return err
 	}
 	now, err := c.Zones.Get(r.Context(), zoneID)

@@ -38,7 +38,7 @@ func TestInside(t *testing.T) {
 		t.Error("asking has revoked")
 	}
 	done := p.follow(p.post("zones/Z/inside", formOf(t, asked, "zones/Z/inside")))
-	shows(t, done, "Done at 11:59:02 UTC by Anna. Revoked none → to all admissions up to 2026-11-21 11:59:03 UTC")
+	shows(t, done, "Done at 11:59:02 UTC by Anna (claimed). Revoked none → to all admissions up to 2026-11-21 11:59:03 UTC")
 	if strings.Contains(done.Body.String(), "/undo") {
 		t.Error("it offers to undo what cannot be undone")
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
@@ -35,7 +36,7 @@ func busyLimit() limiter.Stats {
 
 func (r *room) putPolicy(p limit.Policy, by string) {
 	r.tb.Helper()
-	_, _, err := r.policies.Put(r.tb.Context(), p, by, serve.Condition{})
+	_, _, err := r.policies.Put(r.tb.Context(), p, audit.By{Name: by}, serve.Condition{})
 	parts.Must(r.tb, err)
 	r.Forward(time.Second)
 }
@@ -59,7 +60,7 @@ func TestLimitsAreShown(t *testing.T) {
 	r.putPolicy(own, "Bea")
 	r.decided.set("api", away)
 	shows(t, anna.get("limits"), "▲ Refusing many", "0 not asked 60 %")
-	parts.Must(t, r.policies.Delete(t.Context(), "api", "Bea", serve.Condition{}))
+	parts.Must(t, r.policies.Delete(t.Context(), "api", audit.By{Name: "Bea"}, serve.Condition{}))
 	shows(t, anna.get("changes"), "Bea api Made the policy: Rules 100 in any 60 s (sliding log)", "Bea api Counted shared: by the store → to server: each for itself", "Bea api Deleted the policy")
 	for _, p := range guard.Policies() {
 		r.putPolicy(p, "config")
@@ -81,7 +82,7 @@ func TestLimitsEvents(t *testing.T) {
 		t.Errorf("all: %v", event)
 	}
 	stamp := event["stamp"]
-	parts.Must(t, r.policies.Delete(t.Context(), "api", "Bea", serve.Condition{}))
+	parts.Must(t, r.policies.Delete(t.Context(), "api", audit.By{Name: "Bea"}, serve.Condition{}))
 	r.seen.round(nil)
 	if event = all.wants("figures"); event["stamp"] == stamp || figureIn(event, "policies") != "0" {
 		t.Errorf("after a deletion: %v", event)

@@ -34,7 +34,7 @@ func TestNetworks(t *testing.T) {
 	if got := r.zone("Z"); len(got.NetworkShares) > 0 {
 		t.Fatalf("asking has set %q", got.NetworkShares)
 	}
-	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "by Anna. Shares of networks none → to 203.0.113.0/24=1 Undo")
+	shows(t, p.follow(p.post("zones/Z/change", formOf(t, asked, "zones/Z/change"))), "by Anna (claimed). Shares of networks none → to 203.0.113.0/24=1 Undo")
 	shows(t, p.get("zones/Z?tab=networks"), "203.0.113.0/24 3 75.0 % 1 0 1 % Lift Set 1 % Refuse")
 	p.confirm(t, "network=2001:db8::/64&share=0")
 	if got := r.zone("Z").NetworkShares; !slices.Equal(got, []string{"203.0.113.0/24=1", "2001:db8::/64=0"}) {

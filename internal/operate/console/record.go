@@ -10,6 +10,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/operate/change"
+	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -26,8 +27,9 @@ type entry struct {
 	// Noun and Name are what was changed, Path where its pages are.
 	Noun, Name, Path string
 	At               time.Time
-	By               string
-	// What is "made", "deleted", or empty for a change of Differences.
+	// By is who, and How how that was proven.
+	By, How string
+	// What is "made", "deleted", or empty for a change of Differences; without a Noun, what was done to Name.
 	What        string
 	Differences []change.Difference
 	// Undo says what undoing it would do; empty where that cannot be done.
@@ -40,7 +42,7 @@ func entries(changes []zone.Change, current *zone.Settings) []entry {
 	all := make([]entry, 0, len(changes))
 	lately := len(sinceMade(changes))
 	for i, c := range changes {
-		one := entry{ID: changeID(c), Noun: "zone", Name: c.ZoneID, Path: zonePath(c.ZoneID), At: time.UnixMilli(c.AtMillis), By: c.By}
+		one := entry{ID: changeID(c), Noun: "zone", Name: c.ZoneID, Path: zonePath(c.ZoneID), At: time.UnixMilli(c.AtMillis), By: c.Who(), How: c.How()}
 		blank := zone.Defaults(c.ZoneID)
 		says(&one, zone.Table, c.Was, c.Now, blank)
 		if c.Now != nil {
@@ -80,9 +82,18 @@ func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session)
 	}
 	all := entries(zones, nil)
 	for _, p := range policies {
-		one := entry{Noun: "policy", Name: p.Policy, Path: root + "limits", At: time.UnixMilli(p.AtMillis), By: p.By}
+		one := entry{Noun: "policy", Name: p.Policy, Path: root + "limits", At: time.UnixMilli(p.AtMillis), By: p.Who(), How: p.How()}
 		says(&one, change.Policies, p.Was, p.Now, limit.Policy{Name: p.Policy}.WithDefaults())
 		all = append(all, one)
+	}
+	if s.By.MayAll(route.Viewer) {
+		events, err := c.People.Events(r.Context(), allChanges)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			all = append(all, entry{At: time.UnixMilli(e.AtMillis), By: e.Who(), How: e.How(), What: e.Did, Name: e.To})
+		}
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At) })
 	return c.render(w, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])

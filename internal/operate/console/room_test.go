@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
@@ -86,7 +87,7 @@ func newRoom(tb testing.TB) *room {
 // make makes a zone with these settings.
 func (r *room) make(s zone.Settings, by string) {
 	r.tb.Helper()
-	_, err := r.zones.PutZone(r.tb.Context(), s, nil, by)
+	_, err := r.zones.PutZone(r.tb.Context(), s, nil, audit.By{Name: by})
 	parts.Must(r.tb, err)
 }
 

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 )
 
@@ -25,6 +26,9 @@ type session struct {
 	who string
 	people.Session
 }
+
+// by is who makes a change from the console.
+func (s session) by() audit.By { return s.By.By(audit.ViaConsole) }
 
 // cookie is the session's; of a negative age, one that removes it. The browser came over TLS or not: see Parts.Secure.
 func cookie(secure bool, text string, age time.Duration) *http.Cookie {

@@ -26,7 +26,7 @@ var roles = map[string]route.Role{
 }
 
 // permitted is a handler for those who may: in the zone of the path, else of the form.
-func permitted(pattern string, h handler) handler {
+func (c *Console) permitted(pattern string, h handler) handler {
 	role := roles[pattern]
 	switch {
 	case role != "":
@@ -43,6 +43,7 @@ func permitted(pattern string, h handler) handler {
 			zoneID = r.PostForm.Get("zoneId")
 		}
 		if !s.By.Role.Covers(role) || zoneID != "" && !s.By.Sees(zoneID) || whole && !s.By.MayAll(role) {
+			c.People.Refused(s.by(), pattern)
 			return people.ErrForbidden
 		}
 		return h(w, r, s)
@@ -96,7 +97,7 @@ func (c *Console) makeToken(w http.ResponseWriter, r *http.Request, s session) e
 		Name: strings.TrimSpace(r.PostForm.Get("name")), Role: route.Role(r.PostForm.Get("role")),
 		Zones:         strings.FieldsFunc(r.PostForm.Get("zones"), func(c rune) bool { return c == ',' || c == ' ' }),
 		ExpireSeconds: days * int64(24*time.Hour/time.Second),
-	}, s.who)
+	}, s.by())
 	v := c.ofTokens(r.PostForm)
 	if invalid, ok := errors.AsType[*serve.InvalidError](err); ok {
 		v.Fault = strings.Join(invalid.Faults, "; ")
@@ -111,7 +112,7 @@ func (c *Console) makeToken(w http.ResponseWriter, r *http.Request, s session) e
 
 // revokeToken is POST /console/tokens/revoke.
 func (c *Console) revokeToken(w http.ResponseWriter, r *http.Request, s session) error {
-	if err := c.People.Revoke(r.Context(), r.PostForm.Get("id"), s.who); err != nil && !errors.Is(err, people.ErrUnknown) {
+	if err := c.People.Revoke(r.Context(), r.PostForm.Get("id"), s.by()); err != nil && !errors.Is(err, people.ErrUnknown) {
 		return err
 	}
 	http.Redirect(w, r, root+"tokens", http.StatusSeeOther)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/serve/route"
@@ -55,10 +56,10 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s %s: %d, want %d", tt.method, tt.path, w.Code, tt.want)
 		}
 	}
-	if changes, err := r.store.Changes(t.Context(), "SALE-1"); err != nil || changes[0].By != "anna" || r.zone("SHOP").PerMinute != 600 {
+	if changes, err := r.store.Changes(t.Context(), "SALE-1"); err != nil || changes[0].Name != "anna" || r.zone("SHOP").PerMinute != 600 {
 		t.Errorf("recorded: %+v, %v", changes[0], err)
 	}
-	ci, _, err := r.people.Create(t.Context(), people.Wanted{Name: "ci", Role: route.Admin, Zones: []string{"TEAM-*"}}, "root")
+	ci, _, err := r.people.Create(t.Context(), people.Wanted{Name: "ci", Role: route.Admin, Zones: []string{"TEAM-*"}}, audit.By{Name: "root", Proof: audit.Root})
 	parts.Must(t, err)
 	machine := &person{room: r, cookies: map[string]string{}}
 	machine.post("login", url.Values{"token": {ci}})

@@ -112,7 +112,7 @@ func (c *Console) create(w http.ResponseWriter, r *http.Request, s session) erro
 	if len(faults) == 0 {
 		body, err := json.Marshal(wanted)
 		if err == nil {
-			_, _, err = c.Zones.Put(r.Context(), zoneID, body, s.who, serve.Condition{IfNoneMatch: "*"})
+			_, _, err = c.Zones.Put(r.Context(), zoneID, body, s.by(), serve.Condition{IfNoneMatch: "*"})
 		}
 		switch invalid, refused := errors.AsType[*serve.InvalidError](err); {
 		case err == nil:

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -59,12 +60,12 @@ func TestAnotherZoneOfTheSameNameHasNoPast(t *testing.T) {
 	was := r.put("Z")
 	paused := was
 	paused.PerMinute = 0
-	parts.Must(t, r.desk.Replace(t.Context(), was, paused, "Bea"))
+	parts.Must(t, r.desk.Replace(t.Context(), was, paused, audit.By{Name: "Bea"}))
 	anna := r.enter("Anna")
 	page := anna.get("zones/Z?tab=record")
 	shows(t, page, "Undo : back to 600 a minute")
 	old := formOf(t, page, "zones/Z/undo")
-	parts.Must(t, r.desk.Delete(t.Context(), "Z", "Bea", serve.Condition{}))
+	parts.Must(t, r.desk.Delete(t.Context(), "Z", audit.By{Name: "Bea"}, serve.Condition{}))
 	r.make(paused, "Bea")
 	if text := anna.get("zones/Z?tab=record").Body.String(); strings.Contains(text, "zones/Z/undo") {
 		t.Error("the new zone offers to undo a change of the old one")
@@ -89,7 +90,7 @@ func TestAChangeSaysWhatItDoesAndIsUndoneWithOneClick(t *testing.T) {
 		t.Fatalf("asking has set the limit to %d", got.PerMinute)
 	}
 	done := anna.follow(anna.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
-	shows(t, done, "Done at 11:59:01 UTC by Anna <i>. Limit 600 a minute → to 900 a minute Undo : back to 600 a minute")
+	shows(t, done, "Done at 11:59:01 UTC by Anna <i> (claimed). Limit 600 a minute → to 900 a minute Undo : back to 600 a minute")
 	if strings.Contains(done.Body.String(), "<i>") {
 		t.Error("a name is taken for HTML")
 	}
@@ -104,10 +105,10 @@ func TestAChangeSaysWhatItDoesAndIsUndoneWithOneClick(t *testing.T) {
 	}
 	changes, err := r.desk.Changes(t.Context(), "Z", 10)
 	parts.Must(t, err)
-	if len(changes) != 3 || changes[0].By != "Anna <i>" || changes[1].By != "Anna <i>" || changes[2].By != "Olga" {
+	if len(changes) != 3 || changes[0].Name != "Anna <i>" || changes[1].Name != "Anna <i>" || changes[2].Name != "Olga" {
 		t.Errorf("record: %+v", changes)
 	}
-	shows(t, anna.get("changes"), "2026-11-21 11:59:02 UTC Anna <i> Z Limit 900 a minute → to 600 a minute", "Olga Z Made the zone")
+	shows(t, anna.get("changes"), "2026-11-21 11:59:02 UTC Anna <i> (claimed) root, 192.0.2.1, console Z Limit 900 a minute → to 600 a minute", "Olga Z Made the zone")
 }
 
 func TestPauseRemembersTheLimit(t *testing.T) {
@@ -174,7 +175,7 @@ func TestProposals(t *testing.T) {
 	}
 	tiny := s
 	tiny.PerMinute = 1
-	parts.Must(t, r.desk.Replace(t.Context(), s, tiny, "Olga"))
+	parts.Must(t, r.desk.Replace(t.Context(), s, tiny, audit.By{Name: "Olga"}))
 	shows(t, p.get("zones/Z/change?step=10"), "to 2 a minute?")
 	shows(t, p.get("zones/Z/change?step=-10"), "Nothing to change")
 	w := p.post("zones/Z/change", url.Values{"was.perMinute": {"1"}, "perMinute": {"-1"}})
@@ -193,7 +194,7 @@ func TestWhoIsFasterWins(t *testing.T) {
 
 	bea := s
 	bea.MaxWaiting = 5000
-	parts.Must(t, r.desk.Replace(t.Context(), s, bea, "Bea"))
+	parts.Must(t, r.desk.Replace(t.Context(), s, bea, audit.By{Name: "Bea"}))
 	r.Forward(time.Second)
 	done := anna.follow(anna.post("zones/Z/change", formOf(t, asked, "zones/Z/change")))
 	if got := r.zone("Z"); got.PerMinute != 900 || got.MaxWaiting != 5000 {
@@ -205,7 +206,7 @@ func TestWhoIsFasterWins(t *testing.T) {
 	was := r.zone("Z")
 	bea = was
 	bea.PerMinute = 700
-	parts.Must(t, r.desk.Replace(t.Context(), was, bea, "Bea"))
+	parts.Must(t, r.desk.Replace(t.Context(), was, bea, audit.By{Name: "Bea"}))
 	for path, form := range map[string]url.Values{
 		"zones/Z/change": formOf(t, asked, "zones/Z/change"), "zones/Z/undo": undo,
 	} {
@@ -270,7 +271,7 @@ func TestDelete(t *testing.T) {
 	}
 	now := was
 	now.PerMinute = 1200
-	parts.Must(t, r.desk.Replace(t.Context(), was, now, "Bea"))
+	parts.Must(t, r.desk.Replace(t.Context(), was, now, audit.By{Name: "Bea"}))
 	form.Set("confirm", "Z")
 	if w := p.post(path, form); w.Code != http.StatusConflict {
 		t.Errorf("it was changed meanwhile: %d", w.Code)
@@ -283,7 +284,7 @@ func TestDelete(t *testing.T) {
 			t.Errorf("deleted: %d", w.Code)
 		}
 	}
-	shows(t, p.get("changes"), "Anna Z Deleted the zone")
+	shows(t, p.get("changes"), "Anna (claimed) root, 192.0.2.1, console Z Deleted the zone")
 }
 
 // TestWaitingPage: the page's settings go the way of all changes, also a logo that is too

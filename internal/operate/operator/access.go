@@ -109,6 +109,7 @@ func NewAccess(o AccessOptions) *Access {
 func (a *Access) Check(r *http.Request, shown, route string, more ...any) (people.Identity, error) {
 	from := a.From(r)
 	if who, ok := a.people.Identify(shown); ok {
+		who.Address = from
 		return who, nil
 	}
 	sum, right := sha256.Sum256([]byte(shown)), 0

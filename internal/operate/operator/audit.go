@@ -5,22 +5,26 @@ import (
 	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Changes are the latest changes, the newest first in each list. Those of policies are left out where a zone was asked
 // for, those of zones where a policy was.
 type Changes struct {
-	Zones    []zone.Change  `json:"changes" maxItems:"1000" doc:"The newest first."`
-	Policies []limit.Change `json:"policyChanges" maxItems:"200" doc:"Of policies of limits, the newest first."`
+	Zones     []zone.Change  `json:"changes" maxItems:"1000" doc:"The newest first."`
+	Policies  []limit.Change `json:"policyChanges" maxItems:"200" doc:"Of policies of limits, the newest first."`
+	Operators []audit.Event  `json:"operatorEvents" maxItems:"200" doc:"Tokens and sessions that were made and revoked, and what was refused to somebody known, once a minute for each person and call; the newest first. Only for who has all zones, and where neither zoneId nor policy is given."`
 }
 
 // changes reads what is to be listed: the changes of a zone, of a policy, or of all when both are "". It returns a
 // *serve.FieldError for both of them, for a name that can be no policy's, and for a number that checkMost refuses.
 func (h *HTTP) changes(ctx context.Context, zoneID, policy string, most int) (all Changes, err error) {
-	all = Changes{Zones: []zone.Change{}, Policies: []limit.Change{}} // empty lists, not null
+	all = Changes{Zones: []zone.Change{}, Policies: []limit.Change{}, Operators: []audit.Event{}} // empty lists, not null
 	if err := checkMost(most); err != nil {
 		return all, err
 	}
@@ -40,6 +44,13 @@ func (h *HTTP) changes(ctx context.Context, zoneID, policy string, most int) (al
 			return all, err
 		}
 		all.Policies = append(all.Policies, changes...)
+	}
+	if zoneID == "" && policy == "" && h.known != nil && people.Of(ctx).MayAll(route.Viewer) {
+		events, err := h.known.Events(ctx, most)
+		if err != nil {
+			return all, err
+		}
+		all.Operators = append(all.Operators, events...)
 	}
 	return all, nil
 }

@@ -22,7 +22,7 @@ func (c changes) brief() string {
 			}
 			return fmt.Sprint(s.PerMinute)
 		}
-		all = append(all, fmt.Sprintf("%s:%s>%s by %q", change.ZoneID, what(change.Was), what(change.Now), change.By))
+		all = append(all, fmt.Sprintf("%s:%s>%s by %q", change.ZoneID, what(change.Was), what(change.Now), change.Name))
 	}
 	return strings.Join(all, ", ")
 }
@@ -32,7 +32,7 @@ func (c changes) brief() string {
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	if w := r.send("GET", "/admin/audit", ""); w.Code != 200 || w.Body.String() != `{"changes":[],"policyChanges":[]}`+"\n" {
+	if w := r.send("GET", "/admin/audit", ""); w.Code != 200 || w.Body.String() != `{"changes":[],"policyChanges":[],"operatorEvents":[]}`+"\n" {
 		t.Errorf("of no zones: %d %s", w.Code, w.Body)
 	}
 	for _, step := range []struct{ method, zoneID, body, by string }{
@@ -70,7 +70,7 @@ func TestChangesOfAZoneWithoutAny(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	parts.Must(t, r.store.RestoreZone(t.Context(), zone.Defaults("Z"), line.Memory{}))
-	if w := r.send("GET", "/admin/audit?zoneId=Z", ""); w.Code != 200 || w.Body.String() != `{"changes":[],"policyChanges":[]}`+"\n" {
+	if w := r.send("GET", "/admin/audit?zoneId=Z", ""); w.Code != 200 || w.Body.String() != `{"changes":[],"policyChanges":[],"operatorEvents":[]}`+"\n" {
 		t.Errorf("of a zone that was put back: %d %s", w.Code, w.Body)
 	}
 	if w := r.send("GET", "/admin/audit?zoneId=Y", ""); w.Code != 404 || read[refusal](t, w).Code != "zone_unknown" {

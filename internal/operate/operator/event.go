@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -44,15 +45,6 @@ func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
 	now.EventState, now.InsideState = event.State{}, zone.InsideState{}
 	if was != nil {
 		listed, now.EventState, now.InsideState = was.Events, was.EventState, was.InsideState
-	} else {
-		// Passes and sessions of a zone of that name that was deleted are for that zone alone.
-		changes, err := s.Zones.Changes(ctx, now.ZoneID)
-		if err != nil {
-			return fmt.Errorf("operator: put zone: %w", err)
-		}
-		if len(changes) > 0 && changes[0].Now == nil {
-			now.InsideState.RevokedUpToMillis = changes[0].AtMillis
-		}
 	}
 	if sentence := now.EventState.Refuses(now.ZoneID, now.Events); sentence != "" {
 		return &FixedError{sentence}
@@ -123,7 +115,7 @@ func readAct(do Verb, body []byte) (act Act, err error) {
 
 // Act holds, moves, opens or cancels an event that is fixed, as body says. It returns a *serve.FieldError or a
 // *serve.InvalidError with nothing changed where that cannot be.
-func (s *Service) Act(ctx context.Context, zoneID, name string, do Verb, body []byte, by string) (zone.Settings, error) {
+func (s *Service) Act(ctx context.Context, zoneID, name string, do Verb, body []byte, by audit.By) (zone.Settings, error) {
 	act, err := readAct(do, body)
 	if err != nil {
 		return zone.Settings{}, err
@@ -139,7 +131,7 @@ func (s *Service) Act(ctx context.Context, zoneID, name string, do Verb, body []
 
 // ActFrom is Act on a zone that the caller has seen. If it is not so any more, nothing is
 // changed: it returns line.ErrZoneChanged.
-func (s *Service) ActFrom(ctx context.Context, was zone.Settings, name string, act Act, by string) (zone.Settings, error) {
+func (s *Service) ActFrom(ctx context.Context, was zone.Settings, name string, act Act, by audit.By) (zone.Settings, error) {
 	next, fault := act.On(was, name, s.clock(ctx, was.ZoneID))
 	if fault != "" {
 		return zone.Settings{}, &serve.InvalidError{Faults: []string{fault}}
@@ -147,7 +139,7 @@ func (s *Service) ActFrom(ctx context.Context, was zone.Settings, name string, a
 	if _, err := s.Zones.PutZone(ctx, next, &was, by); err != nil {
 		return zone.Settings{}, fmt.Errorf("operator: change event: %w", err)
 	}
-	s.Logger.InfoContext(ctx, "event changed", "zone", was.ZoneID, "event", name, "do", act.Do, "step", act.Step, "by", by)
+	s.Logger.InfoContext(ctx, "event changed", "zone", was.ZoneID, "event", name, "do", act.Do, "step", act.Step, "by", by.Who())
 	return next, nil
 }
 

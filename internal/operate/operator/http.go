@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
@@ -26,7 +27,9 @@ type HTTP struct {
 	service *Service
 	// policies may be nil.
 	policies *policyset.Set
-	notKept  func() error
+	// known may be nil.
+	known   *people.Registry
+	notKept func() error
 }
 
 // WarningHeader says, in an answer to a change that was made, that it may be lost and
@@ -74,11 +77,11 @@ func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // NewHTTP returns the handlers of the room. They belong behind Access.Guard. The
-// record of changes shows those of policies, too, unless that is nil; and every answer
+// record of changes shows those of policies and of known, too, unless these are nil; and every answer
 // to a change tells what notKept returns: why what is in force is lost with this
 // server, or nil.
-func NewHTTP(s *Service, policies *policyset.Set, notKept func() error) *HTTP {
-	return &HTTP{service: s, policies: policies, notKept: notKept}
+func NewHTTP(s *Service, policies *policyset.Set, known *people.Registry, notKept func() error) *HTTP {
+	return &HTTP{service: s, policies: policies, known: known, notKept: notKept}
 }
 
 // Guard lets only those through who show a good token, each as the identity that people.Of returns, and no request that a browser
@@ -361,9 +364,9 @@ func (h *HTTP) patch(c echo.Context) error {
 }
 
 // readChange reads who makes a change, and what it is.
-func readChange(c echo.Context) (by string, body []byte, err error) {
+func readChange(c echo.Context) (by audit.By, body []byte, err error) {
 	if by, err = serve.ReadBy(c.Request()); err != nil {
-		return "", nil, err
+		return by, nil, err
 	}
 	body, err = serve.ReadBody(c)
 	return by, body, err

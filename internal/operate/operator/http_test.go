@@ -15,6 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
@@ -30,7 +31,7 @@ func (r *room) routes(log *slog.Logger) http.Handler {
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(log, &parts.Meter{})
 	e.Use(operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log, Now: r.Now}).Guard)
-	route.Mount(e, operator.NewHTTP(r.service, nil, nil).Routes(), people.Permit)
+	route.Mount(e, operator.NewHTTP(r.service, nil, nil, nil).Routes(), people.NewHTTP(r.people).Permit)
 	return e
 }
 
@@ -39,7 +40,7 @@ func TestForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	was := r.put(t, "Z")
-	token, _, err := r.people.Create(t.Context(), people.Wanted{Name: "ci", Role: route.Admin, Zones: []string{"OTHER"}}, "root")
+	token, _, err := r.people.Create(t.Context(), people.Wanted{Name: "ci", Role: route.Admin, Zones: []string{"OTHER"}}, audit.By{Name: "root", Proof: audit.Root})
 	parts.Must(t, err)
 	for _, call := range (*operator.HTTP)(nil).Routes() {
 		if !call.Zoned() {
@@ -197,7 +198,7 @@ func TestPatchWhileOthersDo(t *testing.T) {
 				left--
 				other, err := r.store.Store.Zone(ctx, "Z")
 				other.Burst++
-				_, putErr := r.store.Store.PutZone(ctx, other, nil, "")
+				_, putErr := r.store.Store.PutZone(ctx, other, nil, audit.By{})
 				return errors.Join(err, putErr)
 			}
 			return nil

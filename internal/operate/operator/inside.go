@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -83,11 +84,11 @@ type InsideDone struct {
 
 // ActInside revokes admissions of a zone with a cap, or forgets those that may have been lost. It returns a
 // *serve.FieldError or a *serve.InvalidError with nothing changed where that cannot be.
-func (s *Service) ActInside(ctx context.Context, zoneID string, act InsideAct, by string) (InsideDone, error) {
+func (s *Service) ActInside(ctx context.Context, zoneID string, act InsideAct, by audit.By) (InsideDone, error) {
 	return retry(func() (InsideDone, error) { return s.actInside(ctx, zoneID, act, by) })
 }
 
-func (s *Service) actInside(ctx context.Context, zoneID string, act InsideAct, by string) (InsideDone, error) {
+func (s *Service) actInside(ctx context.Context, zoneID string, act InsideAct, by audit.By) (InsideDone, error) {
 	was, err := s.Get(ctx, zoneID)
 	if err != nil {
 		return InsideDone{}, err
@@ -107,7 +108,7 @@ func (s *Service) actInside(ctx context.Context, zoneID string, act InsideAct, b
 		if _, err := s.Zones.PutZone(ctx, next, &was, by); err != nil {
 			return InsideDone{}, fmt.Errorf("operator: those inside: %w", err)
 		}
-		s.Logger.InfoContext(ctx, "those inside changed", "zone", zoneID, "do", act.Do, "jti", act.JTI, "count", count, "by", by)
+		s.Logger.InfoContext(ctx, "those inside changed", "zone", zoneID, "do", act.Do, "jti", act.JTI, "count", count, "by", by.Who())
 	}
 	return InsideDone{zoneID, count, act.DryRun}, nil
 }

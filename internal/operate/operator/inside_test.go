@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
@@ -65,14 +66,14 @@ func TestInside(t *testing.T) {
 	}
 	changes, err := r.store.Changes(t.Context(), "Z")
 	parts.Must(t, err)
-	if by := changes[0]; by.By != "Anna" || by.Now.InsideState.RevokedUpToMillis != r.Now().Add(time.Second).UnixMilli() {
+	if by := changes[0]; by.Name != "Anna" || by.Now.InsideState.RevokedUpToMillis != r.Now().Add(time.Second).UnixMilli() {
 		t.Errorf("the record: %+v", by)
 	}
 
 	// The clock of the store that took over is behind.
 	later := clock().Add(time.Hour).UnixMilli()
 	s.InsideState = zone.InsideState{RevokedUpToMillis: later, ResetAtMillis: later, Revoked: names[:1]}
-	_, err = r.store.Store.PutZone(t.Context(), s, nil, "")
+	_, err = r.store.Store.PutZone(t.Context(), s, nil, audit.By{})
 	parts.Must(t, err)
 	r.send("POST", "/admin/zones/Z/inside/revoke", `{"all":true}`, "X-Operator", "Anna")
 	r.send("POST", "/admin/zones/Z/inside/reset", ``, "X-Operator", "Anna")

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -14,7 +15,7 @@ import (
 func TestObserved(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	_, err := r.store.Store.PutZone(t.Context(), zone.Defaults("Z"), nil, "")
+	_, err := r.store.Store.PutZone(t.Context(), zone.Defaults("Z"), nil, audit.By{})
 	parts.Must(t, err)
 	empty := `{"zoneId":"Z","since":0,"forgotten":0,"kinds":[],"suggestions":[]}` + "\n"
 	if w := r.send("GET", "/admin/zones/Z/observed", ""); w.Body.String() != empty {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/network"
@@ -79,7 +80,7 @@ func (r *room) put(tb testing.TB, zoneID string) zone.Settings {
 // set makes or changes a zone, past the room.
 func (r *room) set(tb testing.TB, s zone.Settings) zone.Settings {
 	tb.Helper()
-	_, err := r.zones.PutZone(tb.Context(), s, nil, "")
+	_, err := r.zones.PutZone(tb.Context(), s, nil, audit.By{})
 	parts.Must(tb, err)
 	r.writes()
 	return s

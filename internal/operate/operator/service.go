@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/openqueue/waitingroom/internal/answer"
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
@@ -134,7 +135,7 @@ func (s *Service) check(ctx context.Context, zoneID string, only serve.Condition
 // store is asked, and ErrPrecondition where the condition does not hold. Of two
 // who make the same zone at the same moment because there was none, both may be
 // told that they did; the record of changes tells who was later. It returns ErrConflict as Patch does.
-func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string, only serve.Condition) (zone.Settings, bool, error) {
+func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by audit.By, only serve.Condition) (zone.Settings, bool, error) {
 	if err := answer.CheckZoneID(zoneID); err != nil {
 		return zone.Settings{}, false, err
 	}
@@ -159,7 +160,7 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string
 	if err != nil {
 		return zone.Settings{}, false, err
 	}
-	s.Logger.InfoContext(ctx, "zone put", "zone", settings.ZoneID, "created", created, "by", by, "settings", settings)
+	s.Logger.InfoContext(ctx, "zone put", "zone", settings.ZoneID, "created", created, "by", by.Who(), "settings", settings)
 	return settings, created, nil
 }
 
@@ -168,7 +169,7 @@ func (s *Service) Put(ctx context.Context, zoneID string, body []byte, by string
 // same moment. It returns a *serve.FieldError, a *serve.InvalidError, ErrConflict
 // or ErrPrecondition with nothing changed. That the condition holds is seen in the
 // same moment as the change is made.
-func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by string, only serve.Condition) (zone.Settings, error) {
+func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by audit.By, only serve.Condition) (zone.Settings, error) {
 	return retry(func() (zone.Settings, error) {
 		was, err := s.Get(ctx, zoneID)
 		if err != nil {
@@ -188,7 +189,7 @@ func (s *Service) Patch(ctx context.Context, zoneID string, body []byte, by stri
 // Replace sets a zone from what the caller saw to something else. If it is not
 // what the caller saw, nothing is changed: it returns line.ErrZoneChanged. It
 // returns an error that wraps zone.ErrInvalid before the store is asked.
-func (s *Service) Replace(ctx context.Context, was, now zone.Settings, by string) error {
+func (s *Service) Replace(ctx context.Context, was, now zone.Settings, by audit.By) error {
 	if err := now.Validate(); err != nil {
 		return fmt.Errorf("operator: replace zone: %w", err)
 	}
@@ -198,14 +199,14 @@ func (s *Service) Replace(ctx context.Context, was, now zone.Settings, by string
 	if _, err := s.Zones.PutZone(ctx, now, &was, by); err != nil {
 		return fmt.Errorf("operator: replace zone: %w", err)
 	}
-	s.Logger.InfoContext(ctx, "zone patched", "zone", now.ZoneID, "by", by, "was", was, "settings", now)
+	s.Logger.InfoContext(ctx, "zone patched", "zone", now.ZoneID, "by", by.Who(), "was", was, "settings", now)
 	return nil
 }
 
 // Delete removes the zone and everybody's place in it, if the condition holds and no event of it is fixed: else it returns
 // ErrPrecondition or a *FixedError. That is looked at before, and not in the moment of the deletion. A second call says
 // that there is no such zone (line.ErrZoneUnknown or line.ErrZoneDeleted).
-func (s *Service) Delete(ctx context.Context, zoneID, by string, only serve.Condition) error {
+func (s *Service) Delete(ctx context.Context, zoneID string, by audit.By, only serve.Condition) error {
 	is, err := s.check(ctx, zoneID, only)
 	if err != nil {
 		return err
@@ -218,6 +219,6 @@ func (s *Service) Delete(ctx context.Context, zoneID, by string, only serve.Cond
 	if err := s.Zones.DeleteZone(ctx, zoneID, by); err != nil {
 		return fmt.Errorf("operator: delete zone: %w", err)
 	}
-	s.Logger.InfoContext(ctx, "zone deleted", "zone", zoneID, "by", by)
+	s.Logger.InfoContext(ctx, "zone deleted", "zone", zoneID, "by", by.Who())
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
@@ -64,20 +65,22 @@ func (h *HTTP) Routes() []route.Route {
 	}
 }
 
-// Permit lets a call pass if who asks may make it, and has a name if it changes something. It belongs behind the guard that
-// identifies who asks.
-func Permit(r route.Route) echo.MiddlewareFunc {
+// Permit lets a call pass if who asks may make it, and has a name if it changes something; what it refuses goes into the record.
+// It belongs behind the guard that identifies who asks.
+func (h *HTTP) Permit(r route.Route) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			who := Of(c.Request().Context())
+			who, via := Of(c.Request().Context()), audit.ViaAPI
+			if c.Request().UserAgent() == serve.CLIAgent {
+				via = audit.ViaCLI
+			}
 			if err := who.Allows(r, c.Param("zoneId")); err != nil {
+				h.registry.Refused(who.By(via), r.Method+" "+r.Path)
 				return err
 			}
 			if r.Change {
-				if who.Proof != Root {
-					c.SetRequest(serve.WithBy(c.Request(), who.Name))
-				}
-				if by, err := serve.ReadBy(c.Request()); err == nil && by == "" {
+				c.SetRequest(serve.WithBy(c.Request(), who.By(via)))
+				if by, err := serve.ReadBy(c.Request()); err == nil && by.Name == "" {
 					return &serve.FieldError{Field: serve.ByHeader, Reason: "is missing: say who makes the change, or use a token of your own (queue-server tokens create)"}
 				}
 			}

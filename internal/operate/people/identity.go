@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 )
@@ -20,15 +21,6 @@ var ErrForbidden = refusal.New("people: forbidden", refusal.Refusal{
 	Doc:     "The token is good, and its role or its zones do not allow the call. Each call of [the API](api.md) names its role.",
 })
 
-// Proof is how a name was proven.
-type Proof string
-
-// The proofs.
-const (
-	Root  Proof = "root"  // the token that the server was started with: whoever has it may claim any name
-	Token Proof = "token" // a token of one's own
-)
-
 // RootName is the name of who shows the root token and claims no other.
 const RootName = "root"
 
@@ -36,12 +28,14 @@ const RootName = "root"
 type Identity struct {
 	// Name is the person's or machine's. That of root is claimed, and may be empty.
 	Name  string
-	Proof Proof
+	Proof audit.Proof
 	// ID is the token's; it is no secret.
 	ID   string
 	Role route.Role
 	// Zones are patterns of the names of zones, as path.Match has them. Empty: all zones.
 	Zones []string
+	// Address is where the identity asks from.
+	Address string
 }
 
 // May reports whether the identity has the role in that zone.
@@ -71,15 +65,24 @@ func (i Identity) Allows(r route.Route, zoneID string) error {
 }
 
 func rootIdentity(claimed, id string) Identity {
-	return Identity{Name: claimed, Proof: Root, ID: id, Role: route.Admin}
+	return Identity{Name: claimed, Proof: audit.Root, ID: id, Role: route.Admin}
 }
 
 // String is the name as the record has it.
 func (i Identity) String() string {
-	if i.Name == "" && i.Proof == Root {
+	if i.Name == "" && i.Proof == audit.Root {
 		return RootName
 	}
 	return i.Name
+}
+
+// By is the identity as the record has it. The name of root, which anybody may claim, is left out where it is not known.
+func (i Identity) By(via audit.Via) audit.By {
+	by := audit.By{Name: i.Name, Proof: i.Proof, Address: i.Address, Via: via}
+	if i.Proof != audit.Root {
+		by.ProofID = i.ID
+	}
+	return by
 }
 
 type identityKey struct{}

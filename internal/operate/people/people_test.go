@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -17,6 +19,9 @@ import (
 )
 
 const rootToken = "the-root-token-of-tests"
+
+// maker is who makes changes.
+var maker = audit.By{Name: "root", Proof: audit.Root}
 
 var (
 	oldSecret = []byte("the old secret, of 32 bytes or so")
@@ -36,11 +41,11 @@ func (k *keeper) Credentials(ctx context.Context) (store.Document, error) {
 	return k.Keeper.Credentials(ctx)
 }
 
-func (k *keeper) PutCredentials(ctx context.Context, d store.Document, was int64) error {
+func (k *keeper) PutCredentials(ctx context.Context, d store.Document, was int64, events ...audit.Event) error {
 	if k.away != nil {
 		return k.away
 	}
-	return k.Keeper.PutCredentials(ctx, d, was)
+	return k.Keeper.PutCredentials(ctx, d, was, events...)
 }
 
 // fixture is a store, and a clock that is moved by hand.
@@ -82,7 +87,7 @@ func (f *fixture) server(secrets ...[]byte) *Registry {
 // make makes a token, and has the other servers look.
 func (f *fixture) make(r *Registry, w Wanted, others ...*Registry) string {
 	f.Helper()
-	token, _, err := r.Create(f.Context(), w, "root")
+	token, _, err := r.Create(f.Context(), w, maker)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -115,7 +120,7 @@ func TestTokenIsGoodUntilItEnds(t *testing.T) {
 		t.Errorf("the token is %q", token)
 	}
 	who, ok := other.Identify(token)
-	if !ok || who.Name != "anna" || who.Role != route.Operator || who.Proof != Token {
+	if !ok || who.Name != "anna" || who.Role != route.Operator || who.Proof != audit.Token {
 		t.Errorf("identified %+v, %v", who, ok)
 	}
 	f.opens(other, token+"A", false)
@@ -142,7 +147,7 @@ func TestRevocation(t *testing.T) {
 	machine := f.make(one, Wanted{Name: "ci", Role: route.Admin}, other)
 	older, _ := f.Credentials(t.Context())
 	id, _ := one.Identify(second)
-	if err := one.Revoke(t.Context(), id.ID, "root"); err != nil {
+	if err := one.Revoke(t.Context(), id.ID, maker); err != nil {
 		t.Fatal(err)
 	}
 	f.look(other)
@@ -150,7 +155,7 @@ func TestRevocation(t *testing.T) {
 	f.opens(other, token, true)
 
 	f.away = line.ErrStoreUnavailable
-	if err := one.Revoke(t.Context(), "anna", "root"); err != nil || one.NotKept() == nil {
+	if err := one.Revoke(t.Context(), "anna", maker); err != nil || one.NotKept() == nil {
 		t.Errorf("without the store: %v, not kept: %v", err, one.NotKept())
 	}
 	f.opens(one, token, false)
@@ -160,7 +165,7 @@ func TestRevocation(t *testing.T) {
 	if err := one.NotKept(); err != nil {
 		t.Errorf("the store has it: %v", err)
 	}
-	if err := one.Revoke(t.Context(), "anna", "root"); !errors.Is(err, ErrUnknown) {
+	if err := one.Revoke(t.Context(), "anna", maker); !errors.Is(err, ErrUnknown) {
 		t.Errorf("revoked twice: %v", err)
 	}
 	now, _ := f.Credentials(t.Context())
@@ -236,7 +241,7 @@ func TestWhatATokenCanBe(t *testing.T) {
 		"name": {Name: "root", Role: route.Admin}, "begin with": {Name: "-x", Role: route.Admin}, "role": {Name: "x", Role: "god"},
 		"zones": {Name: "x", Role: route.Admin, Zones: []string{"["}}, "expireSeconds": {Name: "x", Role: route.Admin, ExpireSeconds: 365*86400 + 1},
 	} {
-		_, _, err := r.Create(t.Context(), w, "root")
+		_, _, err := r.Create(t.Context(), w, maker)
 		if invalid, ok := errors.AsType[*serve.InvalidError](err); !ok || !strings.Contains(invalid.Faults[0], want) {
 			t.Errorf("%+v: %v", w, err)
 		}
@@ -271,7 +276,7 @@ func TestSession(t *testing.T) {
 	begin := func(token string) string {
 		t.Helper()
 		who, ok := one.Identify(token)
-		if who.Proof == Root {
+		if who.Proof == audit.Root {
 			who.Name = "Olga"
 		}
 		text, _, err := one.Begin(who)
@@ -303,12 +308,12 @@ func TestSession(t *testing.T) {
 	f.look(one, other)
 	good("logged out", other, first, false)
 	good("another session", other, second, true)
-	one.EndAll(t.Context(), "Olga", "root")
+	one.EndAll(t.Context(), "Olga", maker)
 	f.look(other)
 	good("root's, revoked", other, root, false)
 	f.at = f.at.Add(2 * time.Second)
 	good("root's, begun since", other, begin(rootToken), true)
-	if err := one.Revoke(t.Context(), "anna", "root"); err != nil {
+	if err := one.Revoke(t.Context(), "anna", maker); err != nil {
 		t.Fatal(err)
 	}
 	f.look(other)
@@ -318,11 +323,43 @@ func TestSession(t *testing.T) {
 	good("after its time", one, late, false)
 }
 
+// TestRecord: tokens that are made and revoked, and what somebody known is refused, are recorded once, also when the store was away.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	one, other := f.server(), f.server()
+	f.make(one, anna, other)
+	f.away = line.ErrStoreUnavailable
+	bea := audit.By{Name: "bea", Proof: audit.Token, ProofID: "4f1c09ae52"}
+	for range 3 {
+		one.Refused(bea, "DELETE /admin/zones/{zoneId}")
+	}
+	one.Refused(audit.By{}, "GET /admin/zones") // nobody who is known
+	if err := one.Revoke(t.Context(), "anna", maker); err != nil {
+		t.Fatal(err)
+	}
+	f.away = nil
+	f.look(one, other, one)
+	f.at = f.at.Add(refusedEvery)
+	one.Refused(bea, "DELETE /admin/zones/{zoneId}")
+	f.look(one)
+	all, err := one.Events(t.Context(), 9)
+	var got []string
+	for _, e := range all {
+		to, _, _ := strings.Cut(e.To, " ")
+		got = append(got, e.Who()+" "+e.Did+" "+to)
+	}
+	want := []string{"bea was refused DELETE", "bea was refused DELETE", "root (claimed) revoked token anna", "root (claimed) created token anna"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+}
+
 // TestAllows: what each role may do with each kind of call.
 func TestAllows(t *testing.T) {
 	t.Parallel()
 	in := func(role route.Role, zones ...string) Identity {
-		return Identity{Proof: Token, Role: role, Zones: zones}
+		return Identity{Proof: audit.Token, Role: role, Zones: zones}
 	}
 	zoned := func(role route.Role) route.Route {
 		return route.Route{Path: "/admin/zones/{zoneId}", Role: role, Change: role != route.Viewer}

@@ -15,11 +15,13 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/background"
@@ -81,12 +83,17 @@ type Registry struct {
 	// book is what is in force, byHash its tokens by their hashes.
 	book   book
 	byHash map[string]Issued
+	// pending are events that the store's record lacks yet, and refused when each refusal was last noted.
+	pending []audit.Event
+	refused map[string]time.Time
 	// used has the day of the latest use of each token, by its ID, as this server knows it.
 	used map[string]string
 	// failed is why the store was not read lately, unkept whether it lacks something of the book.
 	failed error
 	unkept bool
 
+	// writing is held while the store and this server are brought together, so that each event is written once.
+	writing sync.Mutex
 	reading background.Group
 }
 
@@ -95,7 +102,7 @@ func New(o Options) *Registry {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &Registry{Options: o, bookKeys: keysOf(bookLabel, o.Secrets), used: make(map[string]string)}
+	r := &Registry{Options: o, bookKeys: keysOf(bookLabel, o.Secrets), used: make(map[string]string), refused: make(map[string]time.Time)}
 	for _, key := range keysOf(sessionLabel, o.Secrets) {
 		r.signing.Keys = append(r.signing.Keys, key)
 	}
@@ -115,7 +122,7 @@ func (r *Registry) Start(ctx context.Context) {
 	r.runOnce(ctx)
 	if d, err := r.Store.Credentials(ctx); err == nil && r.failed == nil {
 		if _, err := openBook(d, r.bookKeys[:1]); err != nil {
-			_ = r.sync(ctx, func(*book) error { return nil }) // any later change does it
+			_ = r.sync(ctx, func(*book) (audit.Event, error) { return audit.Event{}, nil }) // any later change does it
 		}
 	}
 	r.reading.Start(ctx, background.Every(readEvery, r.runOnce))
@@ -145,8 +152,10 @@ func (r *Registry) runOnce(ctx context.Context) {
 }
 
 // sync brings this server and the store together, and makes an edit, if one is given. A document that is not signed is replaced
-// by an edit alone.
-func (r *Registry) sync(ctx context.Context, edit func(*book) error) error {
+// by an edit alone. What the edit returns and what is pending goes into the record with it.
+func (r *Registry) sync(ctx context.Context, edit func(*book) (audit.Event, error)) error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	for range maxTries {
 		d, err := r.Store.Credentials(ctx)
 		if err != nil {
@@ -159,15 +168,20 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) error) error {
 			found = book{}
 		}
 		r.mu.Lock()
-		next := merged(found, r.book, r.used, r.Now())
+		next, events := merged(found, r.book, r.used, r.Now()), slices.Clone(r.pending)
 		r.mu.Unlock()
+		written := len(events)
 		if edit != nil {
-			if err := edit(&next); err != nil {
+			did, err := edit(&next)
+			if err != nil {
 				return err
+			}
+			if did.Did != "" {
+				events = append(events, did)
 			}
 			next.tidy(r.Now())
 		}
-		if edit == nil && next.equal(found) {
+		if edit == nil && next.equal(found) && written == 0 {
 			r.adopt(next)
 			return nil
 		}
@@ -176,8 +190,11 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) error) error {
 		if err != nil {
 			return err
 		}
-		switch err := r.Store.PutCredentials(ctx, sealed, d.Version); {
+		switch err := r.Store.PutCredentials(ctx, sealed, d.Version, events...); {
 		case err == nil:
+			r.mu.Lock()
+			r.pending = r.pending[written:]
+			r.mu.Unlock()
 			r.adopt(next)
 			return nil
 		case !errors.Is(err, store.ErrDocumentChanged):
@@ -255,7 +272,7 @@ func (r *Registry) good(t Issued, ok bool) (Identity, bool) {
 		return Identity{}, false
 	}
 	r.used[t.ID] = now.UTC().Format(time.DateOnly)
-	return Identity{Name: t.Name, Proof: Token, ID: t.ID, Role: t.Role, Zones: t.Zones}, true
+	return Identity{Name: t.Name, Proof: audit.Token, ID: t.ID, Role: t.Role, Zones: t.Zones}, true
 }
 
 // Tokens returns all tokens that are good, in the order of their names.
@@ -313,7 +330,7 @@ func (w *Wanted) check() error {
 
 // Create makes a token and returns it with what is known of it. Nobody can read the token again. The error is a
 // *serve.InvalidError, or one of the store: then there is no token.
-func (r *Registry) Create(ctx context.Context, w Wanted, maker string) (token string, made Issued, err error) {
+func (r *Registry) Create(ctx context.Context, w Wanted, maker audit.By) (token string, made Issued, err error) {
 	if err := w.check(); err != nil {
 		return "", Issued{}, err
 	}
@@ -323,32 +340,33 @@ func (r *Registry) Create(ctx context.Context, w Wanted, maker string) (token st
 	sum := sha256.Sum256([]byte(token))
 	hash, now := hex.EncodeToString(sum[:]), r.Now()
 	made = Issued{
-		ID: hash[:idDigits], Name: w.Name, Role: w.Role, Zones: append([]string{}, w.Zones...), Maker: maker, MadeAt: now.UnixMilli(),
+		ID: hash[:idDigits], Name: w.Name, Role: w.Role, Zones: append([]string{}, w.Zones...), Maker: maker.Who(), MadeAt: now.UnixMilli(),
 		ExpiresAt: now.UnixMilli() + w.ExpireSeconds*1000,
 	}
-	err = r.sync(ctx, func(b *book) error {
+	err = r.sync(ctx, func(b *book) (did audit.Event, err error) {
 		if len(b.Tokens) >= MaxTokens {
-			return &serve.InvalidError{Faults: []string{fmt.Sprintf("there are %d tokens, and may be no more: revoke some", MaxTokens)}}
+			return did, &serve.InvalidError{Faults: []string{fmt.Sprintf("there are %d tokens, and may be no more: revoke some", MaxTokens)}}
 		}
 		b.Tokens = append(b.Tokens, kept{made, hash})
-		return nil
+		return audit.Event{By: maker, Did: "created token", To: strings.Join(slices.Concat([]string{made.Name, made.ID, string(made.Role)}, made.Zones), " ")}, nil
 	})
 	if err != nil {
 		return "", Issued{}, err
 	}
-	r.Logger.InfoContext(ctx, "operator's token made", "id", made.ID, "name", made.Name, "role", made.Role, "zones", made.Zones, "by", maker)
+	r.Logger.InfoContext(ctx, "operator's token made", "id", made.ID, "name", made.Name, "role", made.Role, "zones", made.Zones, "by", maker.Who(), "how", maker.How())
 	return token, made, nil
 }
 
 // Revoke ends the token of that ID, or all tokens of that name, and their sessions. It returns ErrUnknown if there is none. The
 // end is in force on this server at once, also while the store is away: NotKept says so then.
-func (r *Registry) Revoke(ctx context.Context, name, by string) error {
+func (r *Registry) Revoke(ctx context.Context, name string, by audit.By) error {
 	err := r.sync(ctx, nil) // another server may have made it just now
 	r.mu.Lock()
 	now, found := r.Now().UnixMilli(), 0
 	for _, k := range slices.Clone(r.book.Tokens) {
 		if k.ID == name || k.Name == name {
 			r.end(ended{ID: k.ID, AtMillis: now, UntilMillis: k.ExpiresAt})
+			r.note(by, "revoked token", k.Name+" "+k.ID)
 			found++
 		}
 	}
@@ -358,7 +376,7 @@ func (r *Registry) Revoke(ctx context.Context, name, by string) error {
 	} else if found == 0 {
 		return ErrUnknown
 	}
-	r.Logger.InfoContext(ctx, "operator's token revoked", "token", name, "tokens", found, "by", by)
+	r.Logger.InfoContext(ctx, "operator's token revoked", "token", name, "tokens", found, "by", by.Who(), "how", by.How())
 	r.runOnce(ctx)
 	return nil
 }
@@ -370,4 +388,41 @@ func (r *Registry) end(e ended) {
 	b.Tokens = slices.DeleteFunc(b.Tokens, func(k kept) bool { return b.over(k.ID) })
 	r.unkept = true
 	r.use(b)
+}
+
+const (
+	// refusedEvery is how often a refusal of the same call to the same person is recorded, and maxPending bounds how many entries
+	// wait for a store that is away.
+	refusedEvery = time.Minute
+	maxPending   = 100
+)
+
+// Refused records that somebody who is known was refused a call, at most once a minute for each call.
+func (r *Registry) Refused(by audit.By, call string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.Now()
+	maps.DeleteFunc(r.refused, func(_ string, at time.Time) bool { return now.Sub(at) >= refusedEvery })
+	key := string(by.Proof) + " " + by.ProofID + " " + by.Name + " " + call
+	if _, noted := r.refused[key]; by.Proof == "" || noted || len(r.refused) >= maxPending {
+		return
+	}
+	r.refused[key] = now
+	r.note(by, "was refused", call)
+}
+
+// note has an entry written with the next reading of the store. It is for a caller who holds mu.
+func (r *Registry) note(by audit.By, did, to string) {
+	if len(r.pending) < maxPending {
+		r.pending = append(r.pending, audit.Event{By: by, Did: did, To: to})
+	}
+}
+
+// Events returns the latest entries of the operators' record, at most so many, the newest first.
+func (r *Registry) Events(ctx context.Context, most int) ([]audit.Event, error) {
+	all, err := r.Store.OperatorEvents(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("people: %w", err)
+	}
+	return all[:min(len(all), most)], nil
 }

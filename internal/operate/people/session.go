@@ -1,6 +1,8 @@
 package people
 
 import (
+	"github.com/openqueue/waitingroom/internal/audit"
+
 	"context"
 	"crypto/rand"
 	"slices"
@@ -25,8 +27,8 @@ type Session struct {
 // claims are what a session's cookie says: who and how it was proven. What a token allows is looked up again each time.
 type claims struct {
 	jwt.RegisteredClaims
-	Proof   Proof  `json:"proof"`
-	TokenID string `json:"tid,omitempty"`
+	Proof   audit.Proof `json:"proof"`
+	TokenID string      `json:"tid,omitempty"`
 }
 
 // Begin begins a session and returns it as a text for a cookie: a JWT, signed with a key of the secret, so that it is good on
@@ -66,12 +68,12 @@ func (r *Registry) Alive(s Session) (Identity, bool) {
 		return Identity{}, false
 	}
 	switch s.By.Proof {
-	case Root:
+	case audit.Root:
 		if !slices.Contains(r.rootIDs, s.By.ID) {
 			return Identity{}, false
 		}
 		return rootIdentity(s.By.Name, s.By.ID), true
-	case Token:
+	case audit.Token:
 		i := slices.IndexFunc(r.book.Tokens, func(k kept) bool { return k.ID == s.By.ID })
 		if i < 0 {
 			return Identity{}, false
@@ -90,11 +92,12 @@ func (r *Registry) End(ctx context.Context, s Session) {
 }
 
 // EndAll ends all sessions of somebody of that name that were begun until now. Whoever has a good token can log in again.
-func (r *Registry) EndAll(ctx context.Context, name, by string) {
+func (r *Registry) EndAll(ctx context.Context, name string, by audit.By) {
 	r.mu.Lock()
 	now := r.Now()
 	r.end(ended{Subject: name, AtMillis: now.UnixMilli(), UntilMillis: now.Add(SessionAge).UnixMilli()})
+	r.note(by, "revoked sessions", name)
 	r.mu.Unlock()
-	r.Logger.InfoContext(ctx, "sessions revoked", "of", name, "by", by)
+	r.Logger.InfoContext(ctx, "sessions revoked", "of", name, "by", by.Who(), "how", by.How())
 	r.runOnce(ctx)
 }

@@ -135,7 +135,7 @@ func Make(s Source) *Report {
 	r.Promise = r.promise()
 	for _, c := range s.Changes {
 		if r.From <= c.AtMillis && c.AtMillis < r.To {
-			r.Actions = append(r.Actions, Action{c.AtMillis, c.By, change.Recorded(c)})
+			r.Actions = append(r.Actions, Action{c.AtMillis, c.Who(), change.Recorded(c)})
 		}
 	}
 	slices.SortStableFunc(r.Actions, func(a, b Action) int { return cmp.Compare(a.At, b.At) })

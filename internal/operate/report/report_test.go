@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/text/language"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/history"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -94,7 +95,7 @@ func TestReport(t *testing.T) {
 		}()
 		z := zone.Defaults("SHOP")
 		z.PerMinute = 600
-		_, err := room.PutZone(t.Context(), z, nil, "Ada")
+		_, err := room.PutZone(t.Context(), z, nil, audit.By{Name: "Ada"})
 		parts.Must(t, err)
 		seen.Start(t.Context())
 		minutes.Start(t.Context())

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -208,7 +209,7 @@ func (c *crowd) put(ctx context.Context, s zone.Settings) error {
 		}
 	}
 	c.paused = s.PerMinute == 0
-	_, err := c.server.PutZone(ctx, s, nil, "")
+	_, err := c.server.PutZone(ctx, s, nil, audit.By{})
 	return err
 }
 

@@ -1,8 +1,8 @@
 -- cap: what a change of settings does to those inside.
 --@include stay
 
--- revoke_all has all be over who were admitted up to then. Those who were admitted since, before the store was told, are
--- unknown until their sessions are told of. The log has the last minute; of earlier times all are unknown.
+-- revoke_all has all be over who were admitted up to then. Those who were admitted since, before the store was
+-- told, are unknown until their sessions are told of. The log has the last minute; of earlier times all are unknown.
 local function revoke_all(z, upto, now)
   local most = z.inside + z.lost_inside
   if upto >= max(z.inside_lost_at, now - MINUTE) then

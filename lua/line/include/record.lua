@@ -8,9 +8,9 @@ local CHANGES = 200
 local ENTRY = 1
 
 -- note writes that settings were replaced by others, both as JSON or 'null'. The
--- name of who did it is a JSON string.
+-- members that say who did it are those of audit.By.
 local function note(micros, by, was, now)
-  redis.call('LPUSH', AUDIT, string.format('{"format":%d,"at":%.0f,"by":%s,"was":%s,"now":%s}',
+  redis.call('LPUSH', AUDIT, string.format('{"format":%d,"at":%.0f,%s,"was":%s,"now":%s}',
     ENTRY, math.floor(micros / 1000), by, was, now))
   redis.call('LTRIM', AUDIT, 0, CHANGES - 1)
 end
