@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -335,9 +336,8 @@ func (l *Log) write(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	newer := l.queue
 	l.lost += lost
-	l.queue = append(all, newer...)
+	l.queue = slices.Concat(all, l.queue)
 	if over := len(l.queue) - l.most; over > 0 {
 		l.queue = l.queue[:l.most]
 		l.lose(int64(over))

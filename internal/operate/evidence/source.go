@@ -110,29 +110,35 @@ type Keys map[string]any
 // ReadKeys reads a JWK set.
 func ReadKeys(text []byte) (Keys, error) {
 	var set struct {
-		Keys []struct{ Kid, Kty, X, Y, N, E string }
+		Keys []struct {
+			Kid string `json:"kid"`
+			Kty string `json:"kty"`
+			X   string `json:"x"`
+			Y   string `json:"y"`
+			N   string `json:"n"`
+			E   string `json:"e"`
+		} `json:"keys"`
 	}
 	if err := json.Unmarshal(text, &set); err != nil {
 		return nil, fmt.Errorf("evidence: the keys: %w", err)
 	}
 	keys := Keys{}
 	for _, k := range set.Keys {
-		number := func(text string) *big.Int {
-			b, err := base64.RawURLEncoding.DecodeString(text)
-			if err != nil {
-				return new(big.Int) // what is damaged verifies nothing
-			}
-			return new(big.Int).SetBytes(b)
+		decode := func(text string) []byte {
+			b, _ := base64.RawURLEncoding.DecodeString(text) // what is damaged verifies nothing
+			return b
 		}
 		switch k.Kty {
 		case "OKP":
-			if x, err := base64.RawURLEncoding.DecodeString(k.X); err == nil && len(x) == ed25519.PublicKeySize {
+			if x := decode(k.X); len(x) == ed25519.PublicKeySize {
 				keys[k.Kid] = ed25519.PublicKey(x)
 			}
 		case "EC":
-			keys[k.Kid] = &ecdsa.PublicKey{Curve: elliptic.P256(), X: number(k.X), Y: number(k.Y)}
+			if key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, decode(k.X), decode(k.Y))); err == nil {
+				keys[k.Kid] = key
+			}
 		case "RSA":
-			keys[k.Kid] = &rsa.PublicKey{N: number(k.N), E: int(number(k.E).Int64())}
+			keys[k.Kid] = &rsa.PublicKey{N: new(big.Int).SetBytes(decode(k.N)), E: int(new(big.Int).SetBytes(decode(k.E)).Int64())}
 		}
 	}
 	return keys, nil
