@@ -124,13 +124,24 @@ type prometheus struct {
 func startPrometheus(t *testing.T, servers ...*room.Server) *prometheus {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"prometheus.yml", "recording.rules.yml", "alert.rules.yml"} {
-		targets := make([]string, len(servers))
-		for i, s := range servers {
-			targets[i] = `"` + strings.TrimPrefix(s.Operators, "http://") + `"`
-		}
-		text := room.Read(t, filepath.Join(rulesFolder, name))
-		room.Write(t, filepath.Join(dir, name), strings.Replace(text, `"127.0.0.1:8081"`, strings.Join(targets, ", "), 1))
+	targets := make([]string, len(servers))
+	for i, s := range servers {
+		targets[i] = `"` + strings.TrimPrefix(s.Operators, "http://") + `"`
+	}
+	config := room.Read(t, filepath.Join(rulesFolder, "prometheus.yml"))
+	room.Write(t, filepath.Join(dir, "prometheus.yml"), strings.Replace(config, `"127.0.0.1:8081"`, strings.Join(targets, ", "), 1))
+	p := runPrometheus(t, dir)
+	room.Await(t, "prometheus has looked at all servers", func() bool {
+		return p.value(t.Context(), `sum(up{job="queue-server"})`) == float64(len(servers))
+	})
+	return p
+}
+
+// runPrometheus starts one with the rules and the prometheus.yml of a folder.
+func runPrometheus(t *testing.T, dir string) *prometheus {
+	t.Helper()
+	for _, name := range []string{"recording.rules.yml", "alert.rules.yml"} {
+		room.Write(t, filepath.Join(dir, name), room.Read(t, filepath.Join(rulesFolder, name)))
 	}
 	addr := room.FreeAddr(t)
 	p := &prometheus{url: "http://" + addr}
@@ -139,9 +150,6 @@ func startPrometheus(t *testing.T, servers ...*room.Server) *prometheus {
 		"--web.listen-address=" + addr, "--log.level=warn",
 	}})
 	room.Launch(t, p)
-	room.Await(t, "prometheus has looked at all servers", func() bool {
-		return p.value(t.Context(), `sum(up{job="queue-server"})`) == float64(len(servers))
-	})
 	return p
 }
 
