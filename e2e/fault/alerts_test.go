@@ -202,8 +202,10 @@ queue_store_failing{room=%[1]q,zone="SALE"} %[3]d
 			name = fmt.Sprint(name, " ", every)
 			jobs = append(jobs, map[string]any{
 				"job_name": name, "scrape_interval": fmt.Sprint(every, "s"), "scrape_timeout": "4s", "metrics_path": "/" + url.PathEscape(name),
-				"static_configs":  []any{map[string]any{"targets": []string{strings.TrimPrefix(rooms.URL, "http://")}}},
-				"relabel_configs": []any{map[string]string{"target_label": "job", "replacement": "queue-server"}},
+				"static_configs": []any{map[string]any{"targets": []string{strings.TrimPrefix(rooms.URL, "http://")}}},
+				"relabel_configs": []any{
+					map[string]string{"target_label": "job", "replacement": "queue-server"}, map[string]string{"target_label": "instance", "replacement": name},
+				},
 			})
 		}
 		troubled += 3
@@ -224,8 +226,11 @@ queue_store_failing{room=%[1]q,zone="SALE"} %[3]d
 			t.Errorf("%s fires in %v rooms, want %d", alert, p.value(t.Context(), expr), troubled)
 		}
 	}
-	if n := p.value(t.Context(), `count(max_over_time(ALERTS{alertstate="firing", room=~"calm.*|fails over.*"}[10m])) or vector(0)`); n != 0 {
-		t.Errorf("%v alerts fire in rooms that are calm", n)
+	if n := p.value(t.Context(), `count(max_over_time(up[10m]))`); n != float64(len(jobs)) {
+		t.Errorf("%v of %d rooms are scraped", n, len(jobs))
+	}
+	if calms := p.vector(t.Context(), `max_over_time(ALERTS{alertstate="firing", room=~"calm.*|fails over.*"}[10m])`); len(calms) > 0 {
+		t.Errorf("alerts fire in rooms that are calm: %v", calms)
 	}
 }
 

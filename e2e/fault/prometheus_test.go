@@ -155,20 +155,33 @@ func runPrometheus(t *testing.T, dir string) *prometheus {
 
 // value is that of an expression with one result; -1 where there is none, or more.
 func (p *prometheus) value(ctx context.Context, expr string) float64 {
-	var answer struct {
-		Data struct {
-			Result []struct {
-				Value [2]json.RawMessage `json:"value"`
-			} `json:"result"`
-		} `json:"data"`
-	}
-	r, err := room.Ask(ctx, nil, http.MethodGet, p.url+"/api/v1/query?query="+url.QueryEscape(expr), "")
-	if err != nil || json.Unmarshal([]byte(r.Body), &answer) != nil || len(answer.Data.Result) != 1 {
+	all := p.vector(ctx, expr)
+	if len(all) != 1 {
 		return -1
 	}
-	value, err := strconv.ParseFloat(strings.Trim(string(answer.Data.Result[0].Value[1]), `"`), 64)
+	value, err := strconv.ParseFloat(strings.Trim(string(all[0].Value[1]), `"`), 64)
 	if err != nil {
 		return -1
 	}
 	return value
+}
+
+// series is one of an answer of Prometheus, with its time and value.
+type series struct {
+	Metric map[string]string  `json:"metric"`
+	Value  [2]json.RawMessage `json:"value"`
+}
+
+// vector returns all series of an expression, none if Prometheus does not answer.
+func (p *prometheus) vector(ctx context.Context, expr string) []series {
+	var answer struct {
+		Data struct {
+			Result []series `json:"result"`
+		} `json:"data"`
+	}
+	r, err := room.Ask(ctx, nil, http.MethodGet, p.url+"/api/v1/query?query="+url.QueryEscape(expr), "")
+	if err != nil || json.Unmarshal([]byte(r.Body), &answer) != nil {
+		return nil
+	}
+	return answer.Data.Result
 }
