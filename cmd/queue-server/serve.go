@@ -261,6 +261,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
+	if sitesListener != nil {
+		sitesListener.server.RegisterOnShutdown(sites.EndEventStreams)
+	}
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
 		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "sites", sitesListener.address(), "store", s.Store)
