@@ -59,8 +59,8 @@ type passage struct {
 }
 
 // pass passes a request on, and the site's answer back.
-func (g *Gateway) pass(w http.ResponseWriter, v *visitor, t *target, d *site.Decision) {
-	ctx, end := context.WithCancel(v.request.Context())
+func (g *Gateway) pass(ctx context.Context, w http.ResponseWriter, v *visitor, t *target, d *site.Decision) {
+	ctx, end := context.WithCancel(ctx)
 	defer end()
 	r := v.request.WithContext(ctx)
 	p := &passage{Gateway: g, v: v, t: t, d: d, began: time.Now(), stream: stream{zoneID: t.Zone, admission: d.Admission, end: end}}
