@@ -246,7 +246,7 @@ func TestWebSocketEnds(t *testing.T) {
 	shop := startShop(t)
 	s := start(t, map[string]string{"QUEUE_UPSTREAM": shop.URL, "QUEUE_SITES_ADDR": "127.0.0.1:0", "QUEUE_CONFIG": config(t,
 		"zones:\n  - {zoneId: SHOP, perMinute: 6000, burst: 100, maxInside: 100}\n")})
-	open := func(agent string) (c *net.TCPConn, events *http.Response, jti string) {
+	open := func(agent string) (c *net.TCPConn, events io.Reader, jti string) {
 		held, _, _ := strings.Cut(request(t, http.MethodGet, s.sites+"/", "", "Accept", "text/html", "User-Agent", agent).header.Get("Set-Cookie"), ";")
 		shop.took()
 		c = dialSite(t, s, "GET /live HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nCookie: "+held+"\r\n\r\nhello")
@@ -269,10 +269,10 @@ func TestWebSocketEnds(t *testing.T) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.sites+"/events", http.NoBody)
 		must(t, err)
 		req.Header.Set("Cookie", held)
-		events, err = transport.RoundTrip(req)
+		answer, err := transport.RoundTrip(req)
 		must(t, err)
-		t.Cleanup(func() { closing(t, events.Body) })
-		return c, events, jti
+		t.Cleanup(func() { closing(t, answer.Body) })
+		return c, answer.Body, jti
 	}
 	revoked, stream, jti := open("one")
 	stays, drained, _ := open("another")
@@ -283,12 +283,12 @@ func TestWebSocketEnds(t *testing.T) {
 	if _, err := io.ReadAll(revoked); err != nil {
 		t.Errorf("a WebSocket of a session that is revoked: %v", err)
 	}
-	if said, err := io.ReadAll(stream.Body); err == nil || string(said) != "data: hello\n\n" {
+	if said, err := io.ReadAll(stream); err == nil || string(said) != "data: hello\n\n" {
 		t.Errorf("an event stream of a session that is revoked: %q, %v", said, err)
 	}
 	soon(t, http.MethodGet, s.operators+"/metrics", "queue_site_upgraded 1")
 	s.end(t)
-	if said, err := io.ReadAll(drained.Body); err == nil || string(said) != "data: hello\n\n" {
+	if said, err := io.ReadAll(drained); err == nil || string(said) != "data: hello\n\n" {
 		t.Errorf("an event stream of a server that drains: %q, %v", said, err)
 	}
 	if _, err := io.ReadAll(stays); err != nil {
