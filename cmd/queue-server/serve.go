@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/netip"
@@ -103,6 +104,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		if !isLoopback(operatorListener.address()) {
 			operatorListener.tls = publicListener.tls
 		}
+	}
+	if err := checkPlaintext(s, operatorListener); err != nil {
+		return err
 	}
 	limitsListener, err := listenLimits(ctx, s, log)
 	if err != nil {
@@ -266,6 +270,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
+	if sitesListener != nil {
+		sitesListener.server.RegisterOnShutdown(sites.EndEventStreams)
+	}
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
 		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "sites", sitesListener.address(), "store", s.Store)
@@ -319,6 +326,16 @@ func warnIfPublic(log *slog.Logger, addr string) {
 	if !isLoopback(addr) {
 		log.Warn("the operators' listener can be reached from other machines: see that the public cannot", "addr", addr)
 	}
+}
+
+// checkPlaintext refuses an operators' listener that other machines can reach without TLS, unless the operator allows it: tokens and
+// sessions would cross the network for everybody on it to read.
+func checkPlaintext(s checked, l *listener) error {
+	if l.tls != nil || s.AdminPlaintext == allow || isLoopback(l.address()) {
+		return nil
+	}
+	return cli.UsageError{Err: fmt.Errorf("QUEUE_ADMIN_ADDR: %s can be reached from other machines, and tokens would cross the network in plain text: "+
+		"set QUEUE_TLS_CERT_FILE and QUEUE_TLS_KEY_FILE, or listen on 127.0.0.1; where nobody else can listen to that network, set QUEUE_ADMIN_PLAINTEXT=allow", l.address())}
 }
 
 func isLoopback(addr string) bool {

@@ -53,6 +53,8 @@ type view struct {
 	// Place, Wait, Opens and There are the figures: the position, the expected wait, the time until
 	// an event opens, and how many wait for it. "" for none.
 	Place, Wait, Opens, There string
+	// Reference has the id of the place, for a help desk; "" without a place.
+	Reference string
 	// Gone is how much of the wait is over, in percent, 1 to 99; 0 where it is not known.
 	Gone int64
 	// OpensIn is in how many milliseconds the event opens, for the script, which counts down; 0 for none.
@@ -118,7 +120,7 @@ type data struct {
 
 // waiting fills in what a waiting visitor is told. shown is the Range that the visitor sees, "" for none.
 func (v *view) waiting(a *answer.Answer, shown, accept string) {
-	v.State, v.Seated = inLine, true
+	v.State, v.Seated, v.Reference = inLine, true, v.text("reference", "id", a.Line.Place.ID.PlaceID())
 	v.Why = v.texts.Reasons[a.Line.Reason.String()]
 	v.Text = v.Why
 	low, high := steady(a.Line.LowMillis, a.Line.HighMillis, shown)

@@ -49,7 +49,7 @@ var layers = []layer{
 		"it says what every store promises, in the domain's words",
 	},
 	{
-		"arithmetic", []string{"internal/window", "internal/estimate", "internal/limits/limit"}, []string{"refusals", "authors", "events", "words", "arithmetic"}, true,
+		"arithmetic", []string{"internal/window", "internal/estimate", "internal/limits/limit", "internal/pilot"}, []string{"refusals", "authors", "events", "words", "arithmetic"}, true,
 		"numbers in, numbers out",
 	},
 	{
