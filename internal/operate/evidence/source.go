@@ -125,7 +125,10 @@ func ReadKeys(text []byte) (Keys, error) {
 	keys := Keys{}
 	for _, k := range set.Keys {
 		decode := func(text string) []byte {
-			b, _ := base64.RawURLEncoding.DecodeString(text) // what is damaged verifies nothing
+			b, err := base64.RawURLEncoding.DecodeString(text)
+			if err != nil {
+				return nil // what is damaged verifies nothing
+			}
 			return b
 		}
 		switch k.Kty {
