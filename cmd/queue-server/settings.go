@@ -36,10 +36,10 @@ const (
 	guardOff = "off"
 )
 
-// What if Redis may evict keys.
+// What if Redis may evict keys, and what if tokens of operators cross a network in plain text.
 const (
-	evictionRefuse = "refuse"
-	evictionAllow  = "allow"
+	refuse = "refuse"
+	allow  = "allow"
 )
 
 // Bounds of settings.
@@ -65,6 +65,7 @@ type settings struct {
 	Config              string        `setting:"QUEUE_CONFIG" placeholder:"FILE" help:"YAML file with any of these settings, by the names of their flags, and with zones and limits to create when absent."`
 	Addr                string        `setting:"QUEUE_ADDR" default:":8080" help:"Public listener, for visitors."`
 	AdminAddr           string        `setting:"QUEUE_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Address of the operators' listener: console, zones, metrics, profiles. Never public."`
+	AdminPlaintext      string        `setting:"QUEUE_ADMIN_PLAINTEXT" default:"refuse" help:"What to do if other machines can reach the operators' listener, and it speaks no TLS. refuse: the server does not start; allow: it does, for a network in which nobody else can listen."`
 	TLSCert             string        `setting:"QUEUE_TLS_CERT_FILE" placeholder:"FILE" help:"PEM file with a certificate and its chain. The public listener then speaks TLS, and so does the operators' if other machines reach it. Read again when it changes. Without it, a balancer in front must end TLS."`
 	TLSKey              string        `setting:"QUEUE_TLS_KEY_FILE" placeholder:"FILE" help:"PEM file with the key of that certificate."`
 	Store               string        `setting:"QUEUE_STORE" default:"embedded" help:"embedded: in this process, for one server; redis: for several servers."`
@@ -121,6 +122,7 @@ type settings struct {
 	IdleTimeout         time.Duration `setting:"QUEUE_IDLE_TIMEOUT" default:"75s" help:"How long an idle connection is kept. Longer than the balancer in front keeps one: Google's keeps them for 600 s."`
 	DoorLimits          string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, and early polls are answered from memory; off: neither, for load tests."`
 	DrainDelay          time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long the server answers requests after SIGTERM while /readyz says 503. Longer than the balancer takes to notice."`
+	AdmissionsLog       string        `setting:"QUEUE_ADMISSIONS_LOG" placeholder:"DIR" help:"Folder in which this server logs who took a place, was admitted and left, under pseudonyms, with signed hashes: from it anybody can check afterwards that the limits held. Kept for QUEUE_HISTORY_DAYS. None when absent."`
 	LogLevel            string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat           string        `setting:"QUEUE_LOG_FORMAT" default:"text" help:"text or json."`
 }
@@ -175,6 +177,7 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 
 	look("addr", serve.CheckAddr(s.Addr))
 	look("admin-addr", serve.CheckAddr(s.AdminAddr))
+	oneOf("admin-plaintext", s.AdminPlaintext, refuse, allow)
 	look("tls-cert-file", checkCertificate(s.TLSCert, s.TLSKey))
 	if s.LimitsAddr != "" {
 		look("limits-addr", serve.CheckAddr(s.LimitsAddr))
@@ -206,7 +209,7 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
 	if s.Store == storeRedis {
 		look("redis-url", lua.CheckURL(s.RedisURL))
-		oneOf("redis-eviction", s.RedisEviction, evictionRefuse, evictionAllow)
+		oneOf("redis-eviction", s.RedisEviction, refuse, allow)
 		c.redisAccess = lua.Access{CertFile: s.RedisCert, KeyFile: s.RedisKey, UserFile: s.RedisUserFile, PasswordFile: s.RedisPasswordFile}
 		look("redis-password-file", lua.Access{UserFile: s.RedisUserFile, PasswordFile: s.RedisPasswordFile}.Check())
 		look("redis-cert-file", lua.Access{CertFile: s.RedisCert, KeyFile: s.RedisKey}.Check())

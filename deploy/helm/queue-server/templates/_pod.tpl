@@ -13,6 +13,9 @@
 {{- if .Values.tlsSecret }}
 - {name: QUEUE_TLS_CERT_FILE, value: /etc/queue-server/tls/tls.crt}
 - {name: QUEUE_TLS_KEY_FILE, value: /etc/queue-server/tls/tls.key}
+{{- else if .Values.networkPolicy.enabled }}
+{{- /* The network policy lets only the pods of networkPolicy.adminFrom reach the operators' listener. */}}
+- {name: QUEUE_ADMIN_PLAINTEXT, value: allow}
 {{- end }}
 - {name: QUEUE_SECRET_FILE, value: /etc/queue-server/secrets/secret}
 - {name: QUEUE_ADMIN_TOKEN_FILE, value: /etc/queue-server/secrets/admin-token}
