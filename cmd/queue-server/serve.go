@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
@@ -191,10 +192,18 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	shares.Servers = serversHere(s, opened)
 	shares.Start(ctx)
 	defer shares.Stop()
+	var admissions *writer.Log
+	if s.AdmissionsLog != "" {
+		if admissions, err = openAdmissionsLog(s, keys, build.version, zones, seen, metrics, reg, log); err != nil {
+			return err
+		}
+	}
+	admissions.Start(ctx)
+	defer admissions.Stop()
 	waiting := wait.New(wait.Dependencies{
-		Guard: guarding, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
+		Guard: guarding, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Log: admissions, Meter: metrics,
 	})
-	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Meter: metrics})
+	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Log: admissions, Meter: metrics})
 	var seenByGates observed.Log
 	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Logger: log})
 	known := openPeople(ctx, keys, opened, log)
@@ -261,6 +270,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
+	if sitesListener != nil {
+		sitesListener.server.RegisterOnShutdown(sites.EndEventStreams)
+	}
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
 		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "sites", sitesListener.address(), "store", s.Store)

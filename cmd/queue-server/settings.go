@@ -136,6 +136,7 @@ type settings struct {
 	IdleTimeout         time.Duration `setting:"QUEUE_IDLE_TIMEOUT" default:"75s" help:"How long an idle connection is kept. Longer than the balancer in front keeps one: Google's keeps them for 600 s."`
 	DoorLimits          string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, and early polls are answered from memory; off: neither, for load tests."`
 	DrainDelay          time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long the server answers requests after SIGTERM while /readyz says 503. Longer than the balancer takes to notice."`
+	AdmissionsLog       string        `setting:"QUEUE_ADMISSIONS_LOG" placeholder:"DIR" help:"Folder in which this server logs who took a place, was admitted and left, under pseudonyms, with signed hashes: from it anybody can check afterwards that the limits held. Kept for QUEUE_HISTORY_DAYS. None when absent."`
 	LogLevel            string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat           string        `setting:"QUEUE_LOG_FORMAT" default:"text" help:"text or json."`
 }

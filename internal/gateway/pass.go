@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -51,14 +52,19 @@ type passage struct {
 	d     *site.Decision
 	began time.Time
 	body  *body
+	// stream ends the answer.
+	stream stream
 	// counted: the outcome is told.
 	counted bool
 }
 
 // pass passes a request on, and the site's answer back.
-func (g *Gateway) pass(w http.ResponseWriter, v *visitor, t *target, d *site.Decision) {
-	p := &passage{Gateway: g, v: v, t: t, d: d, began: time.Now()}
-	r := v.request
+func (g *Gateway) pass(ctx context.Context, w http.ResponseWriter, v *visitor, t *target, d *site.Decision) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	r := v.request.WithContext(ctx)
+	p := &passage{Gateway: g, v: v, t: t, d: d, began: time.Now(), stream: stream{zoneID: t.Zone, admission: d.Admission, end: end}}
+	defer g.streams.remove(&p.stream)
 	out := &writer{ResponseWriter: w, control: http.NewResponseController(w), passage: p}
 	if r.ContentLength != 0 {
 		in := r.Body
@@ -155,6 +161,9 @@ func (p *passage) answered(res *http.Response) error {
 			values = append(res.Header[name], values...)
 		}
 		res.Header[name] = values
+	}
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		p.streams.add(&p.stream)
 	}
 	if clears := strings.Join(res.Header["Clear-Site-Data"], ","); strings.Contains(clears, "cookies") || strings.Contains(clears, "*") {
 		res.Header["Clear-Site-Data"] = clearsOthers
