@@ -81,6 +81,7 @@ func (v *View) Sentence() string {
 		does += fmt.Sprintf(" Last seen: %.0f ms, %.1f %% failed, %d inside.", l.P95Millis, l.ErrorPercent, l.Inside)
 	}
 	switch v.State {
+	case StateOff, StateOn:
 	case StatePaused:
 		does += " It waits: the zone admits nobody by the line."
 	case StateHeld:
