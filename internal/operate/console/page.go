@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
 	waiting "github.com/openqueue/waitingroom/internal/page"
@@ -42,6 +43,8 @@ type page struct {
 	Name, Title, Who string
 	// Admin says that who looks may make tokens.
 	Admin bool
+	// LogOut says that a log out here ends the session: whom a proxy logs in logs out there.
+	LogOut bool
 	// NotKept is why what is in force is lost with this server; "" if it is not, and
 	// for who is not logged in.
 	NotKept string
@@ -52,7 +55,7 @@ type page struct {
 // it is not.
 func (c *Console) render(w http.ResponseWriter, status int, name string, s session, title string, body any) error {
 	var text bytes.Buffer
-	p := page{Name: name, Title: title, Who: s.who, Admin: s.By.MayAll(route.Admin), Body: body}
+	p := page{Name: name, Title: title, Who: s.who, Admin: s.By.MayAll(route.Admin), LogOut: s.By.Proof != audit.Proxy, Body: body}
 	if err := c.NotKept(); err != nil && s.who != "" {
 		p.NotKept = err.Error()
 	}
