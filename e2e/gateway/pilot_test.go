@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -125,11 +124,10 @@ func TestPilot(t *testing.T) {
 	redis := room.StartRedis(t)
 	var servers [2]*room.Server
 	var fronts [2]string
-	secret := strings.Repeat("s", 32)
 	for i := range servers {
 		fronts[i] = room.FreeAddr(t)
 		servers[i] = room.Start(t, map[string]string{
-			"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "redis://" + redis.Addr(), "QUEUE_SECRET": secret, "QUEUE_ADMIN_TOKEN": strings.Repeat("a", 32),
+			"QUEUE_STORE": "redis", "QUEUE_REDIS_URL": "redis://" + redis.Addr(),
 			"QUEUE_SITES_ADDR": fronts[i], "QUEUE_UPSTREAM": shop.URL, "QUEUE_ZONE": "SHOP=2400", "QUEUE_DOOR_LIMITS": "off",
 		})
 	}
