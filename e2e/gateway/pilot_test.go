@@ -167,8 +167,9 @@ func TestPilot(t *testing.T) {
 	var is struct {
 		MaxInside int64 `json:"maxInside"`
 		Steps     []struct {
-			At, From, To int64
-			Why          string
+			From int64  `json:"from"`
+			To   int64  `json:"to"`
+			Why  string `json:"why"`
 		} `json:"steps"`
 	}
 	must(t, json.Unmarshal([]byte(view.Body), &is))

@@ -19,7 +19,9 @@ import (
 func TestWhatSteers(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 10)
-	r.set(func(s *zone.Settings) { s.Pilot, s.PilotMax, s.BypassPaths = zone.PilotAdvise, 100, []string{"/assets/*"} })
+	r.set(func(s *zone.Settings) {
+		s.Pilot, s.PilotMax, s.BypassPaths = zone.PilotAdvise, 100, []string{"/assets/*"}
+	})
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		switch q.URL.Path {
 		case "/broken":
