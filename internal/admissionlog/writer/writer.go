@@ -284,7 +284,7 @@ func (l *Log) look(settings *zone.Settings, stats *line.Stats) {
 	s, t, id := settings.InForce(), stats.Totals, settings.ZoneID
 	was, now := l.seen[id], &seen{
 		settings: admissionlog.Settings{
-			PerMinute: s.PerMinute, WindowSeconds: s.WindowSeconds, MaxPerSecond: int64(s.MaxPerSecond), Burst: s.Burst, MaxInside: s.MaxInside, Mode: string(s.Mode),
+			PerMinute: s.PerMinute, WindowSeconds: s.WindowSeconds, Burst: s.Burst, MaxInside: s.MaxInside, Mode: string(s.Mode),
 		},
 		totals: admissionlog.Totals{
 			Joined: t.Joined, Admitted: t.Admitted, Left: t.Left, Swept: t.Swept, SetAside: t.SetAside, Returned: t.Returned,
