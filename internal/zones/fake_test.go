@@ -371,3 +371,8 @@ func (r *Zones) inForce(zoneID string) (zone.Settings, bool) {
 	}
 	return zone.Settings{}, false
 }
+
+func (f *fakeStore) FindVisitor(_ context.Context, zoneID string, _ line.ID) (line.Found, error) {
+	_, err := f.visit("FindVisitor", zoneID)
+	return line.Found{}, err
+}
