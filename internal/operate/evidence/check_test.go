@@ -275,6 +275,31 @@ func TestUnproved(t *testing.T) {
 	}
 }
 
+// TestFailOver: where the store's data changes the numbers go on; who was told of an admission only when it asked again counts, and whom
+// nobody knows of is said to be missing.
+func TestFailOver(t *testing.T) {
+	t.Parallel()
+	all := honest()
+	for run := range all {
+		for i := range all[run] {
+			if l := &all[run][i]; l.Number > 150 || l.Kind == admissionlog.Counted && l.Totals.Admitted > 0 {
+				l.Data = "2.9"
+			}
+		}
+	}
+	one, two := admission(all["a-1"], 151), admission(all["b-2"], 152)
+	all["a-1"][one].Kind, all["a-1"][one].Number = admissionlog.Repeated, 0
+	after := counted(all["b-2"][two].At, 152)
+	all["b-2"][two], after.Data = admissionlog.Line{Kind: admissionlog.Refused, At: after.At, Zone: "SHOP", Reason: "store_unavailable", Count: 1}, "2.9"
+	all["b-2"] = slices.Insert(all["b-2"], two+1, after)
+	folder := t.TempDir()
+	write(t, folder, all)
+	r := judge(t, folder, record)
+	if r.Verdict != evidence.Unproved || r.Figures.Admitted != 299 || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].What, "1 without a line") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // sign signs claims as servers do.
 func sign(t *testing.T, typ string, claims any) string {
 	t.Helper()

@@ -84,7 +84,6 @@ func (c *check) record() {
 
 // limits counts the admissions of each window and minute.
 func (c *check) limits() {
-	slices.SortStableFunc(c.admitted, func(a, b admissionlog.Line) int { return cmp.Compare(a.At, b.At) }) // those that were asked for again are last
 	all := c.segments()
 	var firstOfMinute int
 	for i := range c.admitted {
