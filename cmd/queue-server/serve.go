@@ -217,7 +217,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	consoles := console.New(console.Parts{
 		Zones: service, Watch: seen, Policies: limits.policies, Decisions: limits, Preview: pages.Preview,
-		NotKept: notKept, Access: entrance.access, People: known,
+		NotKept: notKept, Access: entrance.access, People: known, Provider: newLogin(s, keys), LoginAge: s.OIDCSession,
 		ProviderKeys: s.ChallengeSiteKey != "", Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
 	health := newHealth(zones.Ping)

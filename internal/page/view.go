@@ -28,6 +28,9 @@ const (
 	away    state = "away"
 	left    state = "left"
 	soldOut state = "soldOut"
+	// busy and siteAway: a gateway gets no answer. See Export.
+	busy     state = "busy"
+	siteAway state = "siteAway"
 	// proving: the browser is asked for a proof before it has a place.
 	proving state = "proving"
 	// cookieless: the browser keeps no cookies.
@@ -81,7 +84,9 @@ type view struct {
 	Reloaded       string // the address that a browser without scripts is to load, "" for the same
 	Data           data
 
-	Nonce           string
+	Nonce string
+	// Policy is the Content-Security-Policy of a page without headers; "" for one with.
+	Policy          string
 	Texts           map[string]string
 	Keep, CheckText string
 	Look            Look

@@ -77,6 +77,10 @@ var layers = []layer{
 		"others ship them; the waiting page has the JavaScript one in it",
 	},
 	{
+		"examples", []string{"deploy/site"}, nil, true,
+		"gateways include these files; the command line writes them",
+	},
+	{
 		"admissions log", []string{"internal/admissionlog"}, nil, true,
 		"whoever checks the log shares no code with the servers that wrote it",
 	},
@@ -102,7 +106,7 @@ var layers = []layer{
 	{
 		"operate", []string{"internal/operate"},
 		[]string{
-			"refusals", "kinds", "authors", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal",
+			"refusals", "kinds", "authors", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "examples",
 			"admissions log", "evidence", "operate",
 		}, false,
 		"it looks at all the others, and is handed its store",

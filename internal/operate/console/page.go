@@ -12,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
+	waiting "github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -41,6 +43,8 @@ type page struct {
 	Name, Title, Who string
 	// Admin says that who looks may make tokens.
 	Admin bool
+	// LogOut says that a log out here ends the session: whom a proxy logs in logs out there.
+	LogOut bool
 	// NotKept is why what is in force is lost with this server; "" if it is not, and
 	// for who is not logged in.
 	NotKept string
@@ -51,7 +55,7 @@ type page struct {
 // it is not.
 func (c *Console) render(w http.ResponseWriter, status int, name string, s session, title string, body any) error {
 	var text bytes.Buffer
-	p := page{Name: name, Title: title, Who: s.who, Admin: s.By.MayAll(route.Admin), Body: body}
+	p := page{Name: name, Title: title, Who: s.who, Admin: s.By.MayAll(route.Admin), LogOut: s.By.Proof != audit.Proxy, Body: body}
 	if err := c.NotKept(); err != nil && s.who != "" {
 		p.NotKept = err.Error()
 	}
@@ -113,6 +117,9 @@ type zoneTab struct{ Key, Label string }
 // minute.
 var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"gate", "Gate"}, {"settings", "Settings"}, {"record", "Record"}, {"report", "Report"}}
 
+// States are those that the preview of the waiting page can show.
+func (v zoneView) States() []waiting.Shown { return waiting.States() }
+
 // Bots are the levels of protection that a button sets.
 func (v zoneView) Bots() []string { return []string{"low", "medium", "high"} }
 
@@ -140,7 +147,7 @@ var pageSettings = []string{
 }
 
 // preview is POST /console/zones/{zoneId}/preview: the waiting page with the settings of
-// the form, as far as they can be set, in the language that it asks for. It changes nothing.
+// the form, as far as they can be set, in the state, the language and the colours that it asks for: see waiting.Preview. It changes nothing.
 func (c *Console) preview(w http.ResponseWriter, r *http.Request, _ session, current zone.Settings) error {
 	proposed, _ := readSettings(zone.Table, r.PostForm, "", current)
 	if language := r.PostForm.Get("previewLanguage"); language != "" {

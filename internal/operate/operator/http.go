@@ -84,7 +84,7 @@ func NewHTTP(s *Service, policies *policyset.Set, known *people.Registry, notKep
 	return &HTTP{service: s, policies: policies, known: known, notKept: notKept}
 }
 
-// Guard lets only those through who show a good token, each as the identity that people.Of returns, and no request that a browser
+// Guard lets only those through whom a proxy names or who show a good token, each as the identity that people.Of returns, and no request that a browser
 // makes for another site. To be put on everything under /admin.
 func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -92,13 +92,18 @@ func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := a.origins.Check(r); err != nil {
 			return fmt.Errorf("%w: %w", ErrCrossOrigin, err)
 		}
-		scheme, shown, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
-		if !strings.EqualFold(scheme, "Bearer") || shown == "" {
-			return ErrUnauthorized // no token is shown, so nobody guesses
-		}
-		who, err := a.Check(r, shown, c.Path())
+		who, named, err := a.ByProxy(r)
 		if err != nil {
 			return err
+		}
+		if !named {
+			scheme, shown, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
+			if !strings.EqualFold(scheme, "Bearer") || shown == "" {
+				return ErrUnauthorized // no token is shown, so nobody guesses
+			}
+			if who, err = a.Check(r, shown, c.Path()); err != nil {
+				return err
+			}
 		}
 		c.SetRequest(r.WithContext(people.With(r.Context(), who)))
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
