@@ -373,6 +373,5 @@ func (r *Zones) inForce(zoneID string) (zone.Settings, bool) {
 }
 
 func (f *fakeStore) FindVisitor(_ context.Context, zoneID string, _ line.ID) (line.Found, error) {
-	_, err := f.visit("FindVisitor", zoneID)
-	return line.Found{}, err
+	return fakeCall(f, "FindVisitor", zoneID, nothing[line.Found])
 }

@@ -17,8 +17,9 @@ import (
 // errNotHeld is what evidence returns when it has said what it found.
 var errNotHeld = errors.New("not everything is shown to have held")
 
-// evidenceCommand is queue-server evidence. It asks no server: it reads files alone.
-func evidenceCommand(t *Terminal) *cobra.Command {
+// evidence is queue-server evidence. It asks no server: it reads files alone.
+func (c *connection) evidence() *cobra.Command {
+	t := c.Terminal
 	var logs, draws []string
 	var keys, record, heads, name, from, to, bundle string
 	var asJSON bool
@@ -113,7 +114,7 @@ cannot be shown.`,
 		CompleteFiles(command, name)
 	}
 	_, _ = command.MarkFlagRequired("log"), command.MarkFlagRequired("keys") // they are there
-	command.AddCommand(verifyEvidence(t))
+	command.AddCommand(verifyEvidence(t), c.receipt())
 	return command
 }
 

@@ -240,7 +240,9 @@ func (c *check) numbers() {
 			byData[data] = nil
 		}
 	}
-	order := slices.SortedFunc(maps.Keys(byData), func(a, b string) int { return cmp.Or(cmp.Compare(counted[a].firstAt, counted[b].firstAt), cmp.Compare(a, b)) })
+	order := slices.SortedFunc(maps.Keys(byData), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counted[a].firstAt, counted[b].firstAt), cmp.Compare(a, b))
+	})
 	var highest, highestAt int64 // in the data before: where less than all was lost, the numbers go on
 	for _, data := range order {
 		all := byData[data]

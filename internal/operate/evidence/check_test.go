@@ -300,6 +300,29 @@ func TestFailOver(t *testing.T) {
 	}
 }
 
+// TestReceipt: a visitor is told by how many who came later it was overtaken, and why.
+func TestReceipt(t *testing.T) {
+	t.Parallel()
+	all := honest()
+	change := func(run string, number int64, do func(*admissionlog.Line)) {
+		do(&all[run][admission(all[run], number)])
+	}
+	its := int64(1000 * (began - 60_000 + 100)) // of admission 101
+	change("a-1", 1, func(l *admissionlog.Line) { l.Arrived, l.Due = its+1, l.At-10_000 })
+	change("b-2", 2, func(l *admissionlog.Line) { l.Arrived, l.Score, l.Ticket = its+2, its-1, "00ff" })
+	change("a-1", 3, func(l *admissionlog.Line) { l.Arrived = its + 3 })
+	folder := t.TempDir()
+	write(t, folder, all)
+	runs, _, err := admissionlog.Read(folder)
+	must(t, err)
+	s := &evidence.Source{Zone: "SHOP", Runs: runs}
+	got := evidence.Receipts(s, "visitor-100")
+	want := evidence.Receipt{ArrivedAtMicros: its, AdmittedAt: all["a-1"][admission(all["a-1"], 101)].At, Earlier: 3, Drawn: 1, Returned: 1}
+	if len(got) != 1 || got[0] != want || len(evidence.Receipts(s, "nobody")) != 0 {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // sign signs claims as servers do.
 func sign(t *testing.T, typ string, claims any) string {
 	t.Helper()
