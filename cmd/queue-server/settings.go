@@ -21,6 +21,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/lua"
@@ -133,6 +134,7 @@ type settings struct {
 	SitesAnswerTimeout  time.Duration `setting:"QUEUE_SITES_ANSWER_TIMEOUT" default:"60s" help:"How long a site may take to begin an answer; then its visitor gets a 504."`
 	SitesStallTimeout   time.Duration `setting:"QUEUE_SITES_STALL_TIMEOUT" default:"60s" help:"How long a visitor of a site may send or take nothing of a body; then the connection ends."`
 	SitesMaxBody        int64         `setting:"QUEUE_SITES_MAX_BODY" default:"0" help:"The most bytes that a request to a site may have in its body; 0 for no bound but the site's own."`
+	PilotSignalURL      string        `setting:"QUEUE_PILOT_SIGNAL_URL" placeholder:"URL" help:"URL that tells the autopilot how a site does, with {zone} for the zone's name: it answers {\"p95Millis\": 180, \"errorPercent\": 0.4}, or 204. What the gateway in the box sees when absent."`
 	IdleTimeout         time.Duration `setting:"QUEUE_IDLE_TIMEOUT" default:"75s" help:"How long an idle connection is kept. Longer than the balancer in front keeps one: Google's keeps them for 600 s."`
 	DoorLimits          string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, and early polls are answered from memory; off: neither, for load tests."`
 	DrainDelay          time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long the server answers requests after SIGTERM while /readyz says 503. Longer than the balancer takes to notice."`
@@ -208,6 +210,9 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 	between("sites-stall-timeout", s.SitesStallTimeout, time.Second, maxSiteTimeout)
 	if s.SitesMaxBody < 0 {
 		fault("sites-max-body", "%d is below 0", s.SitesMaxBody)
+	}
+	if s.PilotSignalURL != "" {
+		look("pilot-signal-url", steer.CheckURL(s.PilotSignalURL))
 	}
 	between("idle-timeout", s.IdleTimeout, time.Second, maxIdleTimeout)
 	// Read here only to see that they can be.

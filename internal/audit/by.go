@@ -23,6 +23,7 @@ const (
 	ViaConsole Via = "console" // the pages in the browser
 	ViaEvent   Via = "event"   // a step of an event, made by the server
 	ViaFile    Via = "file"    // the configuration file of a server
+	ViaPilot   Via = "pilot"   // a step of the autopilot, which the record of changes does not have
 )
 
 // MaxEvents is how many entries the record of the operators has: the latest.

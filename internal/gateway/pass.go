@@ -54,8 +54,8 @@ type passage struct {
 	body  *body
 	// stream ends the answer.
 	stream stream
-	// counted: the outcome is told.
-	counted bool
+	// counted: the outcome is told. endless: the answer is one that does not end, of an upgraded connection or server-sent events.
+	counted, endless bool
 }
 
 // pass passes a request on, and the site's answer back.
@@ -155,6 +155,7 @@ func (p *passage) answered(res *http.Response) error {
 	case res.StatusCode == http.StatusSwitchingProtocols:
 		first = 0
 	}
+	p.endless = first == 0 || strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
 	p.count(outcome, first)
 	for name, values := range p.d.Header {
 		if name == "Set-Cookie" {
@@ -212,8 +213,14 @@ func (e *tooLargeError) Detail() string { return fmt.Sprintf("A body may have %d
 // count tells the outcome, once; a cut comes after an answer.
 func (p *passage) count(outcome string, first time.Duration) {
 	if !p.counted || outcome == outCut {
-		p.counted = true
 		p.Meter.SiteAnswer(p.t.Zone, outcome, first)
+		if p.Saw != nil && p.d.Steers && !p.endless && outcome != outLeft {
+			if outcome == outSlow {
+				first = time.Since(p.began)
+			}
+			p.Saw(p.t.Zone, p.d.Admission, first, outcome != outAnswered)
+		}
+		p.counted = true
 	}
 }
 

@@ -25,3 +25,8 @@ func (r *Zones) Minutes(ctx context.Context, zoneID string, from, upto int64) ([
 func (r *Zones) FindVisitor(ctx context.Context, zoneID string, id line.ID) (line.Found, error) {
 	return measured(r, store.FindVisitor, func() (line.Found, error) { return r.store.FindVisitor(ctx, zoneID, id) })
 }
+
+// Share implements store.Sharer.
+func (r *Zones) Share(ctx context.Context, zoneID string, slot int64, server string, text []byte) ([][]byte, error) {
+	return measured(r, store.Share, func() ([][]byte, error) { return r.store.Share(ctx, zoneID, slot, server, text) })
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -288,6 +289,14 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
 		},
 		{
+			Method: http.MethodGet, Path: one + "/pilot", Role: route.Viewer, Handle: h.pilot, ID: "zonePilot",
+			Summary: "What the autopilot saw and did",
+			Doc: "See the setting `pilot`. The steps are kept as long as the history is (`QUEUE_HISTORY_DAYS`); those of the last day are here. They have no entry " +
+				"in the record of changes.",
+			Answers:  answer("What it does, what was seen of the site, and its steps.", steer.View{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
+		},
+		{
 			Method: http.MethodGet, Path: "/admin/audit", Role: route.Viewer, Handle: h.audit, ID: "listChanges", Summary: "Who changed what, and when",
 			Doc: "The last 200 changes of each zone are kept, also of those that were deleted; and the last 200 of the policies of " +
 				"limits. With `zoneId` or `policy`, those of the others are left out.",
@@ -400,6 +409,11 @@ func (h *HTTP) sessions(c echo.Context) error {
 func (h *HTTP) observed(c echo.Context) error {
 	list, err := h.service.Observed(c.Request().Context(), c.Param("zoneId"))
 	return send(c, list, err)
+}
+
+func (h *HTTP) pilot(c echo.Context) error {
+	view, err := h.service.Pilot(c.Request().Context(), c.Param("zoneId"))
+	return send(c, view, err)
 }
 
 func (h *HTTP) networks(c echo.Context) error {
