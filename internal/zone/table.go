@@ -303,7 +303,7 @@ var Table = setting.Table[Settings]{
 		Default: int64(0), Least: 0, Most: MaxMaxInside,
 		Fault: Settings.pilotMaxFault, None: "not set",
 		Label: "Autopilot’s most", Hint: "The autopilot sets no more.",
-		Choose: "the most that the autopilot sets; `steer` needs it. `queue-server simulate --site` shows what bounds lead to",
+		Choose: "the most that the autopilot sets; `advise` and `steer` need it. `queue-server simulate --site` shows what bounds lead to",
 	},
 	{
 		Name: "pilotP95Millis", At: func(s *Settings) any { return &s.PilotP95Millis },
