@@ -156,7 +156,7 @@ var Table = setting.Table[Settings]{
 	},
 	{
 		Name: "pageLinks", At: func(s *Settings) any { return &s.PageLinks },
-		Default: Links{}, Lines: true, None: "none", Fault: Settings.linksFault, Say: Settings.sayLinks,
+		Default: Links{}, Most: MaxLinks, Lines: true, None: "none", Fault: Settings.linksFault, Say: Settings.sayLinks,
 		Label: "Page links", Hint: "Imprint, privacy, help: a line each, such as /imprint Imprint | de: Impressum. They are always there.",
 		Choose: "up to six links below the waiting page: imprint, privacy, help. `[{url: /imprint, text: {default: Imprint, de: Impressum}}]`, " +
 			"or typed, a line each: `/imprint Imprint | de: Impressum`. A path is one of the first of `sites`; put it into `bypassPaths`, " +
