@@ -39,10 +39,11 @@ var (
 	spendScript       = newScript("line/spend.lua")
 	allowScript       = newScript("limits/allow.lua")
 	putDocumentScript = newScript("limits/put_document.lua")
+	readTailScript    = newScript("limits/read_tail.lua")
 
 	scripts = []*script{
 		pollScript, pollFullScript, touchScript, sweepScript, observeScript, putZoneScript, deleteZoneScript, recallScript, reportScript, announceScript, spendScript,
-		allowScript, putDocumentScript,
+		allowScript, putDocumentScript, readTailScript,
 	}
 )
 

@@ -385,6 +385,24 @@ func (r *Zones) Changes(ctx context.Context, zoneID string) ([]zone.Change, erro
 	return all, nil
 }
 
+// Record implements store.Editor.
+func (r *Zones) Record(ctx context.Context, name string, skip int) (audit.Page, error) {
+	p, err := measured(r, store.Changes, func() (audit.Page, error) { return r.store.Record(ctx, name, skip) })
+	if err != nil {
+		return audit.Page{}, fmt.Errorf("zones: record: %w", err)
+	}
+	return p, nil
+}
+
+// Recorded implements store.Editor.
+func (r *Zones) Recorded(ctx context.Context) ([]string, error) {
+	names, err := measured(r, store.Changes, func() ([]string, error) { return r.store.Recorded(ctx) })
+	if err != nil {
+		return nil, fmt.Errorf("zones: records: %w", err)
+	}
+	return names, nil
+}
+
 // remember takes in the settings that the store is known to have. created: this server has just made the zone.
 func (r *Zones) remember(s zone.Settings, created bool) {
 	r.mu.Lock()
