@@ -104,6 +104,11 @@ func (s *Store) readTexts(ctx context.Context, key string, p *audit.Page) error 
 	return nil
 }
 
+// Verify implements store.Editor.
+func (s *Store) Verify(ctx context.Context, name string) (audit.Page, audit.Check, error) {
+	return s.sealer.Verify(name, func(skip int) (audit.Page, error) { return s.Record(ctx, name, skip) })
+}
+
 // Recorded implements store.Editor. A zone may be in one of the lists only: they are written by and by.
 func (s *Store) Recorded(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)

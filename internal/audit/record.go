@@ -175,6 +175,15 @@ type Batch[T any] struct {
 	Changes  []T   `json:"changes"`
 }
 
+// Verify reads all of a record by pages, as ReadWhole does, and checks it.
+func (s *Sealer) Verify(record string, next func(skip int) (Page, error)) (Page, Check, error) {
+	p, err := ReadWhole(next)
+	if err != nil {
+		return Page{}, Check{}, err
+	}
+	return p, s.Check(record, p), nil
+}
+
 // ReadWhole reads a whole record page by page. next returns the page after so many entries. If the record changes meanwhile, it
 // begins anew, a few times.
 func ReadWhole(next func(skip int) (Page, error)) (whole Page, err error) {

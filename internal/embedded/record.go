@@ -126,6 +126,11 @@ func (s *Store) Record(_ context.Context, name string, skip int) (audit.Page, er
 	return r.page(skip), nil
 }
 
+// Verify implements store.Editor.
+func (s *Store) Verify(ctx context.Context, name string) (audit.Page, audit.Check, error) {
+	return s.sealer.Verify(name, func(skip int) (audit.Page, error) { return s.Record(ctx, name, skip) })
+}
+
 // Recorded implements store.Editor.
 func (s *Store) Recorded(context.Context) ([]string, error) {
 	s.mu.RLock()

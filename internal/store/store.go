@@ -126,6 +126,8 @@ type Editor interface {
 	// Record returns a record as it is kept, a page at a time: the entries after skip newer ones, at most audit.PageSize. name is a
 	// zone's ID, or audit.Limits, audit.Operators or audit.Refusals.
 	Record(ctx context.Context, name string, skip int) (audit.Page, error)
+	// Verify reads all of a record, and checks it.
+	Verify(ctx context.Context, name string) (audit.Page, audit.Check, error)
 	// Recorded returns the IDs of the zones that may have a record, in order.
 	Recorded(ctx context.Context) ([]string, error)
 }

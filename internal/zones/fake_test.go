@@ -246,6 +246,10 @@ func (f *fakeStore) Record(context.Context, string, int) (audit.Page, error) {
 	return audit.Page{}, nil
 }
 
+func (f *fakeStore) Verify(context.Context, string) (p audit.Page, c audit.Check, err error) {
+	return p, c, nil
+}
+
 func (f *fakeStore) Recorded(context.Context) ([]string, error) { return nil, nil }
 
 func (f *fakeStore) Ping(context.Context) error {

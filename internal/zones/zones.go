@@ -385,6 +385,22 @@ func (r *Zones) Changes(ctx context.Context, zoneID string) ([]zone.Change, erro
 	return all, nil
 }
 
+// AllChanges returns all of a zone's record, the newest first, where Changes returns the latest.
+func (r *Zones) AllChanges(ctx context.Context, zoneID string) ([]zone.Change, error) {
+	p, err := audit.ReadWhole(func(skip int) (audit.Page, error) { return r.Record(ctx, zoneID, skip) })
+	if err != nil {
+		return nil, err
+	}
+	all := make([]zone.Change, len(p.Entries))
+	for i, text := range p.Entries {
+		if err := p.Decode(text, &all[i]); err != nil {
+			return nil, fmt.Errorf("zones: the record of %s is damaged: %w", zoneID, err)
+		}
+		all[i].ZoneID = zoneID
+	}
+	return all, nil
+}
+
 // Record implements store.Editor.
 func (r *Zones) Record(ctx context.Context, name string, skip int) (audit.Page, error) {
 	p, err := measured(r, store.Changes, func() (audit.Page, error) { return r.store.Record(ctx, name, skip) })
@@ -392,6 +408,18 @@ func (r *Zones) Record(ctx context.Context, name string, skip int) (audit.Page, 
 		return audit.Page{}, fmt.Errorf("zones: record: %w", err)
 	}
 	return p, nil
+}
+
+// Verify implements store.Editor.
+func (r *Zones) Verify(ctx context.Context, name string) (p audit.Page, c audit.Check, err error) {
+	_, err = measured(r, store.Changes, func() (none, error) {
+		p, c, err = r.store.Verify(ctx, name)
+		return none{}, err
+	})
+	if err != nil {
+		return p, c, fmt.Errorf("zones: verify: %w", err)
+	}
+	return p, c, nil
 }
 
 // Recorded implements store.Editor.
