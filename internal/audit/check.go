@@ -1,8 +1,6 @@
 package audit
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Check is what a record proves.
 type Check struct {
@@ -13,6 +11,23 @@ type Check struct {
 	Unproven int64   `json:"unproven,omitempty" doc:"How many of the trimmed ones had no seal of a secret that the server had then: it was rotated, or somebody wrote them."`
 	Unsealed int     `json:"unsealed,omitempty" doc:"How many of the oldest entries have no seal, as version 0.1.0 wrote them: they prove nothing."`
 	Faults   []Fault `json:"faults" doc:"What is not as servers of this room wrote it; empty if the record verifies."`
+}
+
+// Says is what a record proves, in sentences.
+func (c Check) Says() (all []string) {
+	for _, f := range c.Faults {
+		all = append(all, "TAMPERED: "+f.What)
+	}
+	if len(all) == 0 {
+		all = append(all, "verified")
+	}
+	if c.Unsealed > 0 {
+		all = append(all, fmt.Sprintf("the %d oldest entries have no seal: version 0.1.0 wrote them, they prove nothing", c.Unsealed))
+	}
+	if c.Unproven > 0 {
+		all = append(all, fmt.Sprintf("%d entries that were trimmed had no seal of a secret that the server had then", c.Unproven))
+	}
+	return all
 }
 
 // Fault is one thing that is not as servers of this room wrote it.

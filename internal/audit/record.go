@@ -78,8 +78,11 @@ type entry struct {
 	Now      map[string]json.RawMessage `json:"now"`
 }
 
+// parse reads an entry. What cannot be read has no number, as if it had no seal.
 func parse(text string) (e entry) {
-	_ = json.Unmarshal([]byte(text), &e) // what cannot be read has no number, as if it had no seal
+	if json.Unmarshal([]byte(text), &e) != nil {
+		return entry{}
+	}
 	return e
 }
 

@@ -255,8 +255,8 @@ func (s *Store) dropOldRecords() {
 		var newest struct {
 			AtMillis int64 `json:"at"`
 		}
-		_ = json.Unmarshal([]byte(r.tail(0).Newest), &newest)
-		return name[0] != ':' && s.queues[name] == nil && newest.AtMillis <= oldest
+		err := json.Unmarshal([]byte(r.tail(0).Newest), &newest)
+		return err == nil && name[0] != ':' && s.queues[name] == nil && newest.AtMillis <= oldest
 	})
 }
 

@@ -13,6 +13,8 @@ local function note(audit, record, addition)
   redis.call('LPUSH', audit, addition.text)
   redis.call('LTRIM', audit, 0, addition.keep - 1)
   redis.call('HSET', record, 'head', addition.next)
+  redis.call('PERSIST', audit) -- that of a deleted zone ends some day
+  redis.call('PERSIST', record)
   for hash, value in pairs(addition.texts) do
     redis.call('HSET', record, hash, value, 'last:' .. hash, string.format('%.0f', addition.n))
   end

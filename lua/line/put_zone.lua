@@ -2,8 +2,7 @@
 -- put_zone: make a zone, change its settings, or put back one that was lost.
 --
 -- KEYS[1..13]  see include/keys.lua
--- KEYS[14]     list  audit   see include/record.lua
--- KEYS[15]     hash  record  see include/record.lua
+-- KEYS[14]     list  audit, KEYS[15]  hash  record: see include/record.lua
 -- ARGV[1]    clock override in microseconds, '' for the server's clock
 -- ARGV[2]    put: create or change; restore: only where there is none
 -- ARGV[3]    put: the settings that were read (JSON), '' for no zone
@@ -117,7 +116,5 @@ redis.call('HSET', ZONE, 'mode', given.mode, 'json', ARGV[4], 'digest', redis.sh
 redis.call('PERSIST', ZONE)
 if entry then
   note(AUDIT, RECORD, entry)
-  redis.call('PERSIST', AUDIT)
-  redis.call('PERSIST', RECORD)
 end
 return created and CREATED or before == ARGV[4] and PRESENT or CHANGED

@@ -126,7 +126,9 @@ func (h *HTTP) export(ctx context.Context, name string) (out Export, err error) 
 	out = Export{Check: c, Exported: make([]Entry, len(p.Entries))}
 	for i, text := range p.Entries {
 		e := &out.Exported[i]
-		_ = json.Unmarshal([]byte(text), e) // the number and the time, if it has them
+		if json.Unmarshal([]byte(text), e) != nil { // neither number nor time: somebody has written it
+			*e = Entry{}
+		}
 		e.Text, e.SHA256 = text, audit.SHA256(text)
 		for _, f := range c.Faults {
 			if f.N == e.N {

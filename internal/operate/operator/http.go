@@ -33,26 +33,6 @@ type HTTP struct {
 	notKept func() error
 }
 
-// WarningHeader says, in an answer to a change that was made, that it may be lost and
-// why: the code 199 of RFC 7234, section 5.5, the name "queue-server", and a sentence.
-const WarningHeader = "Warning"
-
-// warning is the value of a WarningHeader: ASCII, on one line.
-func warning(why error) string {
-	text := strings.Map(func(r rune) rune {
-		switch {
-		case r == '"' || r == '\\':
-			return '\''
-		case r == '\n':
-			return ';'
-		case r < ' ' || r > '~':
-			return '?'
-		}
-		return r
-	}, why.Error())
-	return `199 queue-server "in force on this server, but not kept: ` + text + `"`
-}
-
 // dryRun is the key under which a request's context says that it changes nothing.
 const dryRun = "dry run"
 
@@ -468,6 +448,27 @@ func (h *HTTP) delete(c echo.Context) error {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
+}
+
+func (h *HTTP) audit(c echo.Context) error {
+	zoneID := c.QueryParam("zoneId")
+	who := people.Of(c.Request().Context())
+	if zoneID != "" && !who.Sees(zoneID) {
+		return people.ErrForbidden
+	}
+	all, err := h.changes(c.Request().Context(), zoneID, c.QueryParam("policy"), readNumber(c, "limit", 100))
+	all.Zones = slices.DeleteFunc(all.Zones, func(c zone.Change) bool { return !who.Sees(c.ZoneID) })
+	return send(c, all, err)
+}
+
+func (h *HTTP) verifyRecords(c echo.Context) error {
+	all, err := h.verify(c.Request().Context(), c.QueryParam("record"))
+	return send(c, all, err)
+}
+
+func (h *HTTP) exportRecord(c echo.Context) error {
+	out, err := h.export(c.Request().Context(), c.QueryParam("record"))
+	return send(c, out, err)
 }
 
 func (h *HTTP) stats(c echo.Context) error {
