@@ -107,7 +107,7 @@ func (s *Store) PutCredentials(ctx context.Context, d store.Document, was int64,
 
 // OperatorEvents implements store.Keeper.
 func (s *Store) OperatorEvents(ctx context.Context) (all []audit.Event, err error) {
-	for _, record := range []string{audit.Operators, audit.Refusals} {
+	for _, record := range []string{audit.Refusals, audit.Operators} {
 		some, err := documentRecord(ctx, s, record, func(e *audit.Event, at int64) { e.AtMillis = at })
 		if err != nil {
 			return nil, err

@@ -193,7 +193,7 @@ func (s *Store) PolicyChanges(ctx context.Context) ([]limit.Change, error) {
 
 // OperatorEvents implements store.Keeper.
 func (s *Store) OperatorEvents(ctx context.Context) (all []audit.Event, err error) {
-	for _, name := range []string{audit.Operators, audit.Refusals} {
+	for _, name := range []string{audit.Refusals, audit.Operators} {
 		some, err := batches(ctx, s, name, func(e *audit.Event, at int64) { e.AtMillis = at })
 		if err != nil {
 			return nil, err
