@@ -235,6 +235,7 @@ const (
 	Report
 	KeepMinutes
 	Minutes
+	VisitByTicket
 )
 
 // Calls are the names of all calls, as metrics write them.
@@ -245,4 +246,5 @@ var Calls = [...]string{
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
 	Spend: "spend", Report: "report",
 	KeepMinutes: "keep_minutes", Minutes: "minutes",
+	VisitByTicket: "visit",
 }
