@@ -122,7 +122,14 @@ func (h *HTTP) Get(c echo.Context) error {
 		}
 		return h.show(c, h.without(c, settings, ""))
 	}
-	a, err := h.ask(ctx, c, z, &seat)
+	return h.seat(c, z, seat, false)
+}
+
+// seat shows what becomes of a visitor who has a place, or asks for one, and leads on whose turn it is. acts says that the visitor
+// has pressed the button of an invitation.
+func (h *HTTP) seat(c echo.Context, z *zones.Zone, seat seat, acts bool) error {
+	a, err := h.ask(c.Request().Context(), c, z, &seat, acts)
+	zoneID := z.ID()
 	v := h.view(c, z, &a, err, "")
 	if cookie := unsolved(zoneID, err); cookie != nil && v.Scriptless == "" {
 		set(c, cookie)
@@ -131,8 +138,11 @@ func (h *HTTP) Get(c echo.Context) error {
 		seat.token, seat.used = a.Token, v.Go != "" // a visitor who comes back gets the admission again, or a new place
 	}
 	seat.write(c, zoneID)
-	if v.Go != "" {
+	switch {
+	case v.Go != "":
 		return lead(c, string(v.Go))
+	case acts && err == nil:
+		return lead(c, "?"+own(c).Encode()) // which can be loaded again
 	}
 	v.Reloaded = with(c, reloadedParameter)
 	return h.show(c, v)
@@ -170,7 +180,12 @@ func (h *HTTP) view(c echo.Context, z *zones.Zone, a *answer.Answer, err error, 
 		settings = *z.Settings()
 	}
 	v := &view{locale: h.locales.choose(accept), settings: settings, Again: with(c, AgainParameter)}
+	is, invited := errors.AsType[*invitedError](err)
 	switch {
+	case invited:
+		if v.State, v.Accept = invitation, with(c, JoinParameter); is.underWay {
+			v.Text = v.text("movesText")
+		}
 	case err != nil:
 		if v.refuse(err, accept); v.State == closed && z != nil {
 			h.shut(c.Request().Context(), z, v, accept)
@@ -185,9 +200,14 @@ func (h *HTTP) view(c echo.Context, z *zones.Zone, a *answer.Answer, err error, 
 	return v
 }
 
-// Post answers POST /wait/:zoneId: a join or a poll of the script, in JSON, or else the button of a browser without it.
+// Post answers POST /wait/:zoneId: a join or a poll of the script, in JSON, or else a button: that of an invitation, or that
+// of a browser without the script, which gives its place up.
 func (h *HTTP) Post(c echo.Context) error {
-	if !ofScript(c) {
+	switch {
+	case ofScript(c):
+	case c.QueryParam(JoinParameter) != "":
+		return h.accept(c)
+	default:
 		return h.leave(c)
 	}
 	ctx, zoneID, n := c.Request().Context(), c.Param("zoneId"), wait.Newcomer{ClientAgent: clientAgent}
@@ -237,6 +257,20 @@ func opened(header http.Header) bool {
 		(dest == "" || dest == "document" || dest == "empty" && header.Get("Sec-Fetch-Mode") == "navigate")
 }
 
+// accept takes a place with the invitation, as its visitor has pressed the button.
+func (h *HTTP) accept(c echo.Context) error {
+	zoneID := c.Param("zoneId")
+	z, err := h.zones.Find(c.Request().Context(), zoneID)
+	if err != nil {
+		return h.Refuse(c, err)
+	}
+	seat := readCookie(c.Request(), zoneID)
+	if seat.client == "" { // its minute is over
+		seat.client = randomHex()
+	}
+	return h.seat(c, z, seat, true)
+}
+
 // leave gives the place up, for browsers without the script.
 func (h *HTTP) leave(c echo.Context) error {
 	zoneID := c.Param("zoneId")
@@ -280,8 +314,9 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 	return h.show(c, v)
 }
 
-// ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more.
-func (h *HTTP) ask(ctx context.Context, c echo.Context, z *zones.Zone, s *seat) (answer.Answer, error) {
+// ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more; with an invitation only if the
+// visitor acts, since programs open the links in mails, and would use it up.
+func (h *HTTP) ask(ctx context.Context, c echo.Context, z *zones.Zone, s *seat, acts bool) (answer.Answer, error) {
 	if s.token != "" {
 		a, err := h.poll(ctx, z, s.token, c)
 		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
@@ -290,8 +325,18 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, z *zones.Zone, s *seat) 
 		// The token is another installation's, or signed with an old secret; or its admission has expired.
 		*s = s.next()
 	}
+	shown := readTicket(c, z.ID())
+	if shown != "" && !acts && !untimely(z.Settings()) {
+		invited, underWay, err := h.wait.Invited(ctx, z, shown)
+		switch {
+		case err != nil:
+			return answer.Answer{}, err
+		case invited:
+			return answer.Answer{}, &invitedError{underWay}
+		}
+	}
 	return h.join(ctx, c, z, wait.Newcomer{
-		Newcomer: guard.Newcomer{ClientID: s.client}, ClientAgent: clientAgent, Ticket: readTicket(c, z.ID()),
+		Newcomer: guard.Newcomer{ClientID: s.client}, ClientAgent: clientAgent, Ticket: shown,
 		Challenge: readUnsolved(c.Request(), z.ID()),
 	})
 }
@@ -308,11 +353,16 @@ func (h *HTTP) poll(ctx context.Context, z *zones.Zone, tok string, from entry.O
 // join takes a place. Before an event gathers people in a zone that is closed, there is none to take: neither the store nor
 // the limits of an address are asked then, since a page that waits for the event joins every few minutes.
 func (h *HTTP) join(ctx context.Context, c echo.Context, z *zones.Zone, n wait.Newcomer) (answer.Answer, error) {
-	s := z.Settings()
-	if e := s.EventState.Now; e != nil && e.Phase == event.PhaseAnnounced && s.Mode == zone.ModeClosed && len(s.SoldOut) == 0 {
+	if untimely(z.Settings()) {
 		return answer.Answer{}, answer.InZone(z.ID(), wait.ErrClosed)
 	}
 	return h.wait.Join(ctx, z, n.From(c.RealIP(), c.Request().Header))
+}
+
+// untimely reports whether there is no place to take before an event gathers people.
+func untimely(s *zone.Settings) bool {
+	e := s.EventState.Now
+	return e != nil && e.Phase == event.PhaseAnnounced && s.Mode == zone.ModeClosed && len(s.SoldOut) == 0
 }
 
 // show sends the page.
@@ -412,6 +462,8 @@ const (
 	AgainParameter = "again"
 	// RefusedParameter goes with AgainParameter: what Refused returns for a pass that the gate did not take.
 	RefusedParameter = "refused"
+	// JoinParameter is in the address to which the button of an invitation posts.
+	JoinParameter = "join"
 	// TicketParameter hands over a ticket, which is then kept in a cookie of its own: see package ticket.
 	TicketParameter = "ticket"
 	// reloadedParameter is in the address at which a browser without scripts loads the page again. A browser that
@@ -421,6 +473,12 @@ const (
 	// pass, which was not used.
 	CookielessParameter = "cookieless"
 )
+
+// invitedError: the visitor is to press a button before the ticket is used. underWay says that a visit by it goes on elsewhere.
+type invitedError struct{ underWay bool }
+
+// Error returns the sentence for a log.
+func (*invitedError) Error() string { return "page: an invitation waits for its visitor" }
 
 // cookielessSeconds is after how long a browser without scripts tries again whether it keeps cookies.
 const cookielessSeconds = 30

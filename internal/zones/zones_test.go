@@ -205,7 +205,7 @@ func TestRestoreIsSharedByConcurrentPolls(t *testing.T) {
 			before := z.restored.Load()
 			first := true
 			_, err := ask(t.Context(), z, store.Poll, func() (line.Answer, error) {
-				a, err := f.visit("Poll", "a")
+				a, err := f.tell("Poll", "a")
 				if first {
 					first = false
 					refused.Done()

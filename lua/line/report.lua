@@ -26,6 +26,7 @@
 --@include zone
 --@include begin
 --@include stay
+--@include move
 --@include reply
 
 local OVER_MOST = 5000
