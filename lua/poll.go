@@ -345,7 +345,7 @@ func (q *request) read(v *reader, r pollReply) {
 	case line.Waiting:
 		a.Position, a.WaitMillis, a.PeriodMillis = first, second, third
 	case line.Admitted, line.AdmittedBefore:
-		a.AdmittedAtMillis, a.ExpiresAtMillis = first, second
+		a.AdmittedAtMillis, a.ExpiresAtMillis, a.Number = first, second, third
 		a.AheadMillis = r.clock.AheadMillis(a.AdmittedAtMillis)
 	default: // no place; second is how long a newcomer would wait, if that is the reason
 		a.WaitMillis = second

@@ -81,7 +81,11 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 			return false, err
 		}
 	}
-	code, err := s.putZone(ctx, "put", settings, before, text, entryOf(by))
+	entry := ""
+	if by.Via != audit.ViaPilot {
+		entry = entryOf(by)
+	}
+	code, err := s.putZone(ctx, "put", settings, before, text, entry)
 	if err == nil && code == putDiffers {
 		err = line.ErrZoneChanged
 	}

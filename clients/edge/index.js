@@ -37,6 +37,11 @@ const bytes = (text) => new TextEncoder().encode(text);
 const base64 = (raw) => btoa(String.fromCharCode(...new Uint8Array(raw))).replace(/[+/=]/g, (c) => ({ '+': '-', '/': '_' })[c] ?? '');
 const hex = (raw) => Array.from(new Uint8Array(raw), (b) => b.toString(16).padStart(2, '0')).join('');
 
+/** Returns what the answer of a shop is to say as Clear-Site-Data if it would have the browser clear the gate's cookies, else undefined. */
+export function clearing(said) {
+  return /cookies|\*/.test(said) ? '"cache", "storage"' : undefined;
+}
+
 /** Makes the gate of a zone. See index.d.ts. */
 export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hold', timeout = 1000, issuer = 'waitingroom', ...by }) {
   if (![key].flat().every((k) => k?.length >= 32)) throw new Error('key must be a random text of at least 32 characters');
@@ -321,8 +326,8 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
   // add returns the shop's answer with what the visitor is to keep.
   function add(response, headers) {
     const names = Object.entries(headers);
-    // A logout that has the browser clear cookies would take the session and the place, too.
-    if (/cookies|\*/.test(response.headers.get('Clear-Site-Data'))) names.push(['Clear-Site-Data', '"cache", "storage"']);
+    const clears = clearing(response.headers.get('Clear-Site-Data'));
+    if (clears) names.push(['Clear-Site-Data', clears]);
     if (!names.length) return response;
     const changed = new Response(response.body, response);
     names.forEach(([name, value]) => changed.headers[name === 'Set-Cookie' ? 'append' : 'set'](name, value));

@@ -1,4 +1,5 @@
 // Triggers of CloudFront for Lambda@Edge.
+import { clearing } from './index.js';
 
 const KEEP = 'x-waiting-room-keep'; // from one trigger to the other
 
@@ -22,7 +23,8 @@ export function triggers(gate) {
     async viewerResponse({ Records: [{ cf: { request, response } }] }) {
       const kept = fields(JSON.parse(request.headers[KEEP]?.[0].value ?? '{}'));
       kept['set-cookie'] = [...response.headers['set-cookie'] ?? [], ...kept['set-cookie'] ?? []];
-      Object.assign(response.headers, kept);
+      const clears = clearing(response.headers['clear-site-data']?.map(({ value }) => value));
+      Object.assign(response.headers, kept, clears && fields({ 'Clear-Site-Data': clears }));
       return response;
     },
   };

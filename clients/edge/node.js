@@ -1,4 +1,5 @@
 // Middleware for node:http, Connect and Express.
+import { clearing } from './index.js';
 
 /** Makes the gate a middleware. See node.d.ts. */
 export function middleware(gate) {
@@ -23,12 +24,12 @@ export function middleware(gate) {
       response.end(await verdict.response.text());
       return;
     }
-    if (Object.keys(verdict.headers).length) keep(response, verdict.headers);
+    keep(response, verdict.headers);
     next();
   };
 }
 
-// keep has the answer hand out the session, whatever the shop says to caches.
+// keep has the answer hand out the session, whatever the shop says to caches, and clear none of the gate's cookies.
 function keep(response, headers) {
   const { writeHead } = response;
   response.writeHead = (status, ...rest) => {
@@ -41,6 +42,8 @@ function keep(response, headers) {
     } else {
       for (const [name, value] of Object.entries(said ?? {})) response.setHeader(name, value);
     }
+    const clears = clearing(response.getHeader('Clear-Site-Data'));
+    if (clears) response.setHeader('Clear-Site-Data', clears);
     for (const [name, value] of Object.entries(headers)) response[name === 'Set-Cookie' ? 'appendHeader' : 'setHeader'](name, value);
     return response.writeHead(status, ...rest);
   };

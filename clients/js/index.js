@@ -91,18 +91,22 @@ async function meet(challenge, { onChallenge, loadWork = () => import('./work.js
 }
 
 // work does the work of a challenge on all cores, in workers that are made of the text of `worker` in work.js; where there are no
-// workers, in this thread.
-async function work({ parameters, signature }, worker, signal) {
+// workers, in this thread. A browser that compiles no scripts is some 50 times as slow as others: where the zone lets it, it shows the
+// challenge without a solution after a while.
+async function work({ parameters, signature, unsolvedAfterSeconds }, worker, signal) {
   const began = Date.now();
   const text = `const solve = (${worker})(); onmessage = ({ data: [p, i, k] }) => postMessage(solve(p, i, k, Infinity));`;
   const step = Math.max(1, Math.min(MOST_WORKERS, globalThis.navigator?.hardwareConcurrency || 1));
+  const within = unsolvedAfterSeconds ? unsolvedAfterSeconds * SECOND : Infinity;
   let workers = [];
   let counter;
+  let timer;
   try {
     const url = URL.createObjectURL(new Blob([text]));
     workers = Array.from({ length: step }, () => new Worker(url));
     counter = await new Promise((solved, failed) => {
       signal?.addEventListener('abort', failed);
+      if (unsolvedAfterSeconds) timer = setTimeout(solved, within);
       workers.forEach((one, i) => {
         one.onmessage = ({ data }) => solved(data);
         one.onerror = failed;
@@ -116,12 +120,17 @@ async function work({ parameters, signature }, worker, signal) {
     const solve = worker();
     for (counter = 0; (counter = solve(parameters, counter, 1, SLICE)) < 0; counter = -1 - counter) {
       abortIf(signal);
+      if (Date.now() - began >= within) {
+        counter = undefined;
+        break;
+      }
       await new Promise((next) => { setTimeout(next, 0); });
     }
   } finally {
+    clearTimeout(timer);
     workers.forEach((one) => one.terminate());
   }
-  const solution = { counter, time: Date.now() - began };
+  const solution = counter === undefined ? undefined : { counter, time: Date.now() - began };
   return btoa(JSON.stringify({ challenge: { parameters, signature }, solution }));
 }
 

@@ -74,7 +74,7 @@ func TestComplete(t *testing.T) {
 		{"zones apply -f ", fileNames},
 		{"zones apply --file ", fileNames},
 		{"zones apply --file=z", fileNames},
-		{"--adm", "--admin-addr --admin-token-file --admin-hosts"},
+		{"--admin-h", "--admin-hosts"},
 		{"serve --config ", fileNames},
 		{"completion ", "bash zsh fish powershell"},
 	}

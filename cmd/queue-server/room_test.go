@@ -21,6 +21,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/metric"
+	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/refusal"
@@ -274,6 +275,17 @@ func TestOperatorsListenerThatOthersCanReachIsWarnedOf(t *testing.T) {
 			t.Errorf("%s: warned: %v, want %v", addr, warned, warns)
 		}
 	}
+}
+
+// TestPlainText: without TLS, a server that other machines reach starts only where the operator allows it.
+func TestPlainText(t *testing.T) {
+	env := map[string]string{"QUEUE_ADDR": "127.0.0.1:0", "QUEUE_ADMIN_ADDR": "0.0.0.0:0", "QUEUE_DATA_DIR": t.TempDir()}
+	got := runToEnd(t, env)
+	if got.status != cli.ExitUsage || !strings.Contains(got.errOut, "QUEUE_ADMIN_PLAINTEXT=allow") {
+		t.Errorf("beyond the loopback, without TLS: %+v", got)
+	}
+	env["QUEUE_ADMIN_PLAINTEXT"] = "allow"
+	start(t, env)
 }
 
 // TestReadyThoughNobodyAsked: a server that no balancer asked while the store was there is ready when it is away.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/entry"
@@ -32,6 +34,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/site"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -103,6 +106,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 			operatorListener.tls = publicListener.tls
 		}
 	}
+	if err := checkPlaintext(s, operatorListener); err != nil {
+		return err
+	}
 	limitsListener, err := listenLimits(ctx, s, log)
 	if err != nil {
 		return err
@@ -161,6 +167,14 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	minutes.Start(ctx)
 	defer minutes.Stop()
 
+	pilots := steer.Options{Zones: zones, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour, Meter: metrics, Logger: log}
+	if s.PilotSignalURL != "" {
+		pilots.Source = steer.FromURL(s.PilotSignalURL)
+	}
+	steering := steer.New(pilots)
+	steering.Start(ctx)
+	defer steering.Stop()
+
 	sweeps, err := sweeper.New(sweeper.Options{Zones: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
 	if err != nil {
 		return err
@@ -187,12 +201,20 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	shares.Servers = serversHere(s, opened)
 	shares.Start(ctx)
 	defer shares.Stop()
+	var admissions *writer.Log
+	if s.AdmissionsLog != "" {
+		if admissions, err = openAdmissionsLog(s, keys, build.version, zones, seen, metrics, reg, log); err != nil {
+			return err
+		}
+	}
+	admissions.Start(ctx)
+	defer admissions.Stop()
 	waiting := wait.New(wait.Dependencies{
-		Guard: guarding, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Meter: metrics,
+		Guard: guarding, Tokens: keys.tokens, Issuer: issuer, Tickets: tickets, Challenges: challenges, Shares: shares, Log: admissions, Meter: metrics,
 	})
-	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Meter: metrics})
+	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Log: admissions, Meter: metrics})
 	var seenByGates observed.Log
-	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Logger: log})
+	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Pilots: steering, Logger: log})
 	known := openPeople(ctx, keys, opened, log)
 	defer known.Stop()
 	entrance := openEntrance(s, known, operatorListener.Addr().String(), clientIP(s), log)
@@ -204,7 +226,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	consoles := console.New(console.Parts{
 		Zones: service, Watch: seen, Policies: limits.policies, Decisions: limits, Preview: pages.Preview,
-		NotKept: notKept, Access: entrance.access, People: known,
+		NotKept: notKept, Access: entrance.access, People: known, Provider: newLogin(s, keys), LoginAge: s.OIDCSession,
 		ProviderKeys: s.ChallengeSiteKey != "", Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
 	health := newHealth(zones.Ping)
@@ -240,7 +262,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 
 	public := s.origins.Handler(r.public())
-	sites, err := openSites(s, gate, zones, r, public, metrics)
+	sites, err := openSites(s, gate, zones, r, public, metrics, steering)
 	if err != nil {
 		return err
 	}
@@ -257,6 +279,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
+	if sitesListener != nil {
+		sitesListener.server.RegisterOnShutdown(sites.EndEventStreams)
+	}
 	warnIfPublic(log, operatorListener.Addr().String())
 	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
 		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "sites", sitesListener.address(), "store", s.Store)
@@ -310,6 +335,16 @@ func warnIfPublic(log *slog.Logger, addr string) {
 	if !isLoopback(addr) {
 		log.Warn("the operators' listener can be reached from other machines: see that the public cannot", "addr", addr)
 	}
+}
+
+// checkPlaintext refuses an operators' listener that other machines can reach without TLS, unless the operator allows it: tokens and
+// sessions would cross the network for everybody on it to read.
+func checkPlaintext(s checked, l *listener) error {
+	if l.tls != nil || s.AdminPlaintext == allow || isLoopback(l.address()) {
+		return nil
+	}
+	return cli.UsageError{Err: fmt.Errorf("QUEUE_ADMIN_ADDR: %s can be reached from other machines, and tokens would cross the network in plain text: "+
+		"set QUEUE_TLS_CERT_FILE and QUEUE_TLS_KEY_FILE, or listen on 127.0.0.1; where nobody else can listen to that network, set QUEUE_ADMIN_PLAINTEXT=allow", l.address())}
 }
 
 func isLoopback(addr string) bool {

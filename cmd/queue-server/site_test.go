@@ -142,14 +142,14 @@ func TestGatewayExamples(t *testing.T) {
 		asks     string // what stands in the file, before the path
 		more     string // what the gateway puts behind the path
 	}{
-		"limits/traefik.yaml":     {s.limits, "address: http://127.0.0.1:8082", ""},
-		"limits/envoy.yaml":       {s.limits, "path_prefix: ", "/orders?a=1"},
-		"limits/nginx.conf":       {s.limits, "proxy_pass http://limits", ""},
-		"site/traefik.yaml":       {s.site, "address: http://127.0.0.1:8083", ""},
-		"kubernetes/traefik.yaml": {s.site, "address: http://queue-server-gate.default.svc:8083", ""},
-		"site/envoy.yaml":         {s.site, "path_prefix: ", "/orders?a=1"},
-		"site/Caddyfile":          {s.site, "rewrite ", ""},
-		"site/nginx.conf":         {s.site, "proxy_pass http://queue_gate", ""},
+		"limits/traefik.yaml":             {s.limits, "address: http://127.0.0.1:8082", ""},
+		"limits/envoy.yaml":               {s.limits, "path_prefix: ", "/orders?a=1"},
+		"limits/nginx.conf":               {s.limits, "proxy_pass http://limits", ""},
+		"site/traefik.yaml":               {s.site, "address: http://127.0.0.1:8083", ""},
+		"kubernetes/traefik.yaml":         {s.site, "address: http://queue-server-gate.default.svc:8083", ""},
+		"site/envoy.yaml":                 {s.site, "path_prefix: ", "/orders?a=1"},
+		"site/include/waiting-room.caddy": {s.site, "rewrite ", ""},
+		"site/include/server.conf":        {s.site, "proxy_pass http://queue_gate", ""},
 	} {
 		text, err := io.ReadAll(deployed(t, name))
 		must(t, err)
@@ -161,7 +161,7 @@ func TestGatewayExamples(t *testing.T) {
 			}
 		}
 		_, rest, found := strings.Cut(string(text), tt.asks)
-		path := strings.TrimRight(strings.Fields(rest)[0], ";")
+		path := strings.NewReplacer(";", "", "$waiting_room_zone", "SHOP", "{args[0]}", "SHOP").Replace(strings.Fields(rest)[0])
 		header := []string{"Sec-Fetch-Mode", "navigate"}
 		if tt.more == "" {
 			header = append(header, "X-Forwarded-Uri", "/orders")

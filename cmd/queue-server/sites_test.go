@@ -30,6 +30,13 @@ func startShop(t *testing.T) *shop {
 		s.mu.Lock()
 		s.asked = append(s.asked, r)
 		s.mu.Unlock()
+		if r.URL.Path == "/events" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprint(w, "data: hello\n\n")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
 		if r.Header.Get("Upgrade") == "" {
 			_, _ = fmt.Fprint(w, "the shop: ", r.URL)
 			return
@@ -234,12 +241,12 @@ func dialSite(t *testing.T, s *server, text string) *net.TCPConn {
 	return c
 }
 
-// TestWebSocketEnds with the session that began it, and with the server.
+// TestWebSocketEnds with the session that began it, and with the server; an event stream the same.
 func TestWebSocketEnds(t *testing.T) {
 	shop := startShop(t)
 	s := start(t, map[string]string{"QUEUE_UPSTREAM": shop.URL, "QUEUE_SITES_ADDR": "127.0.0.1:0", "QUEUE_CONFIG": config(t,
 		"zones:\n  - {zoneId: SHOP, perMinute: 6000, burst: 100, maxInside: 100}\n")})
-	open := func(agent string) (c *net.TCPConn, jti string) {
+	open := func(agent string) (c *net.TCPConn, events io.Reader, jti string) {
 		held, _, _ := strings.Cut(request(t, http.MethodGet, s.sites+"/", "", "Accept", "text/html", "User-Agent", agent).header.Get("Set-Cookie"), ";")
 		shop.took()
 		c = dialSite(t, s, "GET /live HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nCookie: "+held+"\r\n\r\nhello")
@@ -259,10 +266,16 @@ func TestWebSocketEnds(t *testing.T) {
 		for _, r := range shop.took() {
 			jti = r.Header.Get("X-Waiting-Room-Jti")
 		}
-		return c, jti
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.sites+"/events", http.NoBody)
+		must(t, err)
+		req.Header.Set("Cookie", held)
+		answer, err := transport.RoundTrip(req)
+		must(t, err)
+		t.Cleanup(func() { closing(t, answer.Body) })
+		return c, answer.Body, jti
 	}
-	revoked, jti := open("one")
-	stays, _ := open("another")
+	revoked, stream, jti := open("one")
+	stays, drained, _ := open("another")
 	soon(t, http.MethodGet, s.operators+"/metrics", "queue_site_upgraded 2")
 	if got := s.admin(t, http.MethodPost, "/admin/zones/SHOP/inside/revoke", `{"jti":"`+jti+`"}`); got.status >= http.StatusMultipleChoices {
 		t.Fatalf("%+v", got)
@@ -270,8 +283,14 @@ func TestWebSocketEnds(t *testing.T) {
 	if _, err := io.ReadAll(revoked); err != nil {
 		t.Errorf("a WebSocket of a session that is revoked: %v", err)
 	}
+	if said, err := io.ReadAll(stream); err == nil || string(said) != "data: hello\n\n" {
+		t.Errorf("an event stream of a session that is revoked: %q, %v", said, err)
+	}
 	soon(t, http.MethodGet, s.operators+"/metrics", "queue_site_upgraded 1")
 	s.end(t)
+	if said, err := io.ReadAll(drained); err == nil || string(said) != "data: hello\n\n" {
+		t.Errorf("an event stream of a server that drains: %q, %v", said, err)
+	}
 	if _, err := io.ReadAll(stays); err != nil {
 		t.Errorf("a WebSocket of a server that has drained: %v", err)
 	}

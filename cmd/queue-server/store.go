@@ -88,7 +88,7 @@ func openStore(ctx context.Context, s checked, k keys, log *slog.Logger, reg pro
 		return nil, err
 	}
 	opened, err := lua.Open(ctx, lua.Options{
-		URL: s.RedisURL, Access: s.redisAccess, NoEviction: s.RedisEviction == evictionRefuse, Secrets: fingerprints, Visitors: k.tokens, Logger: log, Registerer: reg,
+		URL: s.RedisURL, Access: s.redisAccess, NoEviction: s.RedisEviction == refuse, Secrets: fingerprints, Visitors: k.tokens, Logger: log, Registerer: reg,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("redis store: %w", err)

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -13,6 +14,7 @@ const challengeZones = `zones:
   - {zoneId: OFFLINE, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 500}
   - {zoneId: HARD, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 5000}
   - {zoneId: QUIET, perMinute: 600, challenge: work}
+  - {zoneId: SLOW, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 5000, challengeWithoutScript: wait}
 `
 
 // TestChallengeInABrowser: the page does the work by itself and takes a place, in any language, in two tabs, on the way back,
@@ -67,4 +69,15 @@ func TestChallengeInABrowser(t *testing.T) {
 	if complaints := g.errors(); len(complaints) > 40 { // the browser notes each 403 and each call without a connection
 		t.Errorf("the browser complains: %q", complaints)
 	}
+}
+
+// TestChallengeWithoutJIT: a browser that compiles no scripts, as in a phone's locked mode, has a place though it cannot do the work in time.
+func TestChallengeWithoutJIT(t *testing.T) {
+	t.Parallel()
+	s := openShopFrontWith(t, challengeZones)
+	b := openBrowser(t, chromedp.Flag("js-flags", "--jitless"))
+	began := time.Now()
+	b.start(t, s.url+"/wait/SLOW?to=/shop")
+	b.until(t, "a place without the work", `document.querySelector("#told").dataset.state === "paused"`)
+	t.Logf("a place after %v", time.Since(began).Round(time.Second))
 }

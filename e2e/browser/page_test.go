@@ -394,11 +394,16 @@ func (g *guest) hearsWhy() {
 // isHeard walks the page as a screen reader does, and waits for the operator's word.
 func (g *guest) isHeard() {
 	g.visit("PAUSED")
+	reference := strings.TrimPrefix(value[string](g.t, g.browser, `document.querySelector("#reference").textContent`), "Reference: ")
+	if !regexp.MustCompile(`^[0-9A-Z]{14}$`).MatchString(reference) {
+		g.t.Errorf("the page shows the reference %q", reference)
+	}
 	want := []string{
 		"main", "heading The line is paused", "The line is paused", "paragraph", "You keep your place. It goes on by itself.",
 		"term Your place", "Your place", "definition", "1", "term Expected wait", "Expected wait", "definition", "not known at the moment",
 		"region From the organiser", "heading From the organiser", "From the organiser", "paragraph", "The doors open at 12:10.",
 		"paragraph", "You do not have to do anything. Keep this page open: it takes you in when it is your turn. If you close it, come back within 16 minutes, and your place is still yours.",
+		"paragraph", "Reference: " + reference,
 		"paragraph", "checkbox Play a sound when it is my turn", "paragraph", "checkbox Notify me when it is my turn",
 		"paragraph", "button Leave the line", "Leave the line", "status",
 	}

@@ -63,11 +63,8 @@ func shell(w http.ResponseWriter, r *http.Request) bool {
 // beforeShell starts an nginx that does not ask about /shell/, without TLS: Chromium takes no worker with a made-up certificate.
 func (s *shop) beforeShell(t *testing.T, zoneID string) (url string) {
 	t.Helper()
-	return "http://" + room.StartNginx(t, "site/nginx.conf", room.Others{
-		"server 127.0.0.1:8083;":       "server " + strings.TrimPrefix(s.Site, "http://") + ";",
-		"server 127.0.0.1:8080;":       "server " + strings.TrimPrefix(s.Public, "http://") + ";",
+	return "http://" + s.NginxSite(t, zoneID, "enter", room.Others{
 		"server 127.0.0.1:8000;":       "server " + s.backend + ";",
-		"http://queue_gate/site/SHOP;": "http://queue_gate/site/" + zoneID + ";",
 		"    location @shop_streams {": "    location /shell/ { auth_request off; proxy_pass http://shop; }\n    location @shop_streams {",
 	}, "")
 }

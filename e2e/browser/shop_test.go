@@ -121,11 +121,8 @@ func (s *shop) saw(what string) bool {
 // before starts an nginx that asks about a zone, and returns where it is.
 func (s *shop) before(t *testing.T, zoneID string) (url string) {
 	t.Helper()
-	return "https://" + room.StartNginx(t, "site/nginx.conf", room.Others{
-		"server 127.0.0.1:8083;":       "server " + strings.TrimPrefix(s.Site, "http://") + ";",
-		"server 127.0.0.1:8080;":       "server " + strings.TrimPrefix(s.Public, "http://") + ";",
-		"server 127.0.0.1:8000;":       "server " + s.backend + ";",
-		"http://queue_gate/site/SHOP;": "http://queue_gate/site/" + zoneID + ";",
+	return "https://" + s.NginxSite(t, zoneID, "enter", room.Others{
+		"server 127.0.0.1:8000;": "server " + s.backend + ";",
 	}, s.certificate)
 }
 

@@ -96,7 +96,7 @@ func (c *cluster) testChart(t *testing.T, helm string) {
 	for name, args := range map[string][]string{
 		"redis":      {"--set", "redis.url=redis://redis:6379"},
 		"embedded":   {"--set", "store=embedded,replicaCount=1"},
-		"secrets":    {"--set", "redis.existingSecret=redis,existingSecret=mine,networkPolicy.enabled=false,gate.enabled=false"},
+		"secrets":    {"--set", "redis.existingSecret=redis,existingSecret=mine,networkPolicy.enabled=false,settings.admin-plaintext=allow,gate.enabled=false"},
 		"everything": {"--values", values},
 		"OpenShift":  {"--set", "redis.url=redis://redis:6379,podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null,podSecurityContext.fsGroup=null,zones[0].zoneId=A"},
 	} {
@@ -147,6 +147,7 @@ func (c *cluster) testChart(t *testing.T, helm string) {
 		"a zone's bound":       {"redis.url=redis://r,zones[0].zoneId=A,zones[0].perMinute=-6", "perMinute"},
 		"a zone's name":        {"redis.url=redis://r,zones[0].zoneId=shop a", "zoneId"},
 		"a setting's slip":     {"redis.url=redis://r,settings.log-fromat=json", "log-fromat"},
+		"plain operators":      {"redis.url=redis://r,networkPolicy.enabled=false", "admin-plaintext"},
 		"nobody may scrape":    {"redis.url=redis://r,serviceMonitor.enabled=true", "networkPolicy.adminFrom"},
 		"TLS for plain Redis":  {"redis.url=redis://r,redis.tlsSecret=a", "rediss"},
 	} {

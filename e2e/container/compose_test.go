@@ -68,13 +68,19 @@ func TestCompose(t *testing.T) {
 		t.Errorf("Prometheus cannot read the metrics: %d", r.Status)
 	}
 
+	pages := project.Services["pages"]
+	if status, said := room.Run(t, map[string]string{"QUEUE_ADMIN_URL": admin, "QUEUE_ADMIN_TOKEN": *pages.Environment["QUEUE_ADMIN_TOKEN"]},
+		strings.Fields(strings.ReplaceAll(strings.Join(pages.Command, " "), "/etc/nginx/waiting-room", t.TempDir()))...); status != 0 {
+		t.Errorf("the pages are not exported: %s", said)
+	}
+
 	// What the containers make of the files of deploy: nothing may be left of the addresses of one machine.
 	dir := t.TempDir()
 	for name, tt := range map[string]struct {
 		made  string // in the container
 		wants []string
 	}{
-		"nginx":      {"/etc/nginx/conf.d/default.conf", []string{"server queue-1:8083 max_fails=0; server queue-2:8083 max_fails=0;", "server queue-1:8080; server queue-2:8080;", "server shop:80;"}},
+		"nginx":      {"/etc/nginx/conf.d/default.conf", []string{"server queue-1:8083 max_fails=0; server queue-2:8083 max_fails=0;", "server queue-1:8080; server queue-2:8080;", "server shop:80;", "\n    set $waiting_room_away hold;"}},
 		"prometheus": {"/tmp/prometheus.yml", []string{`"queue-1:8081", "queue-2:8081"`}},
 	} {
 		s := project.Services[name]

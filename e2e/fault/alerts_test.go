@@ -3,11 +3,15 @@ package fault
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -160,4 +164,79 @@ func expand(t *testing.T, values string) (all []string) {
 		}
 	}
 	return all
+}
+
+// calm are rooms of which nothing may fire: one fails over during a single scrape.
+var calm = []string{"calm", "fails over"}
+
+// TestAlertsInPrometheus has a real Prometheus that evaluates every minute, as far as the rules let it, scrape rooms every 5, 15, 30 and 60 s,
+// each at a time of its own. In all of them a limit is exceeded for a second and a step of an event comes late, both between two scrapes, and
+// the store does not come back; in calm ones not.
+func TestAlertsInPrometheus(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	scrapes := make(map[string]int)
+	rooms := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, _ := url.PathUnescape(strings.TrimPrefix(r.URL.Path, "/"))
+		mu.Lock()
+		scrapes[name]++
+		first := scrapes[name] == 1
+		mu.Unlock()
+		trouble := !slices.ContainsFunc(calm, func(c string) bool { return strings.HasPrefix(name, c) })
+		happened := number(trouble && !first)
+		failing := number(trouble || first && strings.HasPrefix(name, "fails over"))
+		_, _ = fmt.Fprintf(w, `process_start_time_seconds{room=%[1]q} 1000
+queue_ready{room=%[1]q} 1
+queue_limit_exceeded_seconds_total{room=%[1]q,zone="SALE"} %[2]d
+queue_event_late_seconds{room=%[1]q,zone="SALE"} 0
+queue_event_step_delay_seconds_count{room=%[1]q,zone="SALE"} %[2]d
+queue_event_step_delay_seconds_bucket{room=%[1]q,zone="SALE",le="1"} 0
+queue_store_failing{room=%[1]q,zone="SALE"} %[3]d
+`, name, happened, failing)
+	}))
+	t.Cleanup(rooms.Close)
+	var jobs []any
+	troubled := 0
+	for _, every := range []int{5, 15, 30, 60} {
+		for _, name := range append([]string{"a", "b", "c"}, calm...) {
+			name = fmt.Sprint(name, " ", every)
+			jobs = append(jobs, map[string]any{
+				"job_name": name, "scrape_interval": fmt.Sprint(every, "s"), "scrape_timeout": "4s", "metrics_path": "/" + url.PathEscape(name),
+				"static_configs": []any{map[string]any{"targets": []string{strings.TrimPrefix(rooms.URL, "http://")}}},
+				"relabel_configs": []any{
+					map[string]string{"target_label": "job", "replacement": "queue-server"}, map[string]string{"target_label": "instance", "replacement": name},
+				},
+			})
+		}
+		troubled += 3
+	}
+	config, err := yaml.Marshal(map[string]any{
+		"global":     map[string]string{"evaluation_interval": "1m"},
+		"rule_files": []string{"recording.rules.yml", "alert.rules.yml"}, "scrape_configs": jobs,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	room.Write(t, filepath.Join(dir, "prometheus.yml"), string(config))
+	p := runPrometheus(t, dir)
+	for _, alert := range []string{"QueueLimitExceeded", "QueueEventLate", "QueueStoreFailing"} {
+		expr := fmt.Sprintf(`count(max by (room) (max_over_time(ALERTS{alertname=%q, alertstate="firing"}[10m])))`, alert)
+		if !room.Soon(t, 4*time.Minute, func() bool { return p.value(t.Context(), expr) == float64(troubled) }) {
+			t.Errorf("%s fires in %v rooms, want %d", alert, p.value(t.Context(), expr), troubled)
+		}
+	}
+	if n := p.value(t.Context(), `count(max_over_time(up[10m]))`); n != float64(len(jobs)) {
+		t.Errorf("%v of %d rooms are scraped", n, len(jobs))
+	}
+	if calms := p.vector(t.Context(), `max_over_time(ALERTS{alertstate="firing", room=~"calm.*|fails over.*"}[10m])`); len(calms) > 0 {
+		t.Errorf("alerts fire in rooms that are calm: %v", calms)
+	}
+}
+
+func number(holds bool) int {
+	if holds {
+		return 1
+	}
+	return 0
 }

@@ -190,7 +190,7 @@ func TestInside(t *testing.T) {
 			both := func(url func(*room.Server) string) string {
 				return strings.ReplaceAll(fmt.Sprintf("server %s max_fails=0; server %s max_fails=0;", url(servers[0]), url(servers[1])), "http://", "")
 			}
-			addr := room.StartNginx(t, "site/nginx.conf", room.Others{
+			addr := servers[0].NginxSite(t, "SHOP", "enter", room.Others{
 				"server 127.0.0.1:8083;": both(func(s *room.Server) string { return s.Site }),
 				"server 127.0.0.1:8080;": both(func(s *room.Server) string { return s.Public }),
 				"server 127.0.0.1:8000;": "server " + site.Listener.Addr().String() + ";",

@@ -124,13 +124,24 @@ type prometheus struct {
 func startPrometheus(t *testing.T, servers ...*room.Server) *prometheus {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"prometheus.yml", "recording.rules.yml", "alert.rules.yml"} {
-		targets := make([]string, len(servers))
-		for i, s := range servers {
-			targets[i] = `"` + strings.TrimPrefix(s.Operators, "http://") + `"`
-		}
-		text := room.Read(t, filepath.Join(rulesFolder, name))
-		room.Write(t, filepath.Join(dir, name), strings.Replace(text, `"127.0.0.1:8081"`, strings.Join(targets, ", "), 1))
+	targets := make([]string, len(servers))
+	for i, s := range servers {
+		targets[i] = `"` + strings.TrimPrefix(s.Operators, "http://") + `"`
+	}
+	config := room.Read(t, filepath.Join(rulesFolder, "prometheus.yml"))
+	room.Write(t, filepath.Join(dir, "prometheus.yml"), strings.Replace(config, `"127.0.0.1:8081"`, strings.Join(targets, ", "), 1))
+	p := runPrometheus(t, dir)
+	room.Await(t, "prometheus has looked at all servers", func() bool {
+		return p.value(t.Context(), `sum(up{job="queue-server"})`) == float64(len(servers))
+	})
+	return p
+}
+
+// runPrometheus starts one with the rules and the prometheus.yml of a folder.
+func runPrometheus(t *testing.T, dir string) *prometheus {
+	t.Helper()
+	for _, name := range []string{"recording.rules.yml", "alert.rules.yml"} {
+		room.Write(t, filepath.Join(dir, name), room.Read(t, filepath.Join(rulesFolder, name)))
 	}
 	addr := room.FreeAddr(t)
 	p := &prometheus{url: "http://" + addr}
@@ -139,28 +150,38 @@ func startPrometheus(t *testing.T, servers ...*room.Server) *prometheus {
 		"--web.listen-address=" + addr, "--log.level=warn",
 	}})
 	room.Launch(t, p)
-	room.Await(t, "prometheus has looked at all servers", func() bool {
-		return p.value(t.Context(), `sum(up{job="queue-server"})`) == float64(len(servers))
-	})
 	return p
 }
 
 // value is that of an expression with one result; -1 where there is none, or more.
 func (p *prometheus) value(ctx context.Context, expr string) float64 {
-	var answer struct {
-		Data struct {
-			Result []struct {
-				Value [2]json.RawMessage `json:"value"`
-			} `json:"result"`
-		} `json:"data"`
-	}
-	r, err := room.Ask(ctx, nil, http.MethodGet, p.url+"/api/v1/query?query="+url.QueryEscape(expr), "")
-	if err != nil || json.Unmarshal([]byte(r.Body), &answer) != nil || len(answer.Data.Result) != 1 {
+	all := p.vector(ctx, expr)
+	if len(all) != 1 {
 		return -1
 	}
-	value, err := strconv.ParseFloat(strings.Trim(string(answer.Data.Result[0].Value[1]), `"`), 64)
+	value, err := strconv.ParseFloat(strings.Trim(string(all[0].Value[1]), `"`), 64)
 	if err != nil {
 		return -1
 	}
 	return value
+}
+
+// series is one of an answer of Prometheus, with its time and value.
+type series struct {
+	Metric map[string]string  `json:"metric"`
+	Value  [2]json.RawMessage `json:"value"`
+}
+
+// vector returns all series of an expression, none if Prometheus does not answer.
+func (p *prometheus) vector(ctx context.Context, expr string) []series {
+	var answer struct {
+		Data struct {
+			Result []series `json:"result"`
+		} `json:"data"`
+	}
+	r, err := room.Ask(ctx, nil, http.MethodGet, p.url+"/api/v1/query?query="+url.QueryEscape(expr), "")
+	if err != nil || json.Unmarshal([]byte(r.Body), &answer) != nil {
+		return nil
+	}
+	return answer.Data.Result
 }

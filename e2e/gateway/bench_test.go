@@ -66,9 +66,7 @@ func BenchmarkGateways(b *testing.B) {
 		})
 		b.Run("nginx, auth_request"+suffix, func(b *testing.B) {
 			s := gateOf(b, nil)
-			addr := room.StartNginx(b, "site/nginx.conf", room.Others{
-				"server 127.0.0.1:8000;": "server " + shop + "; keepalive 32;", "server 127.0.0.1:8083;": "server " + at(s.Site) + ";", "server 127.0.0.1:8080;": "server " + at(s.Public) + ";",
-			}, secure)
+			addr := s.NginxSite(b, "SHOP", "enter", room.Others{"server 127.0.0.1:8000;": "server " + shop + "; keepalive 32;"}, secure)
 			measure(b, addr, session(b, addr, secure != ""), secure != "")
 		})
 		b.Run("Caddy alone"+suffix, func(b *testing.B) {
@@ -76,10 +74,7 @@ func BenchmarkGateways(b *testing.B) {
 		})
 		b.Run("Caddy, forward_auth"+suffix, func(b *testing.B) {
 			s := gateOf(b, nil)
-			addr := room.StartCaddyOf(b, room.Read(b, "../../deploy/site/Caddyfile"), room.Others{
-				"reverse_proxy 127.0.0.1:8000": "reverse_proxy " + shop, "reverse_proxy 127.0.0.1:8083 ": "reverse_proxy " + at(s.Site) + " ",
-				"reverse_proxy 127.0.0.1:8080": "reverse_proxy " + at(s.Public),
-			}, secure)
+			addr := s.CaddySite(b, "SHOP", "hold", room.Others{"reverse_proxy 127.0.0.1:8000": "reverse_proxy " + shop}, secure)
 			measure(b, addr, session(b, addr, secure != ""), secure != "")
 		})
 		for _, wait := range []int{0, waiting} {

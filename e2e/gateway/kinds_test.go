@@ -74,7 +74,7 @@ func (s phpShop) others(t *testing.T, gateway string) room.Others {
 		return room.Others{"reverse_proxy 127.0.0.1:8000": "import php", "/var/www/shop": s.root, "unix//run/php/php-fpm.sock": "unix/" + s.socket}
 	}
 	example := room.Read(t, "../../deploy/site/nginx.conf")
-	from, to := strings.Index(example, "    # The shop. With"), strings.Index(example, "    # The question.")
+	from, to := strings.Index(example, "    # The shop. With"), strings.LastIndex(example, "}")
 	php := strings.NewReplacer("/var/www/shop", s.root, "/run/php/php-fpm.sock", s.socket, "include fastcgi_params", "include /etc/nginx/fastcgi_params").Replace(room.Read(t, "../../deploy/site/nginx-php.conf"))
 	return room.Others{example[from:to]: php}
 }
@@ -361,7 +361,13 @@ func TestFaults(t *testing.T) {
 			t.Cleanup(func() { close(hung) })
 			shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "the shop") }))
 			t.Cleanup(shop.Close)
-			addr := gateways[name].starts(t, gate.Listener.Addr().String(), "127.0.0.1:1", shopAt(name, shop.Listener.Addr().String()))
+			others := shopAt(name, shop.Listener.Addr().String())
+			if at := gate.Listener.Addr().String(); name == "Caddy" {
+				others["to 127.0.0.1:8083"] = "to " + at
+			} else {
+				others["server 127.0.0.1:8083;"] = "server " + at + ";"
+			}
+			addr := gateways[name].starts(room.Start(t, nil), t, "SHOP", "hold", others, "")
 			const overload = "Very many people"
 			for answer, want := range map[int]struct {
 				status  int
@@ -373,7 +379,7 @@ func TestFaults(t *testing.T) {
 				400: {400, "", false},
 				413: {400, "", false},
 				431: {431, "", false},
-				500: {502, "", false},
+				500: {503, "The site does not answer", true},
 				503: {503, overload, true},
 			} {
 				if name == "Caddy" && answer != 0 { // it hands on what the gate says

@@ -21,21 +21,14 @@ import (
 
 // gateways are those whose examples run here.
 var gateways = map[string]struct {
-	// starts begins one, with the shop in its example.
-	starts func(t *testing.T, gate, public string, shop room.Others) (addr string)
-	// withoutServer is what visitors get while queue-server is away.
+	// starts begins one for the zone SHOP, with the shop in its example. away is what happens while no queue-server runs.
+	starts func(s *room.Server, t testing.TB, zoneID, away string, shop room.Others, certificate string) (addr string)
+	// away is what was chosen in TestSite, and withoutServer what visitors get then.
+	away          string
 	withoutServer int
 }{
-	"nginx": {func(t *testing.T, gate, public string, shop room.Others) string {
-		t.Helper()
-		shop["server 127.0.0.1:8083;"], shop["server 127.0.0.1:8080;"] = "server "+gate+";", "server "+public+";"
-		return room.StartNginx(t, "site/nginx.conf", shop, "")
-	}, http.StatusOK},
-	"Caddy": {func(t *testing.T, gate, public string, shop room.Others) string {
-		t.Helper()
-		shop["reverse_proxy 127.0.0.1:8083 "], shop["reverse_proxy 127.0.0.1:8080"] = "reverse_proxy "+gate+" ", "reverse_proxy "+public
-		return room.StartCaddy(t, "site/Caddyfile", shop)
-	}, http.StatusBadGateway},
+	"nginx": {(*room.Server).NginxSite, "enter", http.StatusOK},
+	"Caddy": {(*room.Server).CaddySite, "hold", http.StatusServiceUnavailable},
 }
 
 // box is the gateway in queue-server itself.
@@ -49,7 +42,7 @@ func shopAt(gateway, addr string) room.Others {
 	case box:
 		return room.Others{box: addr}
 	}
-	return room.Others{"server 127.0.0.1:8000;": "server " + addr + ";", "recursive_error_pages on;": "recursive_error_pages on; client_max_body_size 20m;"}
+	return room.Others{"server 127.0.0.1:8000;": "server " + addr + ";", "server_name shop.example;": "server_name shop.example; client_max_body_size 20m;"}
 }
 
 // shopfront is a small shop, with a gateway and the gate before it.
@@ -85,7 +78,7 @@ func startShopfrontOf(t *testing.T, gateway string, shop room.Others) *shopfront
 		return f
 	}
 	f := newShopfront(t, nil)
-	f.addr = gateways[gateway].starts(t, at(f.server.Site), at(f.server.Public), shop)
+	f.addr = gateways[gateway].starts(f.server, t, "SHOP", gateways[gateway].away, shop, "")
 	return f
 }
 
@@ -363,10 +356,10 @@ func TestSlowGate(t *testing.T) {
 		_, err := room.Ask(ctx, nil, http.MethodGet, f.server.Public+"/healthz", "")
 		return err != nil
 	})
-	if got := newClient(t, f.addr).open("/"); got.Status != http.StatusServiceUnavailable || got.Header.Get("Refresh") != "3" || f.asked.Load() != 0 {
+	if got := newClient(t, f.addr).open("/"); got.Status != http.StatusServiceUnavailable || !soon.MatchString(got.Header.Get("Refresh")) || !strings.Contains(got.Body, "<h1 id=\"heading\" tabindex=\"-1\">Very many people are here</h1>") || f.asked.Load() != 0 {
 		t.Errorf("%+v, and %d requests reached the shop", got, f.asked.Load())
 	}
-	if got := newClient(t, f.addr).ask(http.MethodPost, "/pay", "", "Sec-Fetch-Mode", "navigate"); got.Status != http.StatusServiceUnavailable || got.Header.Get("Refresh") != "" {
+	if got := newClient(t, f.addr).ask(http.MethodPost, "/pay", "", "Sec-Fetch-Mode", "navigate", "Accept", "text/html"); got.Status != http.StatusServiceUnavailable || got.Header.Get("Refresh") != "" || !strings.Contains(got.Body, "Nothing was sent") {
 		t.Errorf("a form is sent again, as something else: %+v", got)
 	}
 }

@@ -3,6 +3,7 @@ package room
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/check/process"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Others are texts of an example of deploy, such as addresses, and what the test has in their place. Each text stands in
@@ -59,13 +61,7 @@ func StartNginxOf(t testing.TB, example string, others Others, certificate strin
 	return StartListener(t, addr, &process.Process{Name: program, Dir: dir, Args: []string{"-p", dir, "-e", "stderr", "-c", conf}})
 }
 
-// StartCaddy starts Caddy with an example of deploy, and returns where it listens, host:port.
-func StartCaddy(t testing.TB, example string, others Others) (addr string) {
-	t.Helper()
-	return StartCaddyOf(t, deployed(t, example), others, "")
-}
-
-// StartCaddyOf is StartCaddy with the text of an example. By TLS if there is a file with a certificate and its key.
+// StartCaddyOf starts Caddy with the text of an example, and returns where it listens, host:port. By TLS if there is a file with a certificate and its key.
 func StartCaddyOf(t testing.TB, example string, others Others, certificate string) (addr string) {
 	t.Helper()
 	dir, addr := t.TempDir(), FreeAddr(t)
@@ -80,6 +76,48 @@ func StartCaddyOf(t testing.TB, example string, others Others, certificate strin
 		Name: Tool(t, "CADDY"), Args: []string{"run", "--config", file, "--adapter", "caddyfile"}, Dir: dir,
 		Env: append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir),
 	})
+}
+
+// NginxSite starts nginx with the example of a site behind the gate of a zone, and what the command line exports for it. The zone is
+// made if it is not there. away is what happens while no server runs: hold or enter.
+func (s *Server) NginxSite(t testing.TB, zoneID, away string, others Others, certificate string) (addr string) {
+	t.Helper()
+	dir, choice := s.export(t, zoneID, "nginx"), "set $waiting_room_away "+away+";"
+	all := Others{
+		"include waiting-room/http.conf;": "include " + dir + "/http.conf;", "include waiting-room/server.conf;": "include " + dir + "/server.conf;",
+		"# " + choice: choice, "set $waiting_room_zone SHOP;": "set $waiting_room_zone " + zoneID + ";",
+		"server 127.0.0.1:8083;": "server " + strings.TrimPrefix(s.Site, "http://") + ";",
+		"server 127.0.0.1:8080;": "server " + strings.TrimPrefix(s.Public, "http://") + ";",
+	}
+	maps.Copy(all, others)
+	return StartNginx(t, "site/nginx.conf", all, certificate)
+}
+
+// CaddySite is NginxSite with Caddy.
+func (s *Server) CaddySite(t testing.TB, zoneID, away string, others Others, certificate string) (addr string) {
+	t.Helper()
+	all := Others{
+		"import waiting-room/waiting-room.caddy": "import " + s.export(t, zoneID, "caddy") + "/waiting-room.caddy",
+		"import waiting_room SHOP CHOOSE":        "import waiting_room " + zoneID + " " + away,
+		"to 127.0.0.1:8083":                      "to " + strings.TrimPrefix(s.Site, "http://"),
+		"to 127.0.0.1:8080":                      "to " + strings.TrimPrefix(s.Public, "http://"),
+	}
+	maps.Copy(all, others)
+	return StartCaddyOf(t, deployed(t, "site/Caddyfile"), all, certificate)
+}
+
+// export has the command line write what a gateway includes into a folder, which is returned.
+func (s *Server) export(t testing.TB, zoneID, gateway string) (dir string) {
+	t.Helper()
+	if !s.knows(t.Context(), zoneID) {
+		s.Put(t, zone.Defaults(zoneID))
+	}
+	dir = t.TempDir()
+	env := map[string]string{"QUEUE_ADMIN_URL": s.Operators, "QUEUE_ADMIN_TOKEN": OperatorToken}
+	if status, said := Run(t, env, "page", "export", zoneID, dir, "--for", gateway); status != 0 {
+		t.Fatalf("page export: %d %s", status, said)
+	}
+	return dir
 }
 
 // StartListener starts a program of the test, and waits until it listens on an address, which is returned.

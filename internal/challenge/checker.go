@@ -79,6 +79,8 @@ type RequiredError struct {
 	*Work
 	SiteKey string `json:"siteKey,omitempty"`
 	Action  string `json:"action,omitempty"`
+	// UnsolvedAfter is after how many seconds the zone takes the challenge without a solution, 0 if it never does.
+	UnsolvedAfter int `json:"unsolvedAfterSeconds,omitempty"`
 
 	after time.Duration
 }
@@ -190,6 +192,9 @@ func (d *Checker) asks(j Join, reason string) *RequiredError {
 	p := newParameters(j.Zone.ZoneID, id, j.Zone.ChallengeMillis, j.Level, d.Now())
 	p.Data.Network = j.Network
 	e.Work = &Work{Parameters: p, Signature: d.Keys.SignChallenge(j.Zone.ZoneID, p.text())}
+	if j.Zone.ChallengeWithoutScript == zone.WithoutScriptWait {
+		e.UnsolvedAfter = int(ScriptlessWait / time.Second)
+	}
 	return e
 }
 
@@ -221,7 +226,9 @@ func (d *Checker) work(ctx context.Context, j Join) (Proof, string, error) {
 	if shown.Solution == nil {
 		left := time.Unix(w.ExpiresAt, 0).Add(ScriptlessWait - Life).Sub(now)
 		if left > 0 {
-			return Proof{}, "", &RequiredError{Kind: j.Zone.Challenge, Reason: ReasonRequired, Work: &shown.Challenge, after: left}
+			e := &RequiredError{Kind: j.Zone.Challenge, Reason: ReasonRequired, Work: &shown.Challenge, after: left}
+			e.UnsolvedAfter = e.RetryAfterSeconds()
+			return Proof{}, "", e
 		}
 		return p, outScriptless, nil
 	}

@@ -219,7 +219,9 @@ func (q *zoneQueue) admit(t *transaction, p line.Place) line.Answer {
 	t.inWindow++
 	t.inMinute++
 	t.room = min(q.rates.Room(t.inWindow, t.inMinute), t.cap)
-	return q.admission(line.Admitted, p, pass)
+	a := q.admission(line.Admitted, p, pass)
+	a.Number = q.totals.Admitted
+	return a
 }
 
 // admission returns the answer to a visitor who is admitted now, or was before.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
@@ -40,7 +41,7 @@ type Meter interface {
 	Admit(zoneID string, waited time.Duration)
 }
 
-// Dependencies are what a Service is made of. All are required.
+// Dependencies are what a Service is made of. All but Log are required.
 type Dependencies struct {
 	Issuer answer.Issuer
 	// Tickets notes which tickets were used.
@@ -48,7 +49,9 @@ type Dependencies struct {
 	// Shares counts who was admitted, by the network of the address that Guard counts.
 	Shares *network.Shares
 	Guard  *guard.Guard
-	Meter  Meter
+	// Log hears what visitors are told.
+	Log   *writer.Log
+	Meter Meter
 }
 
 // Service answers polls. It is safe for concurrent use.
@@ -73,6 +76,15 @@ func (s *Service) Verify(zoneID, tok string) (answer.Held, error) {
 func (s *Service) Poll(ctx context.Context, z *zones.Zone, held answer.Held, from Origin) (answer.Answer, error) {
 	a, err := z.Poll(ctx, held.Place)
 	settings := z.Settings()
+	var source netip.Addr
+	if err == nil && a.Status == line.Admitted {
+		if at, unknown := netip.ParseAddr(from.RealIP()); unknown == nil {
+			source = s.Guard.Source(guard.Newcomer{Address: at})
+		}
+	}
+	if err == nil {
+		s.Log.Polled(z, held.Place, source, &a)
+	}
 	if err == nil {
 		err = answer.SoldOut(settings, &a)
 	}
@@ -86,8 +98,8 @@ func (s *Service) Poll(ctx context.Context, z *zones.Zone, held answer.Held, fro
 	switch a.Status {
 	case line.Admitted:
 		s.Meter.Admit(z.ID(), answer.Waited(a))
-		if at, err := netip.ParseAddr(from.RealIP()); err == nil {
-			s.Shares.Admit(settings, s.Guard.Source(guard.Newcomer{Address: at}))
+		if source.IsValid() {
+			s.Shares.Admit(settings, source)
 		}
 	case line.Gone:
 		return answer.Answer{}, answer.InZone(z.ID(), ErrGone)

@@ -65,7 +65,7 @@ var (
 	})
 )
 
-// Options are what a Gateway is made of. All but Connections and MaxBody are required.
+// Options are what a Gateway is made of. All but Connections, MaxBody and Saw are required.
 type Options struct {
 	Sites []Site
 	Gate  *site.Service
@@ -86,7 +86,10 @@ type Options struct {
 	// Connections bounds those to each site; 0 for no bound.
 	Connections int
 	Meter       Meter
-	Logger      *slog.Logger
+	// Saw takes in an answer by which the autopilot of a zone steers: to a session, after which time it began, 0 if it never did, and whether
+	// it failed. May be nil.
+	Saw    func(zoneID string, session [16]byte, first time.Duration, failed bool)
+	Logger *slog.Logger
 }
 
 // Gateway passes requests on to sites, as far as the gate lets them. It is safe for concurrent use. A nil Gateway has no sites, and may be
@@ -97,7 +100,7 @@ type Gateway struct {
 	address func(*http.Request) string
 	// proxy has what all requests have in common.
 	proxy   httputil.ReverseProxy
-	sockets sockets
+	streams streams
 	group   background.Group
 }
 
@@ -113,7 +116,7 @@ const (
 	continueWithin = time.Second
 	// answerHeaderBytes is the most that an answer's header may have.
 	answerHeaderBytes = 256 << 10
-	// revokedEvery is how often upgraded connections are looked at, whether their session was revoked or has ended.
+	// revokedEvery is how often upgraded connections and event streams are looked at, whether their session was revoked or has ended.
 	revokedEvery = time.Second
 	// roomReads and roomWrites bound what the room is asked, as on the public listener.
 	roomReads, roomWrites = 10 * time.Second, 30 * time.Second
@@ -153,25 +156,23 @@ func (g *Gateway) transport() *http.Transport {
 	}
 }
 
-// Start begins to look at upgraded connections. Stop ends that, and closes them.
+// Start begins to look at upgraded connections and event streams. Stop ends that, and ends them.
 func (g *Gateway) Start(ctx context.Context) {
 	if g == nil {
 		return
 	}
 	g.group.Start(ctx, background.Every(revokedEvery, func(context.Context) {
-		g.sockets.cut(func(zoneID string, admission [16]byte) bool {
-			return admission != [16]byte{} && !g.Keep(zoneID, admission)
-		})
+		g.streams.cut(func(s *stream) bool { return s.admission != [16]byte{} && !g.Keep(s.zoneID, s.admission) })
 	}))
 }
 
-// Stop closes upgraded connections, and those to sites.
+// Stop ends upgraded connections and event streams, and closes the connections to sites.
 func (g *Gateway) Stop() {
 	if g == nil {
 		return
 	}
 	g.group.Stop()
-	g.sockets.cut(func(string, [16]byte) bool { return true })
+	g.streams.cut(func(*stream) bool { return true })
 	for _, h := range g.hosts {
 		for _, t := range h.targets {
 			t.transport.CloseIdleConnections()
@@ -179,12 +180,15 @@ func (g *Gateway) Stop() {
 	}
 }
 
+// EndEventStreams ends what a drain would wait for in vain. A browser asks another server for the stream then.
+func (g *Gateway) EndEventStreams() { g.streams.cut(func(s *stream) bool { return !s.upgraded }) }
+
 // Upgraded returns how many connections are upgraded now.
 func (g *Gateway) Upgraded() int {
 	if g == nil {
 		return 0
 	}
-	return g.sockets.count()
+	return g.streams.upgraded()
 }
 
 // ofRoom reports whether a path is the room's.
@@ -217,7 +221,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Method: r.Method, URI: r.URL.RequestURI(), Host: v.host(), Secure: v.scheme() == "https", Header: r.Header, From: &v,
 	})
 	if d.Status == http.StatusOK {
-		g.pass(w, &v, t, &d)
+		g.pass(r.Context(), w, &v, t, &d)
 		return
 	}
 	maps.Copy(w.Header(), d.Header)

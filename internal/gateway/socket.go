@@ -8,52 +8,69 @@ import (
 	"sync"
 )
 
-// sockets are the connections that were upgraded, each with the zone and the admission of its visitor's session.
-type sockets struct {
+// streams are the upgraded connections and the event streams of visitors, which go on for as long as both sides want.
+type streams struct {
 	mu   sync.Mutex
-	open map[*socket]struct{}
+	open map[*stream]struct{}
+}
+
+// stream is one of them, with the zone and the admission of its visitor's session.
+type stream struct {
+	zoneID    string
+	admission [16]byte
+	upgraded  bool
+	end       func()
+}
+
+func (s *streams) add(one *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[*stream]struct{}{}
+	}
+	s.open[one] = struct{}{}
+}
+
+func (s *streams) remove(one *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, one)
+}
+
+// upgraded returns how many are upgraded connections.
+func (s *streams) upgraded() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for one := range s.open {
+		if one.upgraded {
+			n++
+		}
+	}
+	return n
+}
+
+// cut ends those for which over says so.
+func (s *streams) cut(over func(one *stream) bool) {
+	s.mu.Lock()
+	all := maps.Clone(s.open)
+	s.mu.Unlock()
+	for one := range all {
+		if over(one) {
+			one.end()
+		}
+	}
 }
 
 // socket is an upgraded connection of a visitor.
 type socket struct {
 	net.Conn
-	of        *sockets
-	zoneID    string
-	admission [16]byte
-}
-
-func (s *sockets) add(c *socket) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == nil {
-		s.open = map[*socket]struct{}{}
-	}
-	s.open[c] = struct{}{}
-}
-
-func (s *sockets) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.open)
-}
-
-// cut closes those for which over says so.
-func (s *sockets) cut(over func(zoneID string, admission [16]byte) bool) {
-	s.mu.Lock()
-	all := maps.Clone(s.open)
-	s.mu.Unlock()
-	for c := range all {
-		if over(c.zoneID, c.admission) {
-			_ = c.Conn.Close() // its goroutines end by that
-		}
-	}
+	stream
+	of *streams
 }
 
 // Close closes the connection, and forgets it.
 func (c *socket) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.open, c)
-	c.of.mu.Unlock()
+	c.of.remove(&c.stream)
 	return c.Conn.Close()
 }
 
@@ -77,7 +94,7 @@ func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &socket{Conn: conn, of: &w.sockets, zoneID: w.t.Zone, admission: w.d.Admission}
-	w.sockets.add(c)
+	c := &socket{Conn: conn, of: &w.streams, stream: stream{w.t.Zone, w.d.Admission, true, func() { _ = conn.Close() }}} // its goroutines end by that
+	w.streams.add(&c.stream)
 	return c, rw, nil
 }

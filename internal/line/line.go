@@ -150,6 +150,9 @@ type Answer struct {
 	// admission. It is not 0 for a while after the store's clock was set back. Until that is set back anew, repeated
 	// calls get the same value for the same admission. When admitted only.
 	AheadMillis int64
+	// Number is the running number of the admission in the zone's data: what Totals.Admitted was after it. The store that lost data may
+	// give a number again; LostAtMillis of the State then differs. When Admitted only; 0 for a server that admitted by itself.
+	Number int64
 	// Restored: the store had lost this place and has put it back.
 	Restored bool
 	// Remembered: the visitor waits far from the front, and a server answered from what the store had said at most a

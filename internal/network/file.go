@@ -103,6 +103,14 @@ func (f *File) refresh(log *slog.Logger) {
 	}
 }
 
+// AS returns the AS of an address, such as AS64500; "" if it is not known.
+func (f *File) AS(a netip.Addr) string {
+	if by := f.find(a); by.Number > 0 {
+		return fmt.Sprint("AS", by.Number)
+	}
+	return ""
+}
+
 // find returns the AS of an address; the zero value if it is not known.
 func (f *File) find(a netip.Addr) as {
 	var found row

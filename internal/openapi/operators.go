@@ -103,6 +103,7 @@ func operators() *route.Listener {
 		Names: map[reflect.Type]route.Named{
 			reflect.TypeFor[zone.Settings]():   {Name: "Zone", Doc: "All settings of a zone."},
 			reflect.TypeFor[operator.Change](): {Name: "Change", Doc: "Settings of a zone. None may be null, or given twice."},
+			reflect.TypeFor[zone.PilotStep]():  {Name: "PilotStep", Doc: "A step of the autopilot; empty for none.", Closed: true},
 			reflect.TypeFor[zone.InsideState](): {
 				Name: "InsideState", Doc: "What operators have done to the visitors inside.", Closed: true,
 			},

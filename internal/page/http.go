@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
@@ -24,7 +23,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/guard"
-	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -69,13 +67,9 @@ func WorkScript(c echo.Context) error {
 // New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An
 // error means that the program's own texts or template are broken.
 func New(w *wait.Service, e *entry.Service, zones *zones.Zones, inside func(zoneID string, header http.Header) bool) (*HTTP, error) {
-	l, err := readLocales(localeFiles)
+	l, t, err := parts()
 	if err != nil {
 		return nil, err
-	}
-	t, err := template.New("page").Funcs(template.FuncMap{"linked": linked}).Option("missingkey=error").Parse(pageHTML)
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
 	}
 	return &HTTP{wait: w, entry: e, zones: zones, inside: inside, locales: l, page: t}, nil
 }
@@ -401,22 +395,6 @@ func (v *view) prepare(header http.Header, scripts, may string) {
 	header.Set("Content-Language", v.code)
 	header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; script-src 'nonce-"+v.Nonce+"'"+scripts+"; style-src 'nonce-"+v.Nonce+
 		"'; img-src data:"+images(v.settings)+"; base-uri 'none'; "+may)
-}
-
-// Preview shows an operator how the page looks with these settings, in a frame of the console.
-// It has no script, and nothing on it can be used.
-func (h *HTTP) Preview(w http.ResponseWriter, r *http.Request, settings zone.Settings) error {
-	const place, low, high = 1_234, 10 * time.Minute, 15 * time.Minute
-	accept := accepted(r)
-	l := h.locales.choose(accept)
-	v := &view{locale: l, settings: settings, State: inLine, Seated: true, Gone: 40, Place: l.number(place), Wait: l.ranged(rounded{low.Minutes(), high.Minutes(), time.Minute})}
-	if len(settings.SoldOut) > 0 {
-		v = &view{locale: l, settings: settings, State: soldOut, Text: serve.TextFor(settings.SoldOut, accept)}
-	}
-	v.finish(accept)
-	v.prepare(w.Header(), "", "sandbox; frame-ancestors 'self'")
-	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
-	return h.page.Execute(w, v)
 }
 
 // accepted returns the languages that a browser wants.

@@ -712,7 +712,7 @@ func TestOneRequest(t *testing.T) {
 	_, err := z.Write(w.Body.Bytes())
 	room.Must(t, err)
 	room.Must(t, z.Close())
-	const most = 20_000
+	const most = 18_000
 	if small.Len() > most {
 		t.Errorf("%d bytes compressed, want at most %d", small.Len(), most)
 	}

@@ -54,7 +54,7 @@ const local = (state) => head(state, texts[state], texts[`${state}Text`]);
 function over(state) {
   delete shown().seated;
   shown().after = 0;
-  ['figures', 'when', 'message', 'keep', 'go'].forEach((id) => { $(id).hidden = true; });
+  ['figures', 'when', 'message', 'keep', 'reference', 'go'].forEach((id) => { $(id).hidden = true; });
   $('rejoin').hidden = state === 'away';
   local(state);
   beside();

@@ -28,6 +28,9 @@ const (
 	away    state = "away"
 	left    state = "left"
 	soldOut state = "soldOut"
+	// busy and siteAway: a gateway gets no answer. See Export.
+	busy     state = "busy"
+	siteAway state = "siteAway"
 	// proving: the browser is asked for a proof before it has a place.
 	proving state = "proving"
 	// invitation: the visitor has a ticket, and is to press a button.
@@ -55,6 +58,8 @@ type view struct {
 	// Place, Wait, Opens and There are the figures: the position, the expected wait, the time until
 	// an event opens, and how many wait for it. "" for none.
 	Place, Wait, Opens, There string
+	// Reference has the id of the place, for a help desk; "" without a place.
+	Reference string
 	// Gone is how much of the wait is over, in percent, 1 to 99; 0 where it is not known.
 	Gone int64
 	// OpensIn is in how many milliseconds the event opens, for the script, which counts down; 0 for none.
@@ -82,7 +87,9 @@ type view struct {
 	Reloaded       string // the address that a browser without scripts is to load, "" for the same
 	Data           data
 
-	Nonce           string
+	Nonce string
+	// Policy is the Content-Security-Policy of a page without headers; "" for one with.
+	Policy          string
 	Texts           map[string]string
 	Keep, CheckText string
 	Look            Look
@@ -121,7 +128,7 @@ type data struct {
 
 // waiting fills in what a waiting visitor is told. shown is the Range that the visitor sees, "" for none.
 func (v *view) waiting(a *answer.Answer, shown, accept string) {
-	v.State, v.Seated = inLine, true
+	v.State, v.Seated, v.Reference = inLine, true, v.text("reference", "id", a.Line.Place.ID.PlaceID())
 	v.Why = v.texts.Reasons[a.Line.Reason.String()]
 	v.Text = v.Why
 	low, high := steady(a.Line.LowMillis, a.Line.HighMillis, shown)

@@ -1,6 +1,8 @@
 package pass
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +20,33 @@ const (
 	// RevokedCached is how long caches may keep a list, and how long the signer keeps it: so a flood of requests costs one signature.
 	RevokedCached = 5 * time.Second
 )
+
+// sign returns a JWT of a type that no verifier takes for a pass.
+func (s *Signer) sign(typ string, c jwt.Claims) (string, error) {
+	header := maps.Clone(s.newest.header)
+	header["typ"] = typ
+	text, err := (&jwt.Token{Header: header, Method: s.newest.method, Claims: c}).SignedString(s.newest.private)
+	if err != nil {
+		return "", fmt.Errorf("pass: sign %s: %w", typ, err)
+	}
+	return text, nil
+}
+
+// Sign returns a JWT of another type than a pass, whose claims are the fields of an object in JSON. The issuer is added.
+func (s *Signer) Sign(typ string, claims any) (string, error) {
+	text, err := json.Marshal(claims)
+	if err != nil {
+		return "", fmt.Errorf("pass: sign %s: %w", typ, err)
+	}
+	all := jwt.MapClaims{}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // a float64 would lose digits
+	if err := decoder.Decode(&all); err != nil {
+		return "", fmt.Errorf("pass: sign %s: %w", typ, err)
+	}
+	all["iss"] = s.issuer
+	return s.sign(typ, all)
+}
 
 // revoked are the claims of a list of revoked passes. It lacks what a pass has, so no verifier takes it for one.
 type revoked struct {
@@ -55,17 +84,15 @@ func (s *Signer) Revoked(z zone.Settings, now time.Time) (string, error) {
 	if kept, ok := s.lists.zones[z.ZoneID]; ok && !kept.stale(now) && kept.is.RevokedUpToMillis == is.RevokedUpToMillis && slices.Equal(kept.is.Revoked, is.Revoked) {
 		return kept.text, nil
 	}
-	header := maps.Clone(s.newest.header)
-	header["typ"] = "revoked+jwt"
-	text, err := (&jwt.Token{Header: header, Method: s.newest.method, Claims: revoked{
+	text, err := s.sign("revoked+jwt", revoked{
 		UpTo: is.RevokedUpToMillis, Passes: append([]string{}, is.Revoked...),
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: s.issuer, Audience: jwt.ClaimStrings{z.ZoneID},
 			IssuedAt: jwt.NewNumericDate(now.Add(-issuedEarlier)), ExpiresAt: jwt.NewNumericDate(now.Add(RevokedLife)),
 		},
-	}}).SignedString(s.newest.private)
+	})
 	if err != nil {
-		return "", fmt.Errorf("pass: sign what was revoked: %w", err)
+		return "", err
 	}
 	maps.DeleteFunc(s.lists.zones, func(_ string, l signedList) bool { return l.stale(now) })
 	s.lists.zones[z.ZoneID] = signedList{is: is, signed: now, text: text}

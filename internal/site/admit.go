@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pass"
@@ -62,7 +63,7 @@ func (s *Service) join(ctx context.Context, at place, n wait.Newcomer, keeps boo
 	if at.PerMinute > 0 { // a pause that has ended is known to the store first
 		s.lined.Store(at.ZoneID, now)
 	}
-	if err := at.zone.Leave(ctx, a.Place); err != nil {
+	if err := s.Room.Leave(ctx, at.zone, answer.Held{Place: a.Place}); err != nil {
 		s.Logger.Debug("a place was not given up, and is swept later", "zone", at.ZoneID, "error", err)
 	}
 	return verdict{}, false

@@ -241,7 +241,7 @@ func TestWithoutScript(t *testing.T) {
 	room.Must(t, err)
 	r.Forward(20 * time.Second)
 	w := r.joinWith("d", shown)
-	if same := r.asked(t, w, "required"); same != work || w.Header().Get("Retry-After") != "40" {
+	if same := r.asked(t, w, "required"); same != work || w.Header().Get("Retry-After") != "40" || !strings.Contains(w.Body.String(), `"unsolvedAfterSeconds":40`) {
 		t.Errorf("after 20 s: %v %s", w.Header(), w.Body)
 	}
 }

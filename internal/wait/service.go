@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/guard"
@@ -103,7 +104,7 @@ type Meter interface {
 	Admit(zoneID string, waited time.Duration)
 }
 
-// Dependencies are what a Service is made of. All but Now are required.
+// Dependencies are what a Service is made of. All but Log and Now are required.
 type Dependencies struct {
 	Guard  *guard.Guard
 	Tokens *token.Keys
@@ -114,7 +115,9 @@ type Dependencies struct {
 	Challenges *challenge.Checker
 	// Shares counts joins by network, and holds each network to its share.
 	Shares *network.Shares
-	Meter  Meter
+	// Log hears what visitors are told, and who leaves.
+	Log   *writer.Log
+	Meter Meter
 	// Now is the clock by which invitations are in force. It defaults to time.Now.
 	Now func() time.Time
 }
@@ -185,6 +188,7 @@ func (s *Service) Take(ctx context.Context, z *zones.Zone, n Newcomer) (line.Tol
 	j := join{Service: s, zone: z, settings: z.Settings(), Newcomer: n}
 	a, err := j.do(ctx)
 	if err == nil {
+		s.Log.Joined(z, s.Guard.Source(n.Newcomer), &a)
 		err = answer.SoldOut(j.settings, &a)
 	}
 	s.Meter.Join(z.ID(), answer.Outcome(&a, err))
@@ -372,6 +376,7 @@ func (s *Service) Leave(ctx context.Context, z *zones.Zone, held answer.Held) er
 	if err := z.Leave(ctx, held.Place); err != nil {
 		return answer.InZone(z.ID(), fmt.Errorf("wait: leave: %w", err))
 	}
+	s.Log.Left(z, held.Place)
 	s.Used(z.ID(), line.Admission{ID: held.Place.ID, AtMillis: held.Place.AdmittedAtMillis}.JTI(z.ID()))
 	return nil
 }

@@ -38,6 +38,9 @@ type State struct {
 	// Site is what a gate goes by that runs at a CDN's edge.
 	Site Site `json:"site"`
 
+	// Heads are signed heads of this server's log of admissions, the newest first: see package admissionlog. Absent without a log.
+	Heads []string `json:"heads,omitempty"`
+
 	messages, soldOut, texts zone.Texts
 }
 
@@ -188,6 +191,7 @@ func (s *Service) State(ctx context.Context, at *zones.Zone) (State, error) {
 		Site:   siteOf(*z, stats.State.Waiting > 0 && stats.EstimateMillis > 0, stats.State.NowMillis),
 		ZoneID: z.ZoneID, Mode: z.Mode,
 		Waiting: stats.State.Waiting, EstimatedWait: stats.EstimateMillis,
+		Heads:    s.Log.Heads(),
 		messages: z.Message, Notice: z.Notice(), soldOut: z.SoldOut,
 	}, nil
 }

@@ -63,6 +63,17 @@ func (z *Zone) placed(p line.Place) line.Place {
 	return p
 }
 
+// Drew returns where a draw has placed the visitor with the place, and by which ticket; 0 if none has.
+func (z *Zone) Drew(p line.Place) (scoreMicros int64, t event.Ticket) {
+	for _, d := range *z.draws.Load() {
+		if d.Holds(p.ArrivedAtMicros) {
+			t = event.TicketOf(d.zoneID, d.Event, p.ID)
+			scoreMicros = d.Score(d.seed, t)
+		}
+	}
+	return scoreMicros, t
+}
+
 // drawn makes a call that may need a draw's seed. If the store answers that people gather for a draw of which this
 // server has not heard, drawn reads the zone and makes the call once more.
 func (z *Zone) drawn(ctx context.Context, call store.Call, do func() (line.Answer, error)) (line.Answer, error) {

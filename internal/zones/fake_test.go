@@ -118,6 +118,10 @@ func (f *fakeStore) KeepMinutes(_ context.Context, zoneID string, _ time.Duratio
 	return err
 }
 
+func (f *fakeStore) Share(_ context.Context, zoneID string, _ int64, _ string, _ []byte) ([][]byte, error) {
+	return fakeCall(f, "Share", zoneID, nothing[[][]byte])
+}
+
 func (f *fakeStore) Minutes(_ context.Context, zoneID string, _, _ int64) ([]store.Minute, error) {
 	return fakeCall(f, "Minutes", zoneID, nothing[[]store.Minute])
 }

@@ -19,3 +19,8 @@ func (r *Zones) KeepMinutes(ctx context.Context, zoneID string, keep time.Durati
 func (r *Zones) Minutes(ctx context.Context, zoneID string, from, upto int64) ([]store.Minute, error) {
 	return measured(r, store.Minutes, func() ([]store.Minute, error) { return r.store.Minutes(ctx, zoneID, from, upto) })
 }
+
+// Share implements store.Sharer.
+func (r *Zones) Share(ctx context.Context, zoneID string, slot int64, server string, text []byte) ([][]byte, error) {
+	return measured(r, store.Share, func() ([][]byte, error) { return r.store.Share(ctx, zoneID, slot, server, text) })
+}

@@ -20,7 +20,8 @@
 --   state, pace  see include/reply.lua
 --   answers  four numbers for each visitor who polls or leaves, five for each who joins, in order:
 --            a status, see include/admit.lua; 16 more if the place was put back
---            who waits: position, estimate and period, in ms; who is admitted: when, until when, and 0
+--            who waits: position, estimate and period, in ms; who is admitted: when, until when, and the
+--            admission's running number, 0 of an earlier one;
 --            who joins: the arrival. So 0 1234 61000 9400 is a visitor who waits at position 1,234.
 --   rounded  of each pair of marks between which an answered visitor stands: both marks, and the position told between
 --            them. A server answers with that position while it remembers the marks.

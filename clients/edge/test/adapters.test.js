@@ -16,6 +16,7 @@ const page = { Accept: 'text/html' };
 const admit = middleware(gate);
 const server = createServer((request, response) => admit(request, response, () => {
   response.setHeader('Set-Cookie', 'cart=1');
+  if (request.url === '/logout') response.setHeader('Clear-Site-Data', '"cookies"');
   if (request.url === '/explicit') {
     response.writeHead(201, { 'Cache-Control': 'public, max-age=600' });
   } else if (request.url === '/reason') {
@@ -52,6 +53,11 @@ test('Node: a newcomer goes on with a session, which no cache keeps', async () =
     assert.deepEqual([again.status, again.cookies], [200, ['cart=1']]);
   }
   assert.equal(asks.asked.at(-1).headers['X-Forwarded-For'], '127.0.0.1');
+});
+
+test('Node: a logout leaves the session', async () => {
+  const cookie = (await visit('/cart')).cookies[1].split(';')[0];
+  assert.equal((await visit('/logout', { Cookie: cookie })).headers['clear-site-data'], '"cache", "storage"');
 });
 
 test('Node: all forms of writeHead', async () => {
@@ -102,6 +108,14 @@ test('Lambda@Edge: a session goes from one trigger to the other, and never from 
   assert.equal(headers['cache-control'][0].value, 'private, no-store');
   const inside = await viewerRequest(event('/', { Cookie: cookies[0].split(';')[0], 'X-Waiting-Room-Keep': '{"Set-Cookie":"forged=1"}' }));
   assert.equal(inside.headers['x-waiting-room-keep'], undefined);
+});
+
+test('Lambda@Edge: a logout leaves the session', async () => {
+  for (const [said, want] of [['"cookies"', '"cache", "storage"'], ['"storage"', '"storage"']]) {
+    const answer = { status: '200', headers: { 'clear-site-data': [{ key: 'Clear-Site-Data', value: said }] } };
+    const { headers } = await triggers(gate).viewerResponse(event('/', {}, answer));
+    assert.equal(headers['clear-site-data'][0].value, want);
+  }
 });
 
 test('Lambda@Edge: in a line a page is led to the room', async () => {

@@ -53,6 +53,20 @@ test('a challenge is met, and its solution sent until there is a place', async (
   assert.ok(derive(parameters, solution.counter).startsWith('0a'));
 });
 
+test('whoever is too slow shows the challenge without a solution, where the zone lets them', async () => {
+  const asked = [];
+  const slow = { ...parameters, keyPrefix: 'x' };
+  const answers = [
+    () => refused({ kind: 'work', reason: 'required', parameters: slow, signature: 'ab', unsolvedAfterSeconds: 0.1 }),
+    () => json(200, { token: 't', canEnter: true, admission: { pass: 'PASS', admittedAt: 1, expiresAt: 2 } }),
+  ];
+  await wait({
+    url: 'https://queue.example', zone: 'Z', clientId: 'me',
+    fetch: async (_, { body }) => { asked.push(JSON.parse(body).challenge); return answers.shift()(); },
+  });
+  assert.deepEqual(JSON.parse(atob(asked[1])), { challenge: { parameters: slow, signature: 'ab' } });
+});
+
 test('who cannot meet a challenge is told so, and a room that asks for ever is left', async () => {
   const base = { url: 'https://queue.example', zone: 'Z', clientId: 'me' };
   await assert.rejects(wait({ ...base, fetch: async () => refused({ kind: 'hcaptcha', reason: 'required' }) }), { code: 'challenge_required' });

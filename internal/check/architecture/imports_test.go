@@ -49,7 +49,7 @@ var layers = []layer{
 		"it says what every store promises, in the domain's words",
 	},
 	{
-		"arithmetic", []string{"internal/window", "internal/estimate", "internal/limits/limit"}, []string{"refusals", "authors", "events", "words", "arithmetic"}, true,
+		"arithmetic", []string{"internal/window", "internal/estimate", "internal/limits/limit", "internal/pilot"}, []string{"refusals", "authors", "events", "words", "arithmetic"}, true,
 		"numbers in, numbers out",
 	},
 	{
@@ -77,7 +77,18 @@ var layers = []layer{
 		"others ship them; the waiting page has the JavaScript one in it",
 	},
 	{
-		"visitors", []string{"internal"}, []string{"refusals", "authors", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "visitors"}, false,
+		"examples", []string{"deploy/site"}, nil, true,
+		"gateways include these files; the command line writes them",
+	},
+	{
+		"admissions log", []string{"internal/admissionlog"}, nil, true,
+		"whoever checks the log shares no code with the servers that wrote it",
+	},
+	{
+		"visitors", []string{"internal", "internal/admissionlog/writer"},
+		[]string{
+			"refusals", "authors", "events", "words", "contract", "arithmetic", "proofs", "serve", "limits", "clients", "admissions log", "visitors",
+		}, false,
 		"ask for the groups of internal/store's methods that you call, cmd hands the store in; operators look in from outside",
 	},
 	{
@@ -89,8 +100,15 @@ var layers = []layer{
 		"it says by a script what the room says, and has no room",
 	},
 	{
+		"evidence", []string{"internal/operate/evidence"}, []string{"admissions log"}, false,
+		"an auditor reads all of it; it shares no code with what it judges",
+	},
+	{
 		"operate", []string{"internal/operate"},
-		[]string{"refusals", "kinds", "authors", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "operate"}, false,
+		[]string{
+			"refusals", "kinds", "authors", "events", "words", "contract", "arithmetic", "serve", "limits", "visitors", "dry run", "rehearsal", "examples",
+			"admissions log", "evidence", "operate",
+		}, false,
 		"it looks at all the others, and is handed its store",
 	},
 	{

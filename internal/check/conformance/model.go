@@ -376,7 +376,7 @@ func (m *model) admit(token line.Place) line.Answer {
 	token.ScoreMicros, token.AdmittedAtMillis = 0, 0
 	m.waits = append(m.waits, make([]int64, max(0, bucket+1-len(m.waits)))...)
 	m.waits[bucket]++
-	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: expires, AheadMillis: m.clock.AheadMillis(m.now)}
+	return line.Answer{Status: line.Admitted, Place: token, AdmittedAtMillis: m.now, ExpiresAtMillis: expires, Number: m.totals.Admitted, AheadMillis: m.clock.AheadMillis(m.now)}
 }
 
 func (m *model) admittedBefore(token line.Place) (line.Answer, bool) {

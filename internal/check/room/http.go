@@ -15,6 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/challenge"
@@ -55,6 +56,8 @@ type Server struct {
 	Tickets    *ticket.Verifier
 	Challenges *challenge.Checker
 	Shares     *network.Shares
+	// Admissions is the log of admissions; nil for none.
+	Admissions *writer.Log
 
 	// From is the address that all requests come from, or "".
 	From string
@@ -108,10 +111,10 @@ func (s *Server) Serve(tb testing.TB) {
 	tb.Helper()
 	s.Wait = wait.New(wait.Dependencies{
 		Guard: s.Guard, Tokens: s.Tokens, Issuer: s.Issuer, Tickets: s.Tickets, Challenges: s.Challenges, Shares: s.Shares,
-		Meter: s.Meter, Now: s.Now,
+		Log: s.Admissions, Meter: s.Meter, Now: s.Now,
 	})
 	s.Entry = entry.New(entry.Dependencies{
-		Issuer: s.Issuer, Tickets: s.Tickets, Shares: s.Shares, Guard: s.Guard, Meter: s.Meter,
+		Issuer: s.Issuer, Tickets: s.Tickets, Shares: s.Shares, Guard: s.Guard, Log: s.Admissions, Meter: s.Meter,
 	})
 	joins, polls := wait.NewHTTP(s.Wait, s.Zones), entry.NewHTTP(s.Entry, s.Zones, s.Passes)
 	s.Echo = echo.New()

@@ -15,6 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -71,6 +72,11 @@ func (c *Client) ActInside(ctx context.Context, zoneID string, act operator.Insi
 // Observed returns what the gate of a zone would have had wait or refused at the server.
 func (c *Client) Observed(ctx context.Context, zoneID string) (Reply[observed.List], error) {
 	return call[observed.List](ctx, c, http.MethodGet, zonePath(zoneID)+"/observed", serve.Condition{}, nil)
+}
+
+// Pilot returns what the autopilot of a zone saw and did.
+func (c *Client) Pilot(ctx context.Context, zoneID string) (Reply[steer.View], error) {
+	return call[steer.View](ctx, c, http.MethodGet, zonePath(zoneID)+"/pilot", serve.Condition{}, nil)
 }
 
 // Networks returns the networks of a zone with the most joins that the server counted, at most so many.

@@ -72,6 +72,7 @@ func statusOf(err error) int {
 		{adminclient.ErrConflict, ExitConflict},
 		{errDiffers, ExitDiffers},
 		{errForged, ExitDiffers},
+		{errNotHeld, ExitDiffers},
 		{rehearse.ErrNobody, ExitUsage},
 	} {
 		if errors.Is(err, row.err) {

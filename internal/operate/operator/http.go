@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -84,7 +85,7 @@ func NewHTTP(s *Service, policies *policyset.Set, known *people.Registry, notKep
 	return &HTTP{service: s, policies: policies, known: known, notKept: notKept}
 }
 
-// Guard lets only those through who show a good token, each as the identity that people.Of returns, and no request that a browser
+// Guard lets only those through whom a proxy names or who show a good token, each as the identity that people.Of returns, and no request that a browser
 // makes for another site. To be put on everything under /admin.
 func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -92,13 +93,18 @@ func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := a.origins.Check(r); err != nil {
 			return fmt.Errorf("%w: %w", ErrCrossOrigin, err)
 		}
-		scheme, shown, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
-		if !strings.EqualFold(scheme, "Bearer") || shown == "" {
-			return ErrUnauthorized // no token is shown, so nobody guesses
-		}
-		who, err := a.Check(r, shown, c.Path())
+		who, named, err := a.ByProxy(r)
 		if err != nil {
 			return err
+		}
+		if !named {
+			scheme, shown, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
+			if !strings.EqualFold(scheme, "Bearer") || shown == "" {
+				return ErrUnauthorized // no token is shown, so nobody guesses
+			}
+			if who, err = a.Check(r, shown, c.Path()); err != nil {
+				return err
+			}
 		}
 		c.SetRequest(r.WithContext(people.With(r.Context(), who)))
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
@@ -277,6 +283,14 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
 		},
 		{
+			Method: http.MethodGet, Path: one + "/pilot", Role: route.Viewer, Handle: h.pilot, ID: "zonePilot",
+			Summary: "What the autopilot saw and did",
+			Doc: "See the setting `pilot`. The steps are kept as long as the history is (`QUEUE_HISTORY_DAYS`); those of the last day are here. They have no entry " +
+				"in the record of changes.",
+			Answers:  answer("What it does, what was seen of the site, and its steps.", steer.View{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
+		},
+		{
 			Method: http.MethodGet, Path: "/admin/audit", Role: route.Viewer, Handle: h.audit, ID: "listChanges", Summary: "Who changed what, and when",
 			Doc: "The last 200 changes of each zone are kept, also of those that were deleted; and the last 200 of the policies of " +
 				"limits. With `zoneId` or `policy`, those of the others are left out.",
@@ -389,6 +403,11 @@ func (h *HTTP) sessions(c echo.Context) error {
 func (h *HTTP) observed(c echo.Context) error {
 	list, err := h.service.Observed(c.Request().Context(), c.Param("zoneId"))
 	return send(c, list, err)
+}
+
+func (h *HTTP) pilot(c echo.Context) error {
+	view, err := h.service.Pilot(c.Request().Context(), c.Param("zoneId"))
+	return send(c, view, err)
 }
 
 func (h *HTTP) networks(c echo.Context) error {

@@ -18,7 +18,7 @@ local function count_wait(t, millis)
   t.waits[b] = (t.waits[b] or 0) + 1
 end
 
--- admit lets a visitor in and counts it.
+-- admit lets a visitor in and counts it. The count is the number of the admission.
 local function admit(z, r, t, id, arrived, released)
   forget(z, t, id, arrived, released)
   count_second(z, t)
@@ -32,7 +32,7 @@ local function admit(z, r, t, id, arrived, released)
   t.in_window, t.in_minute = t.in_window + 1, t.in_minute + 1
   enters_inside(z, t, id, t.now + z.ttl)
   t.room = min(r.limit - t.in_window, r.per_minute - t.in_minute, t.cap)
-  return ADMITTED, t.now, t.now + z.ttl, 0
+  return ADMITTED, t.now, t.now + z.ttl, z.admitted
 end
 
 -- slot: when the slot of a visitor with so many ahead opens, by the limit of one span.

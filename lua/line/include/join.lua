@@ -38,8 +38,8 @@ local function newcomer(z, r, t, id, score)
   if t.hold == 0 and (z.mode == 'open' or t.released == t.waiting and straight_in(z, r, t)) then
     position = nil -- there is less room
     local arrived = arrive(z, drawn)
-    local status, at, expires = admit(z, r, t, id, arrived, false)
-    return status, at, expires, 0, arrived
+    local status, at, expires, nth = admit(z, r, t, id, arrived, false)
+    return status, at, expires, nth, arrived
   end
   if z.max_waiting > 0 and t.waiting >= z.max_waiting then
     return FULL, 0, 0, 0, 0

@@ -70,6 +70,9 @@ app.kubernetes.io/component: server
 {{- if and .Values.serviceMonitor.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.adminFrom) }}
 {{- fail "serviceMonitor.enabled: the chart's network policy lets nobody reach the metrics: name Prometheus's pods in networkPolicy.adminFrom, for example [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]" }}
 {{- end }}
+{{- if not (or .Values.tlsSecret .Values.networkPolicy.enabled (get (.Values.settings | default dict) "admin-plaintext")) }}
+{{- fail "networkPolicy.enabled: without the network policy every pod reaches the operators' listener, and without tlsSecret tokens cross the network in plain text: set tlsSecret, or settings.admin-plaintext to allow" }}
+{{- end }}
 {{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) }}{{ fail "autoscaling.minReplicas is above autoscaling.maxReplicas" }}{{ end }}
 {{- end }}
 

@@ -13,6 +13,9 @@
 {{- if .Values.tlsSecret }}
 - {name: QUEUE_TLS_CERT_FILE, value: /etc/queue-server/tls/tls.crt}
 - {name: QUEUE_TLS_KEY_FILE, value: /etc/queue-server/tls/tls.key}
+{{- else if .Values.networkPolicy.enabled }}
+{{- /* The network policy lets only the pods of networkPolicy.adminFrom reach the operators' listener. */}}
+- {name: QUEUE_ADMIN_PLAINTEXT, value: allow}
 {{- end }}
 - {name: QUEUE_SECRET_FILE, value: /etc/queue-server/secrets/secret}
 - {name: QUEUE_ADMIN_TOKEN_FILE, value: /etc/queue-server/secrets/admin-token}
@@ -96,7 +99,7 @@
 metadata:
   annotations:
     # A change of the settings starts new pods. Zones are not among them: the Job applies those to running servers.
-    {{- include "queue-server.merge" (list .Values.podAnnotations (dict "checksum/settings" (cat (toJson .Values.settings) (toJson .Values.sites) | sha256sum))) | nindent 4 }}
+    {{- include "queue-server.merge" (list .Values.podAnnotations (dict "checksum/settings" (cat (toJson .Values.settings) (toJson .Values.sites) (toJson .Values.groups) | sha256sum))) | nindent 4 }}
   labels:
     {{- include "queue-server.allLabels" (dict "root" . "with" .Values.podLabels "last" (dict "app.kubernetes.io/component" "server")) | nindent 4 }}
 spec:

@@ -1,0 +1,218 @@
+package writer_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/openqueue/waitingroom/internal/admissionlog"
+	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
+	"github.com/openqueue/waitingroom/internal/check/room"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
+)
+
+const shop = "SHOP"
+
+// server is a server that logs, whose zone admits ten in 6 s.
+type server struct {
+	*room.Server
+	folder  string
+	log     *writer.Log
+	refused map[string]int64
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{Server: room.New(t, shop, 100), folder: t.TempDir(), refused: map[string]int64{}}
+	var err error
+	s.log, err = writer.Open(writer.Options{
+		Dir: s.folder, Version: "1.2.3", Sign: s.Passes.Sign, Store: s.Store, Keep: 24 * time.Hour, Now: s.Now, Logger: s.Log,
+		Watched: func() iter.Seq2[zone.Settings, line.Stats] {
+			return func(yield func(zone.Settings, line.Stats) bool) { yield(*s.Zones.Known(shop).Settings(), s.Stats(t)) }
+		},
+		Refused: func(string) map[string]int64 { return maps.Clone(s.refused) },
+		AS: func(a netip.Addr) string {
+			if a.Is6() {
+				return "AS64500"
+			}
+			return ""
+		},
+	})
+	room.Must(t, err)
+	s.Admissions = s.log
+	s.Serve(t)
+	return s
+}
+
+// read returns the lines by kind, of one run whose form is right.
+func (s *server) read(t *testing.T) (admissionlog.Run, map[string][]admissionlog.Line) {
+	t.Helper()
+	runs, faults, err := admissionlog.Read(s.folder)
+	room.Must(t, err)
+	if len(runs) != 1 || len(faults) > 0 {
+		t.Fatalf("%d runs; faults: %q", len(runs), faults)
+	}
+	by := map[string][]admissionlog.Line{}
+	for _, one := range runs[0].Lines {
+		by[one.Kind] = append(by[one.Kind], one)
+	}
+	return runs[0], by
+}
+
+// TestLog: what happened is in the log in the order of the store's numbers, each head is signed over all before it, and nothing in it says
+// who anybody is.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	var tokens []string
+	for i := range 14 {
+		from := fmt.Sprintf("203.0.113.%d", 10+i)
+		if i == 13 {
+			from = "2001:db8:77::9"
+		}
+		s.From = from
+		tokens = append(tokens, room.Read(t, s.Join(fmt.Sprintf("ada-%d@shop.example", i))).Token)
+		s.Forward(time.Millisecond)
+	}
+	s.Join("ada-0@shop.example")
+	s.Leave(tokens[10])
+	s.refused["line_full"] = 3
+	s.log.RunOnce(t.Context())
+	s.Forward(6 * time.Second)
+	s.From = "203.0.113.200"
+	for _, tok := range tokens[11:] {
+		s.Poll(tok)
+	}
+	s.log.RunOnce(t.Context())
+	heads := s.log.Heads()
+	if state := s.Send("GET", "/traffic/zones/"+shop, "").Body.String(); !strings.Contains(state, heads[0]) {
+		t.Errorf("the zone's state does not show the head: %s", state)
+	}
+	s.log.Close(t.Context())
+
+	run, by := s.read(t)
+	admitted := by[admissionlog.Admitted]
+	for i, one := range admitted {
+		if one.Number != int64(i+1) || one.Who == "" || one.Data == "" || one.Zone != shop || one.Network == "" {
+			t.Errorf("admission %d is %+v", i+1, one)
+		}
+	}
+	joined := by[admissionlog.Joined]
+	if len(admitted) != 13 || len(joined) != 4 || len(by[admissionlog.Repeated]) != 1 || len(by[admissionlog.Left]) != 1 {
+		t.Errorf("%d admitted, %d joined, %d repeated, %d left", len(admitted), len(joined), len(by[admissionlog.Repeated]), len(by[admissionlog.Left]))
+	}
+	if joined[3].Network != "AS64500" || !strings.HasPrefix(joined[0].Network, "net-") || joined[1].Who != admitted[10].Who || admitted[10].Due == 0 ||
+		by[admissionlog.Repeated][0].Who != admitted[0].Who || by[admissionlog.Left][0].Who != joined[0].Who {
+		t.Errorf("the lines do not fit: %+v and %+v", joined, admitted[10:])
+	}
+	if r := by[admissionlog.Refused]; len(r) != 1 || r[0].Count != 3 || r[0].Reason != "line_full" {
+		t.Errorf("refused: %+v", r)
+	}
+	if is := by[admissionlog.InForce]; len(is) != 1 || is[0].Settings.PerMinute != 100 {
+		t.Errorf("settings: %+v", is)
+	}
+	totals := by[admissionlog.Counted]
+	if last := totals[len(totals)-1].Totals; last.Admitted != 13 || last.Left != 1 {
+		t.Errorf("totals: %+v", last)
+	}
+	for _, head := range by[admissionlog.Head] {
+		var claims jwt.MapClaims
+		token, _, err := jwt.NewParser().ParseUnverified(head.JWS, &claims)
+		room.Must(t, err)
+		if claims["hash"] != head.Hash || claims["run"] != run.Name || token.Header["typ"] != admissionlog.HeadType {
+			t.Errorf("a head says %v, and the hash is %s", claims, head.Hash)
+		}
+		if _, err := s.Passes.Verify(head.JWS, s.Now()); err == nil {
+			t.Error("a head is taken for a pass")
+		}
+	}
+	n := len(run.Lines)
+	if run.Lines[n-2].Kind != admissionlog.End || !slices.Contains(heads, by[admissionlog.Head][1].JWS) || len(by[admissionlog.Head]) != 3 {
+		t.Errorf("the log ends with %+v; heads shown: %q", run.Lines[n-2:], heads)
+	}
+
+	text, err := os.ReadFile(filepath.Join(s.folder, run.Files[0].Name))
+	room.Must(t, err)
+	secret := []string{"203.0.113", "2001:db8", "ada-", "shop.example"}
+	for _, tok := range tokens {
+		id := s.Held(t, tok).ID
+		secret = append(secret, tok, hex.EncodeToString(id[:]))
+	}
+	for _, one := range secret {
+		if strings.Contains(string(text), one) {
+			t.Errorf("the log has %q", one)
+		}
+	}
+}
+
+// TestDisk: while the disk is full or hangs, visitors go on; what the memory does not hold is counted, and the log says how much it lacks.
+func TestDisk(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.log.Bound(20, 1<<20)
+	var fails error
+	hangs := make(chan struct{})
+	s.log.Disk(func() error {
+		<-hangs
+		return fails
+	})
+	fails = errors.New("no space left on device")
+	join := func(n int) {
+		for range n {
+			room.Read(t, s.Join(""))
+		}
+	}
+	join(2)
+	ran := make(chan struct{})
+	go func() { s.log.RunOnce(t.Context()); close(ran) }()
+	join(30) // the disk hangs
+	close(hangs)
+	<-ran
+	s.log.RunOnce(t.Context()) // it is full
+	if text := s.Logs.String(); !strings.Contains(text, "not written") {
+		t.Errorf("nobody is told: %s", text)
+	}
+	fails = nil
+	s.log.RunOnce(t.Context())
+	_, by := s.read(t)
+	gap := by[admissionlog.Gap]
+	there := len(by[admissionlog.Admitted]) + len(by[admissionlog.Joined]) + len(by[admissionlog.InForce]) + len(by[admissionlog.Counted])
+	if len(gap) != 1 || there != 20 || gap[0].Count < 14 {
+		t.Errorf("%d lines, and gaps %+v", there, gap)
+	}
+}
+
+// TestRotation: full files are compressed, the next one goes on where it ended, and files that are too old are deleted.
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	old := filepath.Join(s.folder, "admissions-gone-0001.jsonl.gz")
+	room.Must(t, os.WriteFile(old, nil, 0o600))
+	room.Must(t, os.Chtimes(old, time.Unix(0, 0), time.Unix(0, 0)))
+	s.log.Bound(100, 1)
+	for range 3 {
+		s.Join("")
+		s.log.RunOnce(t.Context())
+	}
+	s.log.Close(t.Context())
+	run, by := s.read(t)
+	if len(run.Files) != 4 || !strings.HasSuffix(run.Files[0].Name, ".jsonl.gz") || len(by[admissionlog.Admitted]) != 3 {
+		t.Errorf("files %+v", run.Files)
+	}
+	room.Must(t, os.Remove(filepath.Join(s.folder, run.Files[1].Name)))
+	if _, faults, _ := admissionlog.Read(s.folder); len(faults) == 0 {
+		t.Error("a missing file is not found")
+	}
+}

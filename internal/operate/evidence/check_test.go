@@ -1,0 +1,275 @@
+package evidence_test
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/openqueue/waitingroom/internal/admissionlog"
+	"github.com/openqueue/waitingroom/internal/operate/evidence"
+)
+
+const began = 1_795_262_400_000
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// key signs as the servers' passes are signed.
+var key = ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))
+
+func keys(t *testing.T) evidence.Keys {
+	t.Helper()
+	public, _ := key.Public().(ed25519.PublicKey)
+	set, err := evidence.ReadKeys(fmt.Appendf(nil, `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k1","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public)))
+	must(t, err)
+	return set
+}
+
+// logs are the lines of each run, without heads.
+type logs map[string][]admissionlog.Line
+
+// honest is an event of two servers: 600 a minute, 300 visitors admitted one each 100 ms; the limit is lowered to 300 after 20 s.
+func honest() logs {
+	all := logs{}
+	for i, run := range []string{"a-1", "b-2"} {
+		all[run] = []admissionlog.Line{
+			{Kind: admissionlog.Begin, At: began, Run: run, Part: 1, Version: "1.2.3"},
+			settings(began, 600), counted(began+int64(i), 0),
+		}
+	}
+	at := int64(began)
+	for n := range 300 {
+		step := int64(101)
+		if n >= 200 {
+			step = 202
+		}
+		at += step
+		run := []string{"a-1", "b-2"}[n%2]
+		who, arrived := fmt.Sprintf("visitor-%03d", n), 1000*(began-60_000+int64(n))
+		all[run] = append(all[run],
+			admissionlog.Line{Kind: admissionlog.Joined, At: began - 60_000 + int64(n), Zone: "SHOP", Who: who, Arrived: arrived, Network: "AS64500"},
+			admissionlog.Line{Kind: admissionlog.Admitted, At: at, Zone: "SHOP", Who: who, Arrived: arrived, Number: int64(n + 1), Data: "1.1", Due: at - 50})
+		if n == 199 {
+			all["a-1"], all["b-2"] = append(all["a-1"], settings(at+300, 300)), append(all["b-2"], settings(at+500, 300))
+		}
+	}
+	for run := range all {
+		all[run] = append(all[run], counted(at+1000, 300), admissionlog.Line{Kind: admissionlog.End, At: at + 2000})
+	}
+	return all
+}
+
+func settings(at, perMinute int64) admissionlog.Line {
+	return admissionlog.Line{Kind: admissionlog.InForce, At: at, Zone: "SHOP", Settings: &admissionlog.Settings{PerMinute: perMinute, WindowSeconds: 6, Mode: "queue"}}
+}
+
+func counted(at, admitted int64) admissionlog.Line {
+	return admissionlog.Line{Kind: admissionlog.Counted, At: at, Zone: "SHOP", Data: "1.1", Totals: &admissionlog.Totals{Admitted: admitted}}
+}
+
+// write writes the logs as their servers do, each with a head after every twenty lines, and returns the heads.
+func write(t *testing.T, folder string, all logs) (heads []string) {
+	t.Helper()
+	for run, lines := range all {
+		var text strings.Builder
+		var state admissionlog.Chain
+		add := func(l admissionlog.Line) {
+			b, err := json.Marshal(l)
+			must(t, err)
+			text.Write(append(b, '\n'))
+			state = state.Next(b)
+		}
+		for i, l := range lines {
+			add(l)
+			if i%20 != 19 && i != len(lines)-1 {
+				continue
+			}
+			token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{"run": run, "at": l.At, "hash": state.String()})
+			token.Header["typ"], token.Header["kid"] = admissionlog.HeadType, "k1"
+			jws, err := token.SignedString(key)
+			must(t, err)
+			heads = append(heads, jws)
+			add(admissionlog.Line{Kind: admissionlog.Head, At: l.At, JWS: jws})
+		}
+		must(t, os.WriteFile(filepath.Join(folder, "admissions-"+run+"-0001.jsonl"), []byte(text.String()), 0o600))
+	}
+	return heads
+}
+
+const record = `{"changes":[
+ {"at":1795262420200,"zoneId":"SHOP","by":"ada","was":{"perMinute":600,"windowSeconds":6,"mode":"queue"},"now":{"perMinute":300,"windowSeconds":6,"mode":"queue"}},
+ {"at":1795262000000,"zoneId":"OTHER","by":"ada","was":null,"now":{"perMinute":1,"windowSeconds":6,"mode":"queue"}},
+ {"at":1795200000000,"zoneId":"SHOP","by":"ada","was":null,"now":{"perMinute":600,"windowSeconds":6,"mode":"queue"}}]}`
+
+func judge(t *testing.T, folder, record string, heads ...string) evidence.Result {
+	t.Helper()
+	runs, faults, err := admissionlog.Read(folder)
+	must(t, err)
+	changes, err := evidence.ReadRecord([]byte(record), "SHOP")
+	must(t, err)
+	return evidence.Check(&evidence.Source{Zone: "SHOP", Runs: runs, Faults: faults, Keys: keys(t), Record: changes, Heads: heads})
+}
+
+// TestHeld: of an honest event the figures are right, and nothing is found.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	heads := write(t, folder, honest())
+	r := judge(t, folder, record, heads...)
+	f := r.Figures
+	if r.Verdict != evidence.Held || f.Admitted != 300 || f.Joined != 300 || f.InWindow.Admissions != 60 || f.InWindow.Limit != 60 || f.Punctual != 300 || f.OvertakenMost != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// edit changes the lines of a file, and leaves the heads as they are.
+func edit(t *testing.T, folder, run string, change func([]string) []string) {
+	t.Helper()
+	name := filepath.Join(folder, "admissions-"+run+"-0001.jsonl")
+	text, err := os.ReadFile(name)
+	must(t, err)
+	must(t, os.WriteFile(name, []byte(strings.Join(change(strings.SplitAfter(string(text), "\n")), "")), 0o600))
+}
+
+// admission is where the line of an admission is among a run's.
+func admission(lines []admissionlog.Line, number int64) int {
+	return slices.IndexFunc(lines, func(l admissionlog.Line) bool { return l.Number == number })
+}
+
+// TestTampered: each of these is found, and the finding names it. The first seven are by somebody who holds the key, and signs anew.
+func TestTampered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		forge func(logs)                                       // before it is signed
+		later func(t *testing.T, folder string, kept []string) // after
+		says  string
+		is    string
+	}{
+		"an admission added": {forge: func(l logs) {
+			more := l["a-1"][admission(l["a-1"], 101)]
+			more.Who = "a friend"
+			l["a-1"] = slices.Insert(l["a-1"], admission(l["a-1"], 101), more)
+		}, is: evidence.Tampered, says: "admission 101 is there twice"},
+		"an admission added with a number of its own": {forge: func(l logs) {
+			for run := range l {
+				for i := range l[run] {
+					if l[run][i].Number > 100 {
+						l[run][i].Number++
+					}
+				}
+			}
+			more := l["b-2"][admission(l["b-2"], 100)]
+			more.Who, more.Number, more.At = "a friend", 101, more.At+1
+			l["b-2"] = slices.Insert(l["b-2"], admission(l["b-2"], 100)+1, more)
+		}, is: evidence.Broken, says: "were admitted in a window"},
+		"one removed from the middle": {forge: func(l logs) {
+			i := admission(l["a-1"], 101)
+			l["a-1"] = slices.Delete(l["a-1"], i, i+1)
+		}, is: evidence.Tampered, says: "admission 101 of between"},
+		"the last ones removed": {forge: func(l logs) {
+			for run := range l {
+				l[run] = slices.DeleteFunc(l[run], func(l admissionlog.Line) bool { return l.Number > 290 })
+			}
+		}, is: evidence.Tampered, says: "admissions 291 to 300"},
+		"two swapped": {forge: func(l logs) {
+			i, k := admission(l["a-1"], 101), admission(l["a-1"], 191)
+			l["a-1"][i].Number, l["a-1"][k].Number = 191, 101
+		}, is: evidence.Tampered, says: "a clock was set back: admission"},
+		"a clock set back": {forge: func(l logs) {
+			for i := range l["b-2"] {
+				if l["b-2"][i].Number > 150 {
+					l["b-2"][i].At -= 7000
+				}
+			}
+		}, is: evidence.Tampered, says: "a clock was set back: admission 152"},
+		"somebody kept waiting while others were let in": {forge: func(l logs) {
+			l["a-1"][admission(l["a-1"], 291)].Arrived -= 1e6
+		}, is: evidence.Broken, says: "was overtaken by"},
+		"a log signed anew whose heads somebody kept": {forge: func(l logs) {
+			l["a-1"][admission(l["a-1"], 101)].Who = "a friend"
+		}, is: evidence.Tampered, says: "the log of run a-1 was written anew, or cut"},
+		"the log of a server missing": {later: func(t *testing.T, folder string, _ []string) {
+			t.Helper()
+			must(t, os.Remove(filepath.Join(folder, "admissions-b-2-0001.jsonl")))
+		}, is: evidence.Tampered, says: "the log of run b-2 is missing"},
+		"a line cut": {later: func(t *testing.T, folder string, _ []string) {
+			t.Helper()
+			edit(t, folder, "a-1", func(l []string) []string { l[100] = l[100][:40] + "\n"; return l })
+		}, is: evidence.Tampered, says: "admissions-a-1-0001.jsonl, line 101, is cut or damaged"},
+		"a line changed": {later: func(t *testing.T, folder string, _ []string) {
+			t.Helper()
+			edit(t, folder, "a-1", func(l []string) []string {
+				l[100] = strings.Replace(l[100], "AS64500", "AS64501", 1)
+				l[101] = strings.Replace(l[101], "visitor", "another", 1)
+				return l
+			})
+		}, is: evidence.Tampered, says: "the lines before the head at"},
+		"the end cut off": {later: func(t *testing.T, folder string, _ []string) {
+			t.Helper()
+			edit(t, folder, "a-1", func(l []string) []string { return l[:200] })
+		}, is: evidence.Tampered, says: "run a-1 ends at"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			all := honest()
+			heads := write(t, folder, all)
+			if c.forge != nil {
+				c.forge(all)
+				write(t, folder, all)
+			}
+			if c.later != nil {
+				c.later(t, folder, heads)
+			}
+			if c.forge != nil && !strings.Contains(name, "heads somebody kept") {
+				heads = nil // nobody kept any
+			}
+			r := judge(t, folder, record, heads...)
+			if r.Verdict != c.is || !slices.ContainsFunc(r.Findings, func(f evidence.Finding) bool { return strings.Contains(f.What, c.says) }) {
+				t.Errorf("%s: %+v, want %q", r.Verdict, r.Findings, c.says)
+			}
+		})
+	}
+	for name, was := range map[string][2]string{
+		"a limit changed in the record":         {`"now":{"perMinute":300`, `"now":{"perMinute":600`},
+		"an entry taken out of the record":      {`"was":{"perMinute":600`, `"was":{"perMinute":700`},
+		"another limit from the very beginning": {`"perMinute":600`, `"perMinute":900`},
+	} {
+		folder := t.TempDir()
+		write(t, folder, honest())
+		r := judge(t, folder, strings.ReplaceAll(record, was[0], was[1]))
+		if r.Verdict != evidence.Tampered || !strings.Contains(r.Findings[0].What, "the record of changes") {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestUnproved: what a crash and lost answers leave open is said, and is not called tampering.
+func TestUnproved(t *testing.T) {
+	t.Parallel()
+	all := honest()
+	// The answer to 101 was lost: the visitor asked again. Of 103 nothing is known but that the store did not answer.
+	i := admission(all["a-1"], 101)
+	all["a-1"][i].Kind, all["a-1"][i].Number = admissionlog.Repeated, 0
+	k := admission(all["a-1"], 103)
+	all["a-1"][k] = admissionlog.Line{Kind: admissionlog.Refused, At: all["a-1"][k].At, Zone: "SHOP", Reason: "store_unavailable", Count: 1}
+	all["b-2"] = all["b-2"][:len(all["b-2"])-1] // killed
+	folder := t.TempDir()
+	write(t, folder, all)
+	r := judge(t, folder, record)
+	if r.Verdict != evidence.Unproved || len(r.Findings) != 2 || r.Figures.Admitted != 299 || !strings.Contains(r.Findings[1].What, "admission 103") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,120 @@
+package pilot_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/openqueue/waitingroom/internal/pilot"
+)
+
+// TestSteps: whatever was seen, a step ends within the bounds, falls to 70 % of those inside or of the cap at the lowest unless the site
+// fails, rises by a tenth at most, and only with a minute's looks, the cap in use and no breach; without looks there is none.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		b := pilot.Bounds{
+			Min: rapid.Int64Range(1, 1_000).Draw(t, "min"), P95Millis: rapid.Int64Range(1, 60_000).Draw(t, "p95"),
+			ErrorPercent: rapid.Int64Range(0, 100).Draw(t, "errors"),
+		}
+		b.Max = b.Min + rapid.Int64Range(0, 10_000).Draw(t, "max")
+		limit := rapid.Int64Range(0, 12_000).Draw(t, "limit")
+		last := pilot.Step{
+			AtMillis: rapid.Int64Range(0, 100_000).Draw(t, "stepped"), Ceiling: rapid.SampledFrom([]int64{0, 1, limit, 2 * limit}).Draw(t, "ceiling"),
+		}
+		var looks []pilot.Sight
+		at := int64(100_000)
+		for range rapid.IntRange(0, pilot.Keep).Draw(t, "looks") {
+			at += rapid.SampledFrom([]int64{10_000, 10_000, 10_000, 40_000}).Draw(t, "after")
+			looks = append(looks, pilot.Sight{
+				AtMillis: at, P95Millis: rapid.Float64Range(0, 100_000).Draw(t, "took"), ErrorPercent: rapid.Float64Range(0, 100).Draw(t, "failed"),
+				Inside: rapid.Int64Range(0, 12_000).Draw(t, "inside"),
+			})
+		}
+		step, ok := pilot.Decide(b, last, limit, looks, at)
+		if again, okAgain := pilot.Decide(b, last, limit, looks, at); again != step || ok != okAgain {
+			t.Fatal("the same looks led to something else")
+		}
+		if !ok {
+			return
+		}
+		bad := 0
+		for _, s := range looks {
+			if s.P95Millis > float64(b.P95Millis) || s.ErrorPercent > float64(b.ErrorPercent) {
+				bad++
+			}
+		}
+		n := len(looks)
+		switch {
+		case step.To < b.Min, step.To > b.Max, step.From != limit, step.To == limit:
+			t.Fatalf("%+v within %+v", step, b)
+		case step.Why == pilot.Bounded:
+		case step.To < limit && bad < 2:
+			t.Fatalf("%+v by %d looks in breach", step, bad)
+		case step.To < limit && step.Why != pilot.Failing && step.To > b.Min && step.To != int64(0.7*float64(step.Ceiling)):
+			t.Fatalf("%+v is not 70 %%", step)
+		case step.To > limit && (step.Why != pilot.Room || bad > 0 || n < pilot.Keep || float64(step.To) > 1.1*float64(limit)+1):
+			t.Fatalf("%+v by %d looks, %d of them in breach", step, n, bad)
+		case step.To > limit && float64(max(looks[n-1].Inside, looks[n-2].Inside)) < 0.95*float64(limit):
+			t.Fatalf("%+v though the cap is not in use", step)
+		}
+	})
+}
+
+// TestOneSession: a bot with most of the answers moves no percentile, two servers come to what one would, and few answers are no signal.
+func TestOneSession(t *testing.T) {
+	t.Parallel()
+	var one pilot.Tally
+	two := [2]pilot.Tally{}
+	bot := [16]byte{255}
+	for i := range 1_000 {
+		visitor := [16]byte{byte(i % 200)}
+		one.Add(visitor, 40*time.Millisecond, false)
+		two[i%2].Add(visitor, 40*time.Millisecond, false)
+	}
+	for range 5_000 {
+		one.Add(bot, 9*time.Second, true)
+		two[0].Add(bot, 9*time.Second, true)
+	}
+	alone := one.Take(1)
+	got, ok := alone.Seen()
+	if !ok || got.P95Millis < 37 || got.P95Millis > 43 || got.ErrorPercent > 1 {
+		t.Errorf("with a bot: %+v, %v", got, ok)
+	}
+	parts := make([]pilot.Look, 0, 2)
+	for i := range two {
+		read, err := pilot.ReadLook(two[i].Take(1).Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, read)
+	}
+	if both, ok := pilot.Join(parts...).Seen(); !ok || both.P95Millis != got.P95Millis || both.ErrorPercent > 1 {
+		t.Errorf("two servers: %+v, %v", both, ok)
+	}
+	for i := range pilot.LeastAnswers - 1 {
+		one.Add([16]byte{byte(i)}, time.Second, false)
+	}
+	if s, ok := one.Take(2).Seen(); ok {
+		t.Errorf("%d answers: %+v", pilot.LeastAnswers-1, s)
+	}
+	for i := range 10_000 * 4 {
+		one.Add([16]byte{byte(i), byte(i >> 8)}, time.Duration(1+i%100)*time.Millisecond, i%50 == 0)
+	}
+	if s, ok := one.Take(3).Seen(); !ok || s.P95Millis < 88 || s.P95Millis > 102 || s.ErrorPercent < 1 || s.ErrorPercent > 3 {
+		t.Errorf("a sample: %+v, %v", s, ok)
+	}
+}
+
+func TestReadSite(t *testing.T) {
+	t.Parallel()
+	if s, err := pilot.ReadSite("200 at a time, 40 ms"); err != nil || s.AtOnce != 200 || s.Takes != 40*time.Millisecond {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for _, text := range []string{"", "200", "0 at a time, 40 ms", "200 at a time, 40", "200 at a time, 0 ms", "200 at a time, 9 s"} {
+		if s, err := pilot.ReadSite(text); err == nil {
+			t.Errorf("%q is %+v", text, s)
+		}
+	}
+}
