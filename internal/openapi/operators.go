@@ -142,6 +142,7 @@ func operators() *route.Listener {
 		Schemas: map[reflect.Type]func(*route.Describer) route.Object{
 			reflect.TypeFor[zone.Settings]():   func(d *route.Describer) route.Object { return settings(d, false) },
 			reflect.TypeFor[operator.Change](): func(d *route.Describer) route.Object { return settings(d, true) },
+			reflect.TypeFor[zone.Texts]():      func(*route.Describer) route.Object { return texts(zone.MaxLinkText) }, // of a link
 			reflect.TypeFor[event.Values]():    func(*route.Describer) route.Object { return route.Object{{Name: "type", Value: "object"}} },
 			reflect.TypeFor[line.Totals]():     totals,
 			reflect.TypeFor[limiter.Counts]():  outcomes,

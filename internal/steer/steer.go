@@ -137,7 +137,7 @@ func (s *Steer) RunOnce(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, within)
 			defer cancel()
 			if err := s.look(ctx, z, is); err != nil {
-				s.set(z, func() { z.state = StateStore })
+				s.set(func() { z.state = StateStore })
 				s.Logger.Debug("the autopilot waits", "zone", is.ZoneID, "error", err)
 			}
 		})
@@ -164,7 +164,7 @@ func (s *Steer) signal(zoneID string, away time.Duration) {
 func (s *Steer) look(ctx context.Context, z *steered, is zone.Settings) error {
 	now := s.Zones.NowMillis(is.ZoneID)
 	if now == 0 { // the store is away, or was not heard of yet
-		s.set(z, func() { z.state = StateStore })
+		s.set(func() { z.state = StateStore })
 		return nil
 	}
 	if err := s.hears(ctx, z, is, now); err != nil {
@@ -174,11 +174,11 @@ func (s *Steer) look(ctx context.Context, z *steered, is zone.Settings) error {
 	slot := now / millis
 	if z.slot == 0 {
 		z.tally.Take(now) // of a part of a slot
-		s.set(z, func() { z.slot, z.began, z.last = slot, slot+1, now })
+		s.set(func() { z.slot, z.began, z.last = slot, slot+1, now })
 	}
 	if slot > z.slot {
 		own := s.seen(ctx, z, is.ZoneID, slot*millis)
-		s.set(z, func() { z.slot, z.own, z.unread = slot, own, slot > z.began })
+		s.set(func() { z.slot, z.own, z.unread = slot, own, slot > z.began })
 		if z.unread {
 			if _, err := s.Zones.Share(ctx, is.ZoneID, slot-1, s.name, z.own); err != nil {
 				return err
@@ -202,7 +202,7 @@ func (s *Steer) look(ctx context.Context, z *steered, is zone.Settings) error {
 			looks = append(looks, l)
 		}
 	}
-	s.set(z, func() {
+	s.set(func() {
 		z.unread = false
 		if one, ok := pilot.Join(looks...).Seen(); ok {
 			if one.Inside = stats.State.Inside; steers(is) == perMinute {
@@ -215,7 +215,7 @@ func (s *Steer) look(ctx context.Context, z *steered, is zone.Settings) error {
 }
 
 // set changes what View reads.
-func (s *Steer) set(z *steered, change func()) {
+func (s *Steer) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
@@ -253,10 +253,10 @@ func (s *Steer) hears(ctx context.Context, z *steered, is zone.Settings, now int
 				break
 			}
 		}
-		s.set(z, func() { z.knows, z.heldUntil = true, held })
+		s.set(func() { z.knows, z.heldUntil = true, held })
 	}
 	if !is.Equal(z.was) {
-		s.set(z, func() {
+		s.set(func() {
 			switch {
 			case !is.SamePilot(z.was):
 				z.heldUntil = 0
@@ -305,7 +305,7 @@ func (s *Steer) decide(ctx context.Context, z *steered, is zone.Settings, now in
 		away = 0
 	}
 	s.signal(is.ZoneID, away)
-	s.set(z, func() { z.state = state })
+	s.set(func() { z.state = state })
 	if state != StateOn {
 		return nil
 	}
@@ -325,7 +325,7 @@ func (s *Steer) decide(ctx context.Context, z *steered, is zone.Settings, now in
 		if step.Advice = true; step.To == z.advised.To && step.Why == z.advised.Why && step.From == z.advised.From {
 			return nil
 		}
-		s.set(z, func() { z.advised = step })
+		s.set(func() { z.advised = step })
 		s.made(is.ZoneID, step)
 		return s.keep(ctx, is.ZoneID, step)
 	}

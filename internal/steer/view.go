@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,13 +46,14 @@ func (s *Steer) View(ctx context.Context, is zone.Settings) (View, error) {
 		ZoneID: is.ZoneID, Pilot: is.Pilot, State: StateOff, MaxInside: is.MaxInside,
 		PilotMin: is.PilotMin, PilotMax: is.PilotMax, PilotP95Millis: is.PilotP95Millis, PilotErrorPercent: is.PilotErrorPercent,
 	}
+	if is.Pilot != zone.PilotOff {
+		v.State = StateOn
+	}
 	now := s.Zones.Millis()
 	s.mu.Lock()
 	if z := s.zones[is.ZoneID]; z != nil {
 		v.Looks = slices.Clone(z.looks)
-		if v.State = z.state; v.State == "" {
-			v.State = StateNoSignal
-		}
+		v.State = cmp.Or(z.state, v.State)
 		if v.State == StateHeld {
 			v.HeldUntil = z.heldUntil
 		}
@@ -66,7 +68,7 @@ func (s *Steer) View(ctx context.Context, is zone.Settings) (View, error) {
 }
 
 // Sentence says what the autopilot does.
-func (v *View) Sentence() string {
+func (v View) Sentence() string {
 	if v.State == StateOff {
 		return "The autopilot is off (pilot: off)."
 	}
@@ -81,6 +83,7 @@ func (v *View) Sentence() string {
 		does += fmt.Sprintf(" Last seen: %.0f ms, %.1f %% failed, %d inside.", l.P95Millis, l.ErrorPercent, l.Inside)
 	}
 	switch v.State {
+	case StateOff, StateOn:
 	case StatePaused:
 		does += " It waits: the zone admits nobody by the line."
 	case StateHeld:

@@ -97,6 +97,10 @@ type Observer interface {
 	// those who wait: at most most, which is 0 to 1000. Its cost does not depend on the length of the line. While people
 	// gather it returns no visitors.
 	Observe(ctx context.Context, zoneID string, most int) (line.Observation, error)
+
+	// FindVisitor returns what the store has of a visitor, without noting that the visitor is there; the zero value if it has nothing.
+	// Places set aside and admissions may be among it whose time is over.
+	FindVisitor(ctx context.Context, zoneID string, id line.ID) (line.Found, error)
 }
 
 // Editor is what operators do to zones.
@@ -248,6 +252,7 @@ const (
 	KeepMinutes
 	Minutes
 	Share
+	FindVisitor
 	VisitByTicket
 )
 
@@ -258,5 +263,5 @@ var Calls = [...]string{
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
 	Spend: "spend", Report: "report",
-	KeepMinutes: "keep_minutes", Minutes: "minutes", Share: "share", VisitByTicket: "visit",
+	KeepMinutes: "keep_minutes", Minutes: "minutes", Share: "share", FindVisitor: "find_visitor", VisitByTicket: "visit",
 }

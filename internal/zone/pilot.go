@@ -74,8 +74,6 @@ func (s Settings) pilotFault() string {
 	switch {
 	case s.Pilot != PilotSteer:
 		return ""
-	case s.PilotMax == 0:
-		return "steer needs pilotMax, the most that may be inside"
 	case s.InsideBy != InsideBySession:
 		return "steer needs insideBy session: elsewhere it can only advise"
 	case s.OnStoreFailure == FailureAdmit:

@@ -156,7 +156,7 @@ var Table = setting.Table[Settings]{
 	},
 	{
 		Name: "pageLinks", At: func(s *Settings) any { return &s.PageLinks },
-		Default: Links{}, Lines: true, None: "none", Fault: Settings.linksFault, Say: Settings.sayLinks,
+		Default: Links{}, Most: MaxLinks, Lines: true, None: "none", Fault: Settings.linksFault, Say: Settings.sayLinks,
 		Label: "Page links", Hint: "Imprint, privacy, help: a line each, such as /imprint Imprint | de: Impressum. They are always there.",
 		Choose: "up to six links below the waiting page: imprint, privacy, help. `[{url: /imprint, text: {default: Imprint, de: Impressum}}]`, " +
 			"or typed, a line each: `/imprint Imprint | de: Impressum`. A path is one of the first of `sites`; put it into `bypassPaths`, " +
@@ -303,7 +303,7 @@ var Table = setting.Table[Settings]{
 		Default: int64(0), Least: 0, Most: MaxMaxInside,
 		Fault: Settings.pilotMaxFault, None: "not set",
 		Label: "Autopilot’s most", Hint: "The autopilot sets no more.",
-		Choose: "the most that the autopilot sets; `steer` needs it. `queue-server simulate --site` shows what bounds lead to",
+		Choose: "the most that the autopilot sets; `advise` and `steer` need it. `queue-server simulate --site` shows what bounds lead to",
 	},
 	{
 		Name: "pilotP95Millis", At: func(s *Settings) any { return &s.PilotP95Millis },

@@ -379,3 +379,7 @@ func (r *Zones) inForce(zoneID string) (zone.Settings, bool) {
 	}
 	return zone.Settings{}, false
 }
+
+func (f *fakeStore) FindVisitor(_ context.Context, zoneID string, _ line.ID) (line.Found, error) {
+	return fakeCall(f, "FindVisitor", zoneID, nothing[line.Found])
+}

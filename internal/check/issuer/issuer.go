@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -127,7 +128,8 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	i.codes[code] = q
 	i.mu.Unlock()
-	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {i.URL}}.Encode(), http.StatusFound)
+	w.Header().Set("Location", q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {i.URL}}.Encode())
+	w.WriteHeader(http.StatusFound)
 }
 
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
@@ -147,9 +149,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	}
 	now := i.now()
 	claims := jwt.MapClaims{"iss": i.URL, "aud": Client, "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(), "nonce": asked.Get("nonce")}
-	for name, value := range i.person {
-		claims[name] = value
-	}
+	maps.Copy(claims, i.person)
 	if i.spoil != nil {
 		i.spoil(claims)
 	}

@@ -59,6 +59,11 @@ func (c *Client) Act(ctx context.Context, zoneID, name string, do operator.Verb,
 	return call[zone.Settings](ctx, c, http.MethodPost, path, serve.Condition{}, operator.Asked{Step: event.Step(step), To: to})
 }
 
+// Visitor returns where the visitor with a reference stands. day may be "".
+func (c *Client) Visitor(ctx context.Context, zoneID, ref, day string) (Reply[operator.Visitor], error) {
+	return call[operator.Visitor](ctx, c, http.MethodGet, zonePath(zoneID)+"/visitors/"+url.PathEscape(ref)+"?"+url.Values{"day": {day}}.Encode(), serve.Condition{}, nil)
+}
+
 // Sessions returns the newest sessions of a zone that the server knows, at most so many.
 func (c *Client) Sessions(ctx context.Context, zoneID string, most int) (Reply[operator.Sessions], error) {
 	return call[operator.Sessions](ctx, c, http.MethodGet, zonePath(zoneID)+"/inside?limit="+strconv.Itoa(most), serve.Condition{}, nil)

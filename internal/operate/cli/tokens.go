@@ -59,7 +59,7 @@ func (c *connection) tokens() *cobra.Command {
 // sessions is queue-server sessions.
 func (c *connection) sessions() *cobra.Command {
 	return group("sessions", "End sessions of the console.",
-		c.command("revoke NAME", "End all sessions of somebody within a second. A good token can log in again: revoke that, too.",
+		c.command("revoke NAME", "End all sessions of a name, or of a subject at the provider, within a second. A good token can log in again: revoke that, too.",
 			func(ctx context.Context, s *session, args []string) error {
 				if err := s.RevokeSessions(ctx, args[0]); err != nil {
 					return err

@@ -53,8 +53,7 @@ func (c *Console) fromProvider(w http.ResponseWriter, r *http.Request, _ session
 	if err := c.begin(w, r, who, c.LoginAge); err != nil {
 		return err
 	}
-	// Browsers send a Strict cookie with no request that another site began, and a redirect would be one.
-	next = nextOf(next)
+	// next is as toProvider took it: it was signed. Browsers send a Strict cookie with no request that another site began, and a redirect would be one.
 	w.Header().Set("Refresh", "0; url="+next)
 	return c.render(w, http.StatusOK, "welcome", session{}, "Logged in", next)
 }

@@ -84,7 +84,6 @@ func (c *check) record() {
 
 // limits counts the admissions of each window and minute.
 func (c *check) limits() {
-	slices.SortStableFunc(c.admitted, func(a, b admissionlog.Line) int { return cmp.Compare(a.At, b.At) }) // those that were asked for again are last
 	all := c.segments()
 	var firstOfMinute int
 	for i := range c.admitted {
@@ -169,6 +168,11 @@ func stands(l *admissionlog.Line) int64 {
 	return l.Arrived
 }
 
+// late says that a visitor did not come when told, or came back.
+func (c *check) late(l *admissionlog.Line) bool {
+	return l.Due > 0 && l.At > l.Due+missedBy || c.returned[who(l)]
+}
+
 // order counts by how many each punctual visitor was overtaken: admissions before, of those who stood behind.
 func (c *check) order() {
 	all := c.segments()
@@ -176,8 +180,7 @@ func (c *check) order() {
 	var overtaken []int64
 	for i := range c.admitted {
 		l := &c.admitted[i]
-		late := l.Due > 0 && l.At > l.Due+missedBy || c.returned[who(l)]
-		if late || l.Local || c.From > 0 && l.At < c.From || c.To > 0 && l.At >= c.To {
+		if c.late(l) || l.Local || c.From > 0 && l.At < c.From || c.To > 0 && l.At >= c.To {
 			continue
 		}
 		overtaken = append(overtaken, behind[i])
