@@ -642,6 +642,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.KeepDraw(ctx, "a", "e", nil)
 		_, _ = r.Draw(ctx, "a", "e")
 		_, _ = r.Spend(ctx, "k", "", 0)
+		_, _ = r.Visit(ctx, "k", store.Visit{})
 		_ = r.KeepMinutes(ctx, "a", 0, nil)
 		_, _ = r.Minutes(ctx, "a", 0, 1)
 		_, _ = r.FindVisitor(ctx, "a", line.ID{1})
