@@ -12,14 +12,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
-// Keys of a zone by where they stand among its keys, and how many buckets of last polls there are: see keys.lua.
-const (
-	logKey      = 4
-	seenKeys    = 6
-	insideKey   = 9
-	seenBuckets = 16_384
-)
-
 // FindVisitor implements store.Observer. It reads in two steps, since the keys of the second follow from the first. The line goes on between
 // them: then of one who leaves or is admitted some is missing.
 func (s *Store) FindVisitor(ctx context.Context, zoneID string, id line.ID) (f line.Found, err error) {
@@ -46,7 +38,7 @@ func (s *Store) FindVisitor(ctx context.Context, zoneID string, id line.ID) (f l
 	stands := int64(score.Val())
 	f.AdmittedAtMillis, f.ExpiresAtMillis = admission(admitted.Val())
 	of := binary.BigEndian.AppendUint64(append([]byte(nil), id[:]...), uint64(f.AdmittedAtMillis)<<16)[:14]
-	seen := pipe.HGet(ctx, keys[seenKeys]+strconv.FormatInt(stands/16%seenBuckets, 10), member)
+	seen := pipe.HGet(ctx, keys[seenKeys]+strconv.FormatInt(stands/16%buckets, 10), member)
 	ends := pipe.ZScore(ctx, keys[insideKey], string(of))
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return f, s.failed(ctx, "find_visitor", err)

@@ -17,9 +17,7 @@ const minLoginAge = 5 * time.Minute
 
 // readLogins sets groups and checks how people log in to whom this server trusts. look tells what is wrong with a setting.
 func (c *checked) readLogins(file *configfile.File, proxies []netip.Prefix, look func(flag string, err error)) {
-	for _, g := range file.Groups {
-		c.groups = append(c.groups, login.Group(g))
-	}
+	c.groups = file.Groups
 	look("config", c.groups.Check())
 	if c.OIDCIssuer != "" {
 		look("oidc-issuer", checkWebURL(c.OIDCIssuer))

@@ -49,7 +49,7 @@ func TestEveryRouteWithEveryRole(t *testing.T) {
 	for _, path := range []string{"", "cmdline", "heap", "symbol"} {
 		routes = append(routes, route.Route{Method: http.MethodGet, Path: "/debug/pprof/" + path, Role: route.Admin})
 	}
-	fill := strings.NewReplacer("{zoneId}", "SALE-1", "{event}", "noon", "{do}", "hold", "{name}", "api", "{token}", "nobody", "{subject}", "nobody")
+	fill := strings.NewReplacer("{zoneId}", "SALE-1", "{event}", "noon", "{do}", "hold", "{name}", "api", "{token}", "nobody", "{subject}", "nobody", "{ref}", "TCZCSP2ZH57NC5")
 	for _, token := range slices.Sorted(maps.Keys(who)) {
 		for _, r := range routes {
 			if r.Role == "" {

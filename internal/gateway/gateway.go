@@ -221,7 +221,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Method: r.Method, URI: r.URL.RequestURI(), Host: v.host(), Secure: v.scheme() == "https", Header: r.Header, From: &v,
 	})
 	if d.Status == http.StatusOK {
-		g.pass(r.Context(), w, &v, t, &d)
+		g.pass(w, &v, t, &d)
 		return
 	}
 	maps.Copy(w.Header(), d.Header)

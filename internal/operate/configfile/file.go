@@ -18,7 +18,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
-	"github.com/openqueue/waitingroom/internal/serve/route"
+	"github.com/openqueue/waitingroom/internal/operate/login"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -44,7 +44,7 @@ type File struct {
 	// Sites are those that the server stands in front of.
 	Sites []Site
 	// Groups say what people may do who log in by somebody whom the server trusts.
-	Groups []Group
+	Groups login.Groups
 	// Named has for each zone the names of the settings that the file sets. All others of Zones have their defaults.
 	Named map[string][]string
 }
@@ -55,13 +55,6 @@ type Site struct {
 	Path     string `yaml:"path"`
 	Zone     string `yaml:"zone"`
 	Upstream string `yaml:"upstream"`
-}
-
-// Group is a login.Group, which package login checks.
-type Group struct {
-	Group string     `yaml:"group"`
-	Role  route.Role `yaml:"role"`
-	Zones []string   `yaml:"zones"`
 }
 
 // Setting is one setting and the line that it is in. A list is joined by commas,
@@ -171,7 +164,7 @@ func (r *reader) member(key, value *yaml.Node) {
 		})
 	case groupsKey:
 		r.List(value, groupsKey, func(n *yaml.Node) {
-			var g Group
+			var g login.Group
 			r.Struct(n, "a group", &g)
 			r.Groups = append(r.Groups, g)
 		})

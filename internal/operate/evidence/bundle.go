@@ -83,8 +83,8 @@ func (b *Bundle) Judge(keys Keys, runs []admissionlog.Run, faults []string) (dif
 
 // Event returns when an event began and ended by the record, in Unix milliseconds; 0 for an end that it does not have.
 func Event(record []Change, name string) (from, to int64, err error) {
-	for i := len(record) - 1; i >= 0; i-- { // the latest entry that has it
-		for _, settings := range []*limits{record[i].now, record[i].was} {
+	for _, change := range slices.Backward(record) { // the latest entry that has it
+		for _, settings := range []*limits{change.now, change.was} {
 			if settings == nil {
 				continue
 			}

@@ -135,6 +135,45 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestAutopilot: its steps are in no record. Between its bounds the servers' logs say which cap was in force; beyond them, that is no step.
+func TestAutopilot(t *testing.T) {
+	t.Parallel()
+	steered := strings.NewReplacer(
+		`"was":{"perMinute":600,`, `"was":{"perMinute":600,"maxInside":140,"pilot":"steer","pilotMin":50,"pilotMax":400,`,
+		`"now":{"perMinute":300,`, `"now":{"perMinute":300,"maxInside":140,"pilot":"steer","pilotMin":50,"pilotMax":400,`,
+		`"now":{"perMinute":600,`, `"now":{"perMinute":600,"maxInside":200,"pilot":"steer","pilotMin":50,"pilotMax":400,`,
+	).Replace(record)
+	for name, c := range map[string]struct {
+		step, inside int64
+		is           string
+	}{
+		"a step":                {140, 140, evidence.Held},
+		"above the step's cap":  {140, 150, evidence.Broken},
+		"a cap beyond pilotMax": {900, 140, evidence.Tampered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder, all := t.TempDir(), honest()
+			for _, lines := range all {
+				for i := range lines {
+					switch l := &lines[i]; {
+					case l.Kind == admissionlog.InForce && l.Settings.PerMinute == 600:
+						l.Settings.MaxInside = 200
+					case l.Kind == admissionlog.InForce:
+						l.Settings.MaxInside = c.step
+					case l.Kind == admissionlog.Counted && l.At > began+1:
+						l.Totals.Inside = c.inside
+					}
+				}
+			}
+			heads := write(t, folder, all)
+			if r := judge(t, folder, steered, heads...); r.Verdict != c.is {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
 // edit changes the lines of a file, and leaves the heads as they are.
 func edit(t *testing.T, folder, run string, change func([]string) []string) {
 	t.Helper()

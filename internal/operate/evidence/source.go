@@ -57,8 +57,11 @@ type Change struct {
 // limits are those of the settings that say who may enter; nil of a zone that is not there.
 type limits struct {
 	admissionlog.Settings
-	SoldOut json.RawMessage `json:"soldOut"`
-	Events  []struct {
+	Pilot    string          `json:"pilot"`
+	PilotMin int64           `json:"pilotMin"`
+	PilotMax int64           `json:"pilotMax"`
+	SoldOut  json.RawMessage `json:"soldOut"`
+	Events   []struct {
 		Name       string     `json:"name"`
 		PreQueueAt *time.Time `json:"preQueueAt"`
 		OpensAt    time.Time  `json:"opensAt"`

@@ -30,7 +30,7 @@ func TestVisitor(t *testing.T) {
 	}
 	day := writer.Day(r.Now().UnixMicro())
 	key := append([]byte{0}, strings.Repeat("k", 32)...)
-	parts.Must(t, r.store.Store.KeepMinutes(t.Context(), "Z", time.Hour, []store.Minute{{Minute: day * store.MinutesOfDay, By: "pseudonyms", Row: key}}))
+	parts.Must(t, r.store.KeepMinutes(t.Context(), "Z", time.Hour, []store.Minute{{Minute: day * store.MinutesOfDay, By: "pseudonyms", Row: key}}))
 	date := r.Now().UTC().Format(time.DateOnly)
 	for i, want := range []operator.Visitor{
 		{State: "admitted", AdmittedAt: told[0].AdmittedAtMillis, ExpiresAt: told[0].ExpiresAtMillis},

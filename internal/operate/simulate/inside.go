@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -83,7 +84,7 @@ func (c *crowd) count(ctx context.Context) error {
 	in.most = max(in.most, stats.State.Inside)
 	if c.present > 0 && c.now > in.full {
 		in.seconds++
-		in.allowed += c.zone.MaxInside
+		in.allowed += cmp.Or(c.zone.MaxInside, in.limit) // that of an event is not the zone's own
 		in.counted += stats.State.Inside
 		in.people += in.there
 	}
