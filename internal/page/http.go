@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	_ "embed" // the page's files
 	"encoding/hex"
@@ -21,8 +20,6 @@ import (
 	"github.com/openqueue/waitingroom/clients/js"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -194,15 +191,10 @@ func (h *HTTP) view(c echo.Context, z *zones.Zone, a *answer.Answer, err error, 
 	return v
 }
 
-// Post answers POST /wait/:zoneId: a join or a poll of the script, in JSON, or else a button: that of an invitation, or that
-// of a browser without the script, which gives its place up.
+// Post answers POST /wait/:zoneId: a join or a poll of the script, in JSON, or else a button.
 func (h *HTTP) Post(c echo.Context) error {
-	switch {
-	case ofScript(c):
-	case c.QueryParam(JoinParameter) != "":
-		return h.accept(c)
-	default:
-		return h.leave(c)
+	if !ofScript(c) {
+		return h.press(c)
 	}
 	ctx, zoneID, n := c.Request().Context(), c.Param("zoneId"), wait.Newcomer{ClientAgent: clientAgent}
 	var token, shown string
@@ -251,30 +243,26 @@ func opened(header http.Header) bool {
 		(dest == "" || dest == "document" || dest == "empty" && header.Get("Sec-Fetch-Mode") == "navigate")
 }
 
-// accept takes a place with the invitation, as its visitor has pressed the button.
-func (h *HTTP) accept(c echo.Context) error {
+// press answers a button of a page without a script: that of an invitation takes a place, the other gives the place up.
+func (h *HTTP) press(c echo.Context) error {
 	zoneID := c.Param("zoneId")
-	z, err := h.zones.Find(c.Request().Context(), zoneID)
-	if err != nil {
-		return h.Refuse(c, err)
-	}
 	seat := readCookie(c.Request(), zoneID)
-	if seat.client == "" { // its minute is over
+	z, err := h.zones.Find(c.Request().Context(), zoneID)
+	switch {
+	case err != nil:
+		return h.Refuse(c, err)
+	case c.QueryParam(JoinParameter) == "":
+		return h.leave(c, z, seat)
+	case seat.client == "": // its minute is over
 		seat.client = randomHex()
 	}
 	return h.seat(c, z, seat, true)
 }
 
-// leave gives the place up, for browsers without the script.
-func (h *HTTP) leave(c echo.Context) error {
-	zoneID := c.Param("zoneId")
-	seat := readCookie(c.Request(), zoneID)
-	z, err := h.zones.Find(c.Request().Context(), zoneID)
-	if err != nil {
-		return h.Refuse(c, err)
-	}
+// leave gives the place up.
+func (h *HTTP) leave(c echo.Context, z *zones.Zone, seat seat) error {
 	if seat.waits() {
-		held, err := h.entry.Verify(zoneID, seat.token)
+		held, err := h.entry.Verify(z.ID(), seat.token)
 		if err == nil {
 			err = h.wait.Leave(c.Request().Context(), z, held)
 		}
@@ -283,7 +271,7 @@ func (h *HTTP) leave(c echo.Context) error {
 		}
 	}
 	seat.token, seat.used = "", false
-	seat.write(c, zoneID)
+	seat.write(c, z.ID())
 	accept := accepted(c.Request())
 	v := &view{locale: h.locales.choose(accept), settings: *z.Settings(), State: left, Again: with(c, AgainParameter)}
 	v.finish(accept)
@@ -306,57 +294,6 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 		v.RefreshSeconds = 0
 	}
 	return h.show(c, v)
-}
-
-// ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more; with an invitation only if the
-// visitor acts, since programs open the links in mails, and would use it up.
-func (h *HTTP) ask(ctx context.Context, c echo.Context, z *zones.Zone, s *seat, acts bool) (answer.Answer, error) {
-	if s.token != "" {
-		a, err := h.poll(ctx, z, s.token, c)
-		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
-			return a, err
-		}
-		// The token is another installation's, or signed with an old secret; or its admission has expired.
-		*s = s.next()
-	}
-	shown := readTicket(c, z.ID())
-	if shown != "" && !acts && !untimely(z.Settings()) {
-		invited, underWay, err := h.wait.Invited(ctx, z, shown)
-		switch {
-		case err != nil:
-			return answer.Answer{}, err
-		case invited:
-			return answer.Answer{}, &invitedError{underWay}
-		}
-	}
-	return h.join(ctx, c, z, wait.Newcomer{
-		Newcomer: guard.Newcomer{ClientID: s.client}, ClientAgent: clientAgent, Ticket: shown,
-		Challenge: readUnsolved(c.Request(), z.ID()),
-	})
-}
-
-// poll verifies the token, and polls its place.
-func (h *HTTP) poll(ctx context.Context, z *zones.Zone, tok string, from entry.Origin) (answer.Answer, error) {
-	held, err := h.entry.Verify(z.ID(), tok)
-	if err != nil {
-		return answer.Answer{}, err
-	}
-	return h.entry.Poll(ctx, z, held, from)
-}
-
-// join takes a place. Before an event gathers people in a zone that is closed, there is none to take: neither the store nor
-// the limits of an address are asked then, since a page that waits for the event joins every few minutes.
-func (h *HTTP) join(ctx context.Context, c echo.Context, z *zones.Zone, n wait.Newcomer) (answer.Answer, error) {
-	if untimely(z.Settings()) {
-		return answer.Answer{}, answer.InZone(z.ID(), wait.ErrClosed)
-	}
-	return h.wait.Join(ctx, z, n.From(c.RealIP(), c.Request().Header))
-}
-
-// untimely reports whether there is no place to take before an event gathers people.
-func untimely(s *zone.Settings) bool {
-	e := s.EventState.Now
-	return e != nil && e.Phase == event.PhaseAnnounced && s.Mode == zone.ModeClosed && len(s.SoldOut) == 0
 }
 
 // show sends the page.
@@ -452,12 +389,6 @@ const (
 	CookielessParameter = "cookieless"
 )
 
-// invitedError: the visitor is to press a button before the ticket is used. underWay says that a visit by it goes on elsewhere.
-type invitedError struct{ underWay bool }
-
-// Error returns the sentence for a log.
-func (*invitedError) Error() string { return "page: an invitation waits for its visitor" }
-
 // cookielessSeconds is after how long a browser without scripts tries again whether it keeps cookies.
 const cookielessSeconds = 30
 
@@ -465,19 +396,6 @@ const cookielessSeconds = 30
 func Refused(pass string) string {
 	sum := sha256.Sum256([]byte(pass))
 	return hex.EncodeToString(sum[:8])
-}
-
-// ticketPrefix begins the name of the ticket's cookie; the zone follows. It differs from cookiePrefix
-// in a character before the zone, so no zone's name makes the two names equal.
-const ticketPrefix = "waitingroom_ticket-"
-
-// readTicket returns the visitor's invitation, "" for none.
-func readTicket(c echo.Context, zoneID string) string {
-	cookie, err := c.Cookie(ticketPrefix + zoneID)
-	if err != nil || len(cookie.Value) > ticket.MaxTicket {
-		return ""
-	}
-	return cookie.Value
 }
 
 // write sets the place's cookie in the place of those of keyCookie.
