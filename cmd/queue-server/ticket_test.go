@@ -42,7 +42,8 @@ func TestMailScanners(t *testing.T) {
 	s, ticket := inviting(t, map[string]string{
 		"QUEUE_CONFIG": config(t, "zones: [{zoneId: SALE, invitation: spring}]\nsites: [{zone: SALE, upstream: '"+shop.URL+"'}]"), "QUEUE_SITES_ADDR": "127.0.0.1:0",
 	})
-	browser := func(redirects int) func(method, path string) (int, string) {
+	type browsing func(method, path string) (status int, body string)
+	browser := func(redirects int) browsing {
 		jar, err := cookiejar.New(nil)
 		must(t, err)
 		client := &http.Client{Transport: transport, Jar: jar, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
@@ -51,7 +52,8 @@ func TestMailScanners(t *testing.T) {
 			}
 			return nil
 		}}
-		return func(method, path string) (int, string) {
+		var browse browsing
+		browse = func(method, path string) (int, string) {
 			req, err := http.NewRequestWithContext(t.Context(), method, s.sites+path, http.NoBody)
 			must(t, err)
 			req.Header.Set("Accept", "text/html")
@@ -61,8 +63,12 @@ func TestMailScanners(t *testing.T) {
 			defer closing(t, res.Body)
 			body, err := io.ReadAll(res.Body)
 			must(t, err)
+			if _, on, is := strings.Cut(res.Header.Get("Refresh"), "url="); is && redirects > 0 {
+				return browse(http.MethodGet, on)
+			}
 			return res.StatusCode, string(body)
 		}
+		return browse
 	}
 	link := "/sale?item=7&waiting_room_ticket=" + ticket(issuer, "alice")
 	button := regexp.MustCompile(`<form method="post" action="(\?join=1[^"]*)">`)
@@ -78,7 +84,7 @@ func TestMailScanners(t *testing.T) {
 	}
 	person := browser(10)
 	// opens returns the address of the button.
-	opens := func(browser func(method, path string) (int, string), says string) string {
+	opens := func(browser browsing, says string) string {
 		status, body := browser(http.MethodGet, link)
 		found := button.FindStringSubmatch(body)
 		if status != http.StatusOK || !strings.Contains(body, says) || found == nil {

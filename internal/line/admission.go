@@ -47,7 +47,7 @@ type Stay struct {
 	// admission was done before, until servers have told it.
 	Begins bool
 	// Moved says that the visit goes on under this admission, in the slot of the one that the visitor was given a millisecond
-	// before, which ends: see package ticket. If neither is inside, nothing is done, and the answer is StayOver.
+	// before, which ends: see package ticket. If neither is inside, nothing is done, and the answer is StayOver. Begins is false then.
 	Moved bool
 	// Before says of one that is over that it was so before the latest loss of data: so it was not among those who may have
 	// been inside then.

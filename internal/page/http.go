@@ -130,10 +130,13 @@ func (h *HTTP) seat(c echo.Context, z *zones.Zone, seat seat, acts bool) error {
 	}
 	seat.write(c, zoneID)
 	switch {
+	case acts && err == nil:
+		// No redirect: Chromium holds all that follow a form's answer against form-action, also those of the site.
+		c.Response().Header().Set("Refresh", "0; url="+cmp.Or(string(v.Go), "?"+own(c).Encode()))
+		v.RefreshSeconds = 0
+		return h.show(c, v)
 	case v.Go != "":
 		return lead(c, string(v.Go))
-	case acts && err == nil:
-		return lead(c, "?"+own(c).Encode()) // which can be loaded again
 	}
 	v.Reloaded = with(c, reloadedParameter)
 	return h.show(c, v)

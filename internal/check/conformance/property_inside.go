@@ -40,7 +40,7 @@ func (c *crowd) here(t *rapid.T) {
 		}
 		one := line.Stay{Admission: a, LeftMillis: left, Begins: rapid.Bool().Draw(t, "begins")}
 		if rapid.IntRange(0, 3).Draw(t, "moves at 0") == 0 {
-			one.AtMillis, one.Moved = one.AtMillis+1, true
+			one.AtMillis, one.Begins, one.Moved = one.AtMillis+1, false, true
 		}
 		told.Stays = append(told.Stays, one)
 	}
