@@ -132,7 +132,7 @@ type settings struct {
 	Zone                string        `setting:"QUEUE_ZONE" placeholder:"NAME=PERMINUTE" help:"Zone of the visitors of that site, such as SHOP=600: made, with so many admissions a minute, when absent. NAME alone for one that is there."`
 	SitesAddr           string        `setting:"QUEUE_SITES_ADDR" placeholder:"ADDR" help:"Address of the sites' listener, for visitors of the sites that this server stands in front of. :8088 when absent, if there are any."`
 	SitesAnswerTimeout  time.Duration `setting:"QUEUE_SITES_ANSWER_TIMEOUT" default:"60s" help:"How long a site may take to begin an answer; then its visitor gets a 504."`
-	SitesStallTimeout   time.Duration `setting:"QUEUE_SITES_STALL_TIMEOUT" default:"60s" help:"How long a visitor of a site may send or take nothing of a body; then the connection ends."`
+	SitesStallTimeout   time.Duration `setting:"QUEUE_SITES_STALL_TIMEOUT" default:"60s" help:"How long a visitor of a site may send or take nothing of a body, or the site take nothing of it; then the connection ends."`
 	SitesMaxBody        int64         `setting:"QUEUE_SITES_MAX_BODY" default:"0" help:"The most bytes that a request to a site may have in its body; 0 for no bound but the site's own."`
 	PilotSignalURL      string        `setting:"QUEUE_PILOT_SIGNAL_URL" placeholder:"URL" help:"URL that tells the autopilot how a site does, with {zone} for the zone's name: it answers {\"p95Millis\": 180, \"errorPercent\": 0.4}, or 204. What the gateway in the box sees when absent."`
 	IdleTimeout         time.Duration `setting:"QUEUE_IDLE_TIMEOUT" default:"75s" help:"How long an idle connection is kept. Longer than the balancer in front keeps one: Google's keeps them for 600 s."`
