@@ -188,7 +188,11 @@ func (m *model) frozen() bool {
 func (m *model) join(drawn event.Drawn, id line.ID) line.Answer {
 	m.comeBack(id)
 	if v := m.find(id); v != nil {
-		return m.poll(line.Place{ID: id, ArrivedAtMicros: v.ArrivedAtMicros, ScoreMicros: v.ScoreMicros})
+		p := line.Place{ID: id, ArrivedAtMicros: v.ArrivedAtMicros}
+		if m.settings.Gate().SameDraw(drawn) {
+			p.ScoreMicros = drawn.ScoreMicros
+		}
+		return m.poll(p)
 	}
 	if a, ok := m.admittedBefore(line.Place{ID: id}); ok {
 		a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, m.last)
@@ -243,6 +247,8 @@ func (m *model) poll(token line.Place) line.Answer {
 	if v == nil {
 		v = m.comeBack(token.ID)
 	}
+	g := m.settings.Gate()
+	missed := v != nil && g.UptoMicros > 0 && m.now >= g.GatherAtMillis && v.StandsAtMicros() < g.FromMicros // came before the draw
 	if v == nil {
 		if a, ok := m.admittedBefore(token); ok {
 			return a
@@ -250,16 +256,27 @@ func (m *model) poll(token line.Place) line.Answer {
 		if !m.wasLost(token) {
 			return line.Answer{Status: line.Gone}
 		}
-		if g := m.settings.Gate(); g.TookPart(token.ArrivedAtMicros) && !g.Scores(token.ScoreMicros) {
+		missed = g.UptoMicros > 0 && m.now >= g.GatherAtMillis && token.ArrivedAtMicros/1000 < g.GatherAtMillis
+		if (g.TookPart(token.ArrivedAtMicros) || missed && g.DrawOpenAt(m.now)) && !g.Scores(token.ScoreMicros) {
 			return line.Answer{Status: line.Undrawn}
+		}
+		if missed {
+			token = m.placeAnew(token)
 		}
 		m.counted()
 		v, restored, m.healed = &visitor{Place: token}, true, true
-		if v.StandsAtMicros() <= m.edge && token.DueMillis+m.settings.IdleTimeout().Milliseconds() < m.alive {
+		if !missed && v.StandsAtMicros() <= m.edge && token.DueMillis+m.settings.IdleTimeout().Milliseconds() < m.alive {
 			m.standOverdue(v)
 		}
 		m.put(v)
 		m.totals.Restored++
+	} else if missed {
+		if g.DrawOpenAt(m.now) && !g.Scores(token.ScoreMicros) {
+			return line.Answer{Status: line.Undrawn}
+		}
+		token = m.placeAnew(token)
+		v = &visitor{Place: token}
+		m.put(v)
 	} else if token.DueMillis < m.now-window.GraceMillis {
 		if token.ArrivedAtMicros != v.ArrivedAtMicros {
 			token.ArrivedAtMicros, token.Told = v.ArrivedAtMicros, 0 // it is of an earlier place
@@ -268,6 +285,17 @@ func (m *model) poll(token line.Place) line.Answer {
 	a := m.enterOrWait(v, token)
 	a.Restored = restored
 	return a
+}
+
+// placeAnew has somebody arrive now who came before people gathered for a draw.
+func (m *model) placeAnew(token line.Place) line.Place {
+	m.forget(token)
+	token.ArrivedAtMicros, token.Told = max(m.clock.NowMicros, m.last+1), 0
+	if g := m.settings.Gate(); !g.DrawOpenAt(m.now) {
+		token.ArrivedAtMicros, token.ScoreMicros = max(token.ArrivedAtMicros, g.BehindMicros, g.UptoMicros), 0
+	}
+	m.last = token.ArrivedAtMicros
+	return token
 }
 
 // polled counts a poll that found a place.
