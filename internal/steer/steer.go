@@ -172,7 +172,7 @@ func (s *Steer) look(ctx context.Context, z *steered, is zone.Settings) error {
 	}
 	millis := pilot.Every.Milliseconds()
 	slot := now / millis
-	if slot < z.slot || z.slot == 0 { // or the zone's clock was set back
+	if z.slot == 0 {
 		z.tally.Take(now) // of a part of a slot
 		s.set(func() { z.slot, z.began, z.last = slot, slot+1, now })
 	}

@@ -28,8 +28,6 @@ type room struct {
 	steer *steer.Steer
 	steps []string
 	away  time.Duration
-	// behind is by how much the store's clock is behind the server's.
-	behind time.Duration
 }
 
 // PilotStep implements steer.Meter.
@@ -42,7 +40,7 @@ func (r *room) PilotSignal(_ string, away time.Duration) { r.away = away }
 func newRoom(tb testing.TB, set func(*zone.Settings)) *room {
 	tb.Helper()
 	r := &room{Clock: parts.NewClock(), tb: tb}
-	r.store = parts.OpenStore(tb, func() time.Time { return r.Now().Add(-r.behind) }, nil)
+	r.store = parts.OpenStore(tb, r.Now, nil)
 	r.zones = zones.New(zones.Options{Store: r.store, Now: r.Now})
 	tb.Cleanup(r.zones.Stop)
 	r.steer = r.another()
@@ -198,17 +196,6 @@ func TestTwoServersAdvise(t *testing.T) {
 	if v := r.view(); len(v.Steps) != 1 {
 		t.Errorf("%v", v.Steps)
 	}
-}
-
-// TestClockIsSetBack: the autopilot does not wait until the clock is again where it was.
-func TestClockIsSetBack(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, func(s *zone.Settings) { s.MaxInside = 2_000 })
-	r.passes(25, 50*time.Millisecond)
-	r.wants("before", 1_000, steer.StateOn, "bounds")
-	r.behind = time.Hour
-	r.passes(60, time.Second)
-	r.wants("after", 70, steer.StateOn, "bounds", "slow")
 }
 
 // TestAway: without a signal, and without a store, nothing is changed, and that is said.
