@@ -119,7 +119,7 @@ func (h *HTTP) Get(c echo.Context) error {
 // seat shows what becomes of a visitor who has a place, or asks for one, and leads on whose turn it is. acts says that the visitor
 // has pressed the button of an invitation.
 func (h *HTTP) seat(c echo.Context, z *zones.Zone, seat seat, acts bool) error {
-	a, err := h.ask(c.Request().Context(), c, z, &seat, acts)
+	a, err := h.ask(c.Request(), c, z, &seat, acts)
 	zoneID := z.ID()
 	v := h.view(c, z, &a, err, "")
 	if cookie := unsolved(zoneID, err); cookie != nil && v.Scriptless == "" {
@@ -215,7 +215,7 @@ func (h *HTTP) Post(c echo.Context) error {
 	case token != "":
 		a, err = h.poll(ctx, z, token, c)
 	default:
-		a, err = h.join(ctx, c, z, n)
+		a, err = h.join(c.Request(), c, z, n)
 	}
 	var told strings.Builder
 	if err := h.page.ExecuteTemplate(&told, "told", h.view(c, z, &a, err, shown)); err != nil {
@@ -304,7 +304,7 @@ func (h *HTTP) show(c echo.Context, v *view) error {
 	if v.Data.PollAfter == 0 {
 		v.Data.PollAfter = 1000 * v.RefreshSeconds
 	}
-	v.Data.Secure, v.Data.Ticket = c.Scheme() == "https", readTicket(c, v.settings.ZoneID)
+	v.Data.Secure, v.Data.Ticket = c.Scheme() == "https", readTicket(c.Request(), v.settings.ZoneID)
 	header := c.Response().Header()
 	scripts, frames := providers(v.settings.Challenge)
 	v.prepare(header, scripts, "connect-src 'self'"+frames+"; frame-src"+cmp.Or(frames, " 'none'")+
@@ -428,7 +428,7 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 		s.write(c, zoneID)
 	}
 	shown := q.Get(TicketParameter)
-	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(zoneID, z, shown, readTicket(c, zoneID)) {
+	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(zoneID, z, shown, readTicket(c.Request(), zoneID)) {
 		set(c, &http.Cookie{Name: ticketPrefix + zoneID, Value: shown, MaxAge: cookieSeconds, HttpOnly: true})
 	}
 	return lead(c, "?"+own(c).Encode())

@@ -3,8 +3,7 @@ package page
 import (
 	"context"
 	"errors"
-
-	"github.com/labstack/echo/v4"
+	"net/http"
 
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
@@ -19,18 +18,18 @@ import (
 
 // ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more; with an invitation only if the
 // visitor acts, since programs open the links in mails, and would use it up.
-func (h *HTTP) ask(ctx context.Context, c echo.Context, z *zones.Zone, s *seat, acts bool) (answer.Answer, error) {
+func (h *HTTP) ask(r *http.Request, from entry.Origin, z *zones.Zone, s *seat, acts bool) (answer.Answer, error) {
 	if s.token != "" {
-		a, err := h.poll(ctx, z, s.token, c)
+		a, err := h.poll(r.Context(), z, s.token, from)
 		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
 			return a, err
 		}
 		// The token is another installation's, or signed with an old secret; or its admission has expired.
 		*s = s.next()
 	}
-	shown := readTicket(c, z.ID())
+	shown := readTicket(r, z.ID())
 	if shown != "" && !acts && !untimely(z.Settings()) {
-		invited, underWay, err := h.wait.Invited(ctx, z, shown)
+		invited, underWay, err := h.wait.Invited(r.Context(), z, shown)
 		switch {
 		case err != nil:
 			return answer.Answer{}, err
@@ -38,9 +37,9 @@ func (h *HTTP) ask(ctx context.Context, c echo.Context, z *zones.Zone, s *seat, 
 			return answer.Answer{}, &invitedError{underWay}
 		}
 	}
-	return h.join(ctx, c, z, wait.Newcomer{
+	return h.join(r, from, z, wait.Newcomer{
 		Newcomer: guard.Newcomer{ClientID: s.client}, ClientAgent: clientAgent, Ticket: shown,
-		Challenge: readUnsolved(c.Request(), z.ID()),
+		Challenge: readUnsolved(r, z.ID()),
 	})
 }
 
@@ -55,11 +54,11 @@ func (h *HTTP) poll(ctx context.Context, z *zones.Zone, tok string, from entry.O
 
 // join takes a place. Before an event gathers people in a zone that is closed, there is none to take: neither the store nor
 // the limits of an address are asked then, since a page that waits for the event joins every few minutes.
-func (h *HTTP) join(ctx context.Context, c echo.Context, z *zones.Zone, n wait.Newcomer) (answer.Answer, error) {
+func (h *HTTP) join(r *http.Request, from entry.Origin, z *zones.Zone, n wait.Newcomer) (answer.Answer, error) {
 	if untimely(z.Settings()) {
 		return answer.Answer{}, answer.InZone(z.ID(), wait.ErrClosed)
 	}
-	return h.wait.Join(ctx, z, n.From(c.RealIP(), c.Request().Header))
+	return h.wait.Join(r.Context(), z, n.From(from.RealIP(), r.Header))
 }
 
 // untimely reports whether there is no place to take before an event gathers people.
@@ -79,8 +78,8 @@ func (*invitedError) Error() string { return "page: an invitation waits for its 
 const ticketPrefix = "waitingroom_ticket-"
 
 // readTicket returns the visitor's invitation, "" for none.
-func readTicket(c echo.Context, zoneID string) string {
-	cookie, err := c.Cookie(ticketPrefix + zoneID)
+func readTicket(r *http.Request, zoneID string) string {
+	cookie, err := r.Cookie(ticketPrefix + zoneID)
 	if err != nil || len(cookie.Value) > ticket.MaxTicket {
 		return ""
 	}

@@ -45,12 +45,13 @@ func (s *Service) renewed(ctx context.Context, z *zones.Zone, is token.Session, 
 	}
 	settings, anew := z.Settings(), is
 	left, ends := is.Begun.Add(zones.MaxSession).Sub(now), is.Issued.Add(is.Length)
-	if settings.SessionRenewal == zone.RenewalUse && left >= time.Second && z.MayRenew(is.Admission, ends) {
+	switch {
+	case settings.SessionRenewal == zone.RenewalUse && left >= time.Second && z.MayRenew(is.Admission, ends):
 		anew.Issued, anew.Length = now, min(settings.Session(), left.Truncate(time.Second))
-	} else if settings.InvitationAt(now) != "" {
+	case settings.InvitationAt(now) != "":
 		anew.Issued = now.Truncate(time.Second) // as a session has it
 		anew.Length = ends.Sub(anew.Issued)
-	} else {
+	default:
 		return is, false, false
 	}
 	if over, err := s.moved(ctx, settings, anew, now); over || err != nil {

@@ -94,7 +94,7 @@ func Inside(keys *token.Keys, known *zones.Zones, now func() time.Time) func(zon
 		z, at := known.Known(zoneID), now()
 		return find(keys, zoneID, header, at, func(is token.Session) bool {
 			// The gate may not let one go on that is due, and so must not be led to.
-			return z == nil || !z.Over(is.Admission) && !(due(z, is, at) && z.Settings().InvitationAt(at) != "")
+			return z == nil || !z.Over(is.Admission) && (!due(z, is, at) || z.Settings().InvitationAt(at) == "")
 		}).inside
 	}
 }

@@ -45,7 +45,7 @@ func newRoom(tb testing.TB, set func(*zone.Settings)) *room {
 	tb.Cleanup(r.zones.Stop)
 	r.steer = r.another()
 	z := zone.Defaults("Z")
-	z.PerMinute, z.Pilot, z.PilotMin, z.PilotMax, z.PilotP95Millis = 60_000, zone.PilotSteer, 10, 1_000, 200
+	z.PerMinute, z.PassTTLSeconds, z.Pilot, z.PilotMin, z.PilotMax, z.PilotP95Millis = 60_000, 300, zone.PilotSteer, 10, 1_000, 200
 	set(&z)
 	_, err := r.zones.PutZone(tb.Context(), z, nil, audit.By{Name: "anna"})
 	parts.Must(tb, err)
