@@ -338,6 +338,7 @@ func (s *Steer) decide(ctx context.Context, z *steered, is zone.Settings, now in
 	case !ok:
 		return nil
 	case is.Pilot == zone.PilotAdvise:
+		step.AtMillis = now - now%pilot.Every.Milliseconds() // on all servers, so that one is kept
 		if step.Advice = true; step.To == z.advised.To && step.Why == z.advised.Why && step.From == z.advised.From {
 			return nil
 		}
