@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pilot"
 	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -181,6 +182,49 @@ func TestTwoServers(t *testing.T) {
 		other.RunOnce(t.Context())
 	}
 	r.wants("two servers", 70, steer.StateOn, "slow")
+}
+
+// TestSlowSource: a zone whose source does not answer delays the looks at no other.
+func TestSlowSource(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, func(*zone.Settings) {})
+	other := r.is()
+	other.ZoneID = "SLOW"
+	_, err := r.zones.PutZone(t.Context(), other, nil, audit.By{Name: "anna"})
+	parts.Must(t, err)
+	asked, end := make(chan string, 100), make(chan struct{})
+	r.steer = steer.New(steer.Options{Zones: r.zones, Keep: time.Hour, Source: func(_ context.Context, zoneID string) (pilot.Look, error) {
+		asked <- zoneID
+		if zoneID == "SLOW" {
+			<-end
+		}
+		return pilot.Look{Told: true}, nil
+	}})
+	forward := func() {
+		r.Forward(pilot.Every)
+		for _, zoneID := range []string{"Z", "SLOW"} {
+			_, err := r.zones.Observe(t.Context(), zoneID)
+			parts.Must(t, err)
+		}
+	}
+	forward()
+	r.steer.RunOnce(t.Context()) // it has not seen a whole slot yet
+	seen := map[string]int{}
+	for slots := range 3 {
+		for forward(); seen["Z"] <= slots; {
+			r.steer.Begin(t.Context())
+			select {
+			case zoneID := <-asked:
+				seen[zoneID]++
+			case <-time.After(time.Millisecond): // the look before has not ended
+			}
+		}
+	}
+	close(end)
+	r.steer.Stop()
+	if seen["SLOW"] > 1 {
+		t.Errorf("the slow one was asked %d times at once", seen["SLOW"])
+	}
 }
 
 // TestTwoServersAdvise: of the same advice one is kept.
