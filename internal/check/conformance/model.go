@@ -220,7 +220,7 @@ func (m *model) poll(token line.Place) line.Answer {
 		token = m.placeAnew(token)
 		v = &visitor{Place: token}
 		m.put(v)
-	case token.DueMillis < m.now-window.GraceMillis && token.ArrivedAtMicros != v.ArrivedAtMicros:
+	case (token.DueMillis < m.now-window.GraceMillis || g.Outdates(token.ArrivedAtMicros, m.now)) && token.ArrivedAtMicros != v.ArrivedAtMicros:
 		token.ArrivedAtMicros, token.Told = v.ArrivedAtMicros, 0 // it is of an earlier place
 	}
 	a := m.enterOrWait(v, token)
