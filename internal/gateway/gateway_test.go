@@ -65,6 +65,7 @@ func TestSiteTakesNothing(t *testing.T) {
 	if err == nil { // else the server closed the connection before the client was done
 		_ = res.Body.Close()
 	}
+	front.Close() // which waits for the answer
 	if len(*refused) != 1 || !errors.Is((*refused)[0], ErrSlow) || len(*counted) != 1 || (*counted)[0] != outSlow {
 		t.Errorf("refused with %v, counted %v", *refused, *counted)
 	}
@@ -90,5 +91,32 @@ func TestRefusalIsBounded(t *testing.T) {
 	g.ServeHTTP(w, r)
 	if now := time.Now(); len(*refused) != 1 || !errors.Is((*refused)[0], errNoSite) || w.reads.Before(now) || w.writes.Before(now) {
 		t.Errorf("refused with %v, reads until %v, writes until %v", *refused, w.reads, w.writes)
+	}
+}
+
+// TestNoCacheKeepsASession, whatever the site says to caches.
+func TestNoCacheKeepsASession(t *testing.T) {
+	t.Parallel()
+	g, _, _ := newGateway(t)
+	for session, want := range map[bool]string{true: "private, no-store", false: "public"} {
+		d := &site.Decision{Header: http.Header{}}
+		if session {
+			d.Header.Set("Cache-Control", "private, no-store")
+			d.Header.Set("Set-Cookie", "waitingroom_session-SHOP=x")
+		}
+		res := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Set-Cookie": {"a=1"}, "Cache-Control": {"public"}}}
+		others := []string{"Expires", "X-Accel-Expires", "Cloudflare-CDN-Cache-Control", "Akamai-Cache-Control"}
+		for _, name := range others {
+			res.Header.Set(name, "3600")
+		}
+		p := &passage{Gateway: g, t: g.hosts["shop.example"].targets[0], d: d}
+		if err := p.answered(res); err != nil || res.Header.Get("Cache-Control") != want || res.Header.Get("Set-Cookie") != "a=1" {
+			t.Errorf("session %t: %v, %v", session, res.Header, err)
+		}
+		for _, name := range others {
+			if there := res.Header.Get(name) != ""; there == session {
+				t.Errorf("session %t: %s is there: %t", session, name, there)
+			}
+		}
 	}
 }
