@@ -14,7 +14,8 @@ const (
 	Head = "head"
 	// Gap stands where lines were lost: Count of them.
 	Gap = "gap"
-	// Joined: a place was taken. A visitor who is let straight in has only the line Admitted.
+	// Joined: a place was taken. A visitor who is let straight in has only the line Admitted. A join that is repeated in the millisecond of
+	// the arrival, at this server or another, writes the line again: the store's answer does not tell the two apart.
 	Joined = "joined"
 	// Admitted: the store let the visitor in, or, if Local, this server by itself.
 	Admitted = "admitted"

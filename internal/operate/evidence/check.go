@@ -76,15 +76,21 @@ type check struct {
 	Result
 	admitted []admissionlog.Line // in order of time; without a number where the first answer was lost
 	repeated []admissionlog.Line
-	returned map[string]bool // by who and arrival
+	joined   map[string]bool // by who and arrival, as returned is
+	returned map[string]bool
 	lost     []int64         // when answers may have been lost
 	asked    []int64         // of which admissions the first answer was lost, and no missing number has been explained by it
 }
 
+func newCheck(s *Source) *check {
+	c := &check{Source: s, joined: map[string]bool{}, returned: map[string]bool{}}
+	c.Figures.Refused = map[string]int64{}
+	return c
+}
+
 // Check judges.
 func Check(s *Source) Result {
-	c := &check{Source: s, returned: map[string]bool{}}
-	c.Figures.Refused = map[string]int64{}
+	c := newCheck(s)
 	for _, fault := range s.Faults {
 		c.find(Tampered, "%s", fault)
 	}
@@ -168,7 +174,10 @@ func (c *check) take(l *admissionlog.Line) {
 	}
 	switch l.Kind {
 	case admissionlog.Joined:
-		c.Figures.Joined += n
+		if !c.joined[who(l)] { // a repeated join may have written the line again
+			c.Figures.Joined += n
+		}
+		c.joined[who(l)] = true
 	case admissionlog.Admitted:
 		c.admitted = append(c.admitted, *l)
 	case admissionlog.Repeated:

@@ -135,6 +135,17 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestJoinedTwice: a join that is repeated at once, at the other server, may be in both logs. It is one place.
+func TestJoinedTwice(t *testing.T) {
+	t.Parallel()
+	folder, all := t.TempDir(), honest()
+	all["b-2"] = slices.Insert(all["b-2"], 3, all["a-1"][3])
+	heads := write(t, folder, all)
+	if r := judge(t, folder, record, heads...); r.Verdict != evidence.Held || r.Figures.Joined != 300 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestAutopilot: its steps are in no record. Between its bounds the servers' logs say which cap was in force; beyond them, that is no step.
 func TestAutopilot(t *testing.T) {
 	t.Parallel()
