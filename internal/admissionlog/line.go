@@ -23,7 +23,7 @@ const (
 	Repeated = "repeated"
 	// Returned: a visitor whose turn it was had missed it, or was set aside, has come back, and waits.
 	Returned = "returned"
-	// Left: the visitor gave the place up, or ended the admission. The time is by the server's clock.
+	// Left: the visitor gave the place up, or ended the admission; or an operator did (Reason ByOperator). The time is by the server's clock.
 	Left = "left"
 	// Refused: so many requests (Count) of the zone were refused since the line before, for the reason.
 	Refused = "refused"
@@ -32,6 +32,9 @@ const (
 	// Counted: what the store has counted in the zone.
 	Counted = "totals"
 )
+
+// ByOperator is the reason of a Left that an operator caused.
+const ByOperator = "operator"
 
 // HeadType is the type (typ) of a head's JWT.
 const HeadType = "admissions-head+jwt"
@@ -58,7 +61,7 @@ type Line struct {
 	// Network is the AS number, or the pseudonym of the prefix.
 	Network string `json:"network,omitempty"`
 	Local   bool   `json:"local,omitempty"`
-	// Reason is the code of a refusal.
+	// Reason is the code of a refusal, or ByOperator.
 	Reason string `json:"reason,omitempty"`
 	Count  int64  `json:"count,omitempty"`
 
