@@ -30,7 +30,7 @@
 //	{:limits}:audit list    changes of the policies as JSON, the newest first, 200
 //	{:operators}:book hash  the operators' credentials, as internal/operate/people has signed them
 //
-//	{spent:key}     string  until when and by whom a pass or a ticket is spent; see line/spend.lua
+//	{spent:key}     string  until when and by whom a pass is spent, see line/spend.lua; the newest visit by a ticket, see line/visit.lua
 //
 // What a client has taken of a limit, each with a time to live of its own:
 //
