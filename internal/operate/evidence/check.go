@@ -157,7 +157,10 @@ func (c *check) run(r *admissionlog.Run) {
 	n := len(r.Lines)
 	last := &r.Lines[n-1]
 	if last.Kind != admissionlog.Head {
-		c.find(Tampered, "%s: the lines after the last head are not signed", where(last))
+		c.find(Unproved, "%s: the lines after the last head, of line %d, are not signed: the server was killed while it wrote them, or they were added", where(last), signed)
+	}
+	if r.Torn != "" {
+		c.find(Unproved, "%s ends in the middle of a line, as after a kill or when the machine stops", r.Torn)
 	}
 	if n < 2 || r.Lines[n-2].Kind != admissionlog.End || r.Torn != "" {
 		c.find(Unproved, "run %s ends at %s without its last line: the server was killed or still runs, or the end was cut off", r.Name, clock(last.At))

@@ -325,6 +325,24 @@ func TestUnproved(t *testing.T) {
 	}
 }
 
+// TestKilledWhileWriting: a log that ends in the middle of a line, without its last head, is what a kill leaves. It is called that, and not forged.
+func TestKilledWhileWriting(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	write(t, folder, honest())
+	edit(t, folder, "b-2", func(l []string) []string {
+		n := len(l) - 1                                   // after it there is an empty one
+		return append(slices.Clone(l[:n-2]), l[n-2][:20]) // the last line is cut, and its head is not there
+	})
+	r := judge(t, folder, record)
+	says := func(text string) bool {
+		return slices.ContainsFunc(r.Findings, func(f evidence.Finding) bool { return f.Verdict == evidence.Unproved && strings.Contains(f.What, text) })
+	}
+	if r.Verdict != evidence.Unproved || !says("in the middle of a line") || !says("killed while it wrote") || !says("run b-2 ends at") || r.Figures.Admitted != 300 {
+		t.Errorf("%s: %+v", r.Verdict, r.Findings)
+	}
+}
+
 // TestFailOver: where the store's data changes the numbers go on; who was told of an admission only when it asked again counts, and whom
 // nobody knows of is said to be missing.
 func TestFailOver(t *testing.T) {
