@@ -71,6 +71,21 @@ func TestGiveUp(t *testing.T) {
 	}
 	_, err := r.store.Store.Join(t.Context(), "OPEN", line.ID{9})
 	parts.Must(t, err)
+	giveUp := func(zoneID string, id line.ID) operator.Visitor {
+		return read[operator.Visitor](t, r.send(http.MethodDelete, "/admin/zones/"+zoneID+"/visitors/"+id.PlaceID(), ""))
+	}
+	var want []string
+	loses := func(i byte, state string) {
+		id := line.ID{i}
+		if was, again := giveUp("Z", id), giveUp("Z", id); was.State != state || !was.GivenUp || again.State != "gone" || again.GivenUp {
+			t.Errorf("%s: %+v, and again %+v", state, was, again)
+		}
+		want = append([]string{"Z " + id.PlaceID() + ", " + state}, want...)
+	}
+	loses(0, "inside")
+	if was := giveUp("OPEN", line.ID{9}); was.State != "admitted" || was.GivenUp {
+		t.Errorf("admitted without a cap: %+v", was)
+	}
 	s.PerMinute = 0
 	r.set(t, s)
 	for range 6 { // 1 is set aside
@@ -82,20 +97,8 @@ func TestGiveUp(t *testing.T) {
 	}
 	_, err = r.store.Store.Sweep(t.Context(), "Z", "one", 0)
 	parts.Must(t, err)
-	giveUp := func(zoneID string, id line.ID) operator.Visitor {
-		return read[operator.Visitor](t, r.send(http.MethodDelete, "/admin/zones/"+zoneID+"/visitors/"+id.PlaceID(), ""))
-	}
-	var want []string
-	for i, state := range []string{"inside", "aside", "waiting"} {
-		id := line.ID{byte(i)}
-		if was, again := giveUp("Z", id), giveUp("Z", id); was.State != state || !was.GivenUp || again.State != "gone" || again.GivenUp {
-			t.Errorf("%s: %+v, and again %+v", state, was, again)
-		}
-		want = append([]string{"Z " + id.PlaceID() + ", " + state}, want...)
-	}
-	if was := giveUp("OPEN", line.ID{9}); was.State != "admitted" || was.GivenUp {
-		t.Errorf("admitted without a cap: %+v", was)
-	}
+	loses(1, "aside")
+	loses(2, "waiting")
 	if is := read[operator.Visitor](t, r.send(http.MethodGet, "/admin/zones/Z/visitors/"+line.ID{3}.PlaceID(), "")); is.State != "waiting" || is.Position != 1 {
 		t.Errorf("another: %+v", is)
 	}
