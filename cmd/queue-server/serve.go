@@ -30,6 +30,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/operate/webhook"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
@@ -159,6 +160,13 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	metrics.Show(seen.Last, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()
+
+	teller := webhook.New(webhook.Options{
+		Hooks: s.hooks, Watched: seen.Last, Store: opened, Changes: zones.Changes, Alone: s.Store == storeEmbedded,
+		Now: time.Now, Registerer: reg, Logger: log,
+	})
+	teller.Start(ctx)
+	defer teller.Stop(ctx)
 
 	minutes := history.New(history.Options{
 		Watch: seen, Store: zones, Refused: metrics.RefusedBy, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour, Logger: log,

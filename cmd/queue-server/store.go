@@ -23,6 +23,7 @@ type eitherStore interface {
 	store.Store
 	policyset.PolicyStore
 	store.Keeper
+	store.Teller
 	Close() error
 }
 
