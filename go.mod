@@ -34,13 +34,16 @@ require (
 )
 
 require (
+	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/microcosm-cc/bluemonday v1.0.27
 	github.com/pires/go-proxyproto v0.15.0
 	github.com/tdewolff/parse/v2 v2.8.20
+	golang.org/x/oauth2 v0.38.0
 )
 
 require (
 	github.com/aymerick/douceur v0.2.0 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
 	github.com/gorilla/css v1.0.1 // indirect
 )
 

@@ -103,6 +103,9 @@ func TestPermissions(t *testing.T) {
 	if aside, err := s.DrawnAside(t.Context(), "Z", 0, 0, math.MaxInt64); err != nil {
 		t.Error(aside, err)
 	}
+	if _, err := s.FindVisitor(t.Context(), "Z", line.ID{1}); err != nil {
+		t.Error(err)
+	}
 	if written, err := s.KeepDraw(t.Context(), "Z", "c0ffee", []byte("a list")); err != nil || !written {
 		t.Error(written, err)
 	}

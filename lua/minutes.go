@@ -66,6 +66,27 @@ func (s *Store) Minutes(ctx context.Context, zoneID string, from, upto int64) (a
 	return all, nil
 }
 
+// Share implements store.Sharer. A slot is one hash, with a field for each server.
+func (s *Store) Share(ctx context.Context, zoneID string, slot int64, server string, text []byte) (all [][]byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
+	defer cancel()
+	key := fmt.Sprintf("%s{%s}:shared:%d", s.prefix, zoneID, slot)
+	var shared *redis.MapStringStringCmd
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.HSet(ctx, key, server, text)
+		p.PExpire(ctx, key, store.ShareLife)
+		shared = p.HGetAll(ctx, key)
+		return nil
+	})
+	if err != nil {
+		return nil, s.failed(ctx, "share", err)
+	}
+	for _, one := range shared.Val() {
+		all = append(all, []byte(one))
+	}
+	return all, nil
+}
+
 func (s *Store) minutesOf(ctx context.Context, zoneID string, day int64) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()

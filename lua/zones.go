@@ -29,6 +29,8 @@ const (
 	buckets = 16_384
 	// lineKey is where that of the line is.
 	lineKey = 1
+	// logKey, seenKeys and insideKey are where those of the log, of the last polls (of which there are so many buckets) and of those inside are.
+	logKey, seenKeys, insideKey = 4, 6, 9
 	// asideKey is where the first of those is that have the places set aside. The last is the next.
 	asideKey = 11
 	// unlinkBatch is how many seen buckets one call removes.
@@ -81,7 +83,11 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 			return false, err
 		}
 	}
-	code, err := s.putZone(ctx, "put", settings, before, text, entryOf(by))
+	entry := ""
+	if by.Via != audit.ViaPilot {
+		entry = entryOf(by)
+	}
+	code, err := s.putZone(ctx, "put", settings, before, text, entry)
 	if err == nil && code == putDiffers {
 		err = line.ErrZoneChanged
 	}

@@ -42,3 +42,9 @@ export interface Gate {
 
 /** Makes the gate of a zone. Make one for all requests: it remembers what it knows of the room. */
 export function waitingRoom(options: Options): Gate;
+
+/**
+ * Returns what the answer of a shop is to say as `Clear-Site-Data` if it would have the browser clear the gate's cookies, else
+ * undefined. `fetch` of a gate does it; it is for runtimes that have answers of another kind.
+ */
+export function clearing(said: string | readonly string[] | number | null | undefined): string | undefined;

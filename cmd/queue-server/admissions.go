@@ -1,13 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/metric"
+	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
@@ -20,4 +25,34 @@ func openAdmissionsLog(
 		Dir: s.AdmissionsLog, Version: version, Sign: keys.passes.Sign, Store: zones, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour,
 		Watched: seen.Last, Refused: metrics.RefusedBy, AS: s.asn.AS, Registerer: reg, Logger: log,
 	})
+}
+
+// signer signs as a server with the settings of the environment does. It makes no secret.
+func signer(getenv func(string) string) func(typ string, claims any) (string, error) {
+	return func(typ string, claims any) (string, error) {
+		var s settings
+		command, src := &cobra.Command{}, newSources(getenv)
+		addFlags(command, &s)
+		if err := src.fill(command.Flags()); err != nil {
+			return "", err
+		}
+		checked, err := s.check(src.where, src.file)
+		if err != nil {
+			return "", err
+		}
+		secrets := checked.secrets
+		if len(secrets) == 0 {
+			if _, err := os.Stat(filepath.Join(s.DataDir, secret.File)); err != nil {
+				return "", fmt.Errorf("no QUEUE_SECRET is set, and the data folder has none: %w", err)
+			}
+			if secrets, _, err = secret.Load(s.DataDir); err != nil {
+				return "", err
+			}
+		}
+		signer, err := checked.passKeys.NewSigner(checked.PassIssuer, secrets...)
+		if err != nil {
+			return "", err
+		}
+		return signer.Sign(typ, claims)
+	}
 }

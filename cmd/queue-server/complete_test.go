@@ -74,7 +74,7 @@ func TestComplete(t *testing.T) {
 		{"zones apply -f ", fileNames},
 		{"zones apply --file ", fileNames},
 		{"zones apply --file=z", fileNames},
-		{"--adm", "--admin-addr --admin-plaintext --admin-token-file --admin-hosts --admissions-log"},
+		{"--admin-h", "--admin-hosts"},
 		{"serve --config ", fileNames},
 		{"completion ", "bash zsh fish powershell"},
 	}

@@ -33,7 +33,7 @@ type entrance struct {
 func openEntrance(s checked, known *people.Registry, addr string, from func(*http.Request) string, log *slog.Logger) *entrance {
 	loopback := isLoopback(addr)
 	e := &entrance{hosts: operator.Hosts{Loopback: loopback, Names: s.AdminHosts}}
-	e.access = operator.NewAccess(operator.AccessOptions{People: known, From: from, Logger: log})
+	e.access = operator.NewAccess(operator.AccessOptions{People: known, Proxy: s.adminProxy, From: from, Logger: log})
 	if s.MetricsAccess == metricsOpen || s.MetricsAccess == metricsAuto && loopback && s.metricsToken == "" {
 		return e
 	}

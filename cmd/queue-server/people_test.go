@@ -49,7 +49,7 @@ func TestEveryRouteWithEveryRole(t *testing.T) {
 	for _, path := range []string{"", "cmdline", "heap", "symbol"} {
 		routes = append(routes, route.Route{Method: http.MethodGet, Path: "/debug/pprof/" + path, Role: route.Admin})
 	}
-	fill := strings.NewReplacer("{zoneId}", "SALE-1", "{event}", "noon", "{do}", "hold", "{name}", "api", "{token}", "nobody", "{subject}", "nobody")
+	fill := strings.NewReplacer("{zoneId}", "SALE-1", "{event}", "noon", "{do}", "hold", "{name}", "api", "{token}", "nobody", "{subject}", "nobody", "{ref}", "TCZCSP2ZH57NC5")
 	for _, token := range slices.Sorted(maps.Keys(who)) {
 		for _, r := range routes {
 			if r.Role == "" {
@@ -76,6 +76,33 @@ func TestEveryRouteWithEveryRole(t *testing.T) {
 	if got := s.admin(t, http.MethodGet, "/admin/zones/SALE-1", ""); got.value(t, "perMinute") != 60.0 {
 		t.Errorf("somebody changed the zone: %s", got.body)
 	}
+}
+
+// TestCallsByProxy: whom the proxy names calls the API without a token, for what the group may do; a browser does so for no other site;
+// and the headers of others count for nothing.
+func TestCallsByProxy(t *testing.T) {
+	env := map[string]string{
+		"QUEUE_CONFIG":            config(t, "zones: [{zoneId: SALE-1, perMinute: 60}, {zoneId: SHOP, perMinute: 60}]\ngroups: [{group: sale, role: operator, zones: [SALE-*]}]"),
+		"QUEUE_ADMIN_USER_HEADER": "X-User", "QUEUE_ADMIN_GROUPS_HEADER": "X-Groups", "QUEUE_ADMIN_PROXIES": "127.0.0.1",
+	}
+	s := start(t, env)
+	ask := func(s *server, zoneID string, want int, headers ...string) {
+		t.Helper()
+		if got := request(t, "PATCH", s.operators+"/admin/zones/"+zoneID, `{"perMinute":70}`, append([]string{"Authorization", "Bearer of the proxy's", "X-User", "anna", "X-Groups", "all,sale"}, headers...)...); got.status != want {
+			t.Errorf("%s %v: %d, want %d: %s", zoneID, headers, got.status, want, got.body)
+		}
+	}
+	ask(s, "SALE-1", 403, "Sec-Fetch-Site", "cross-site")
+	ask(s, "SALE-1", 403, "Origin", "https://evil.example")
+	ask(s, "SALE-1", 403, "X-Groups", "others")
+	ask(s, "SALE-1", 401, "X-User", "")
+	ask(s, "SALE-1", 200, "X-Operator", "Eve")
+	ask(s, "SHOP", 403)
+	if got := s.admin(t, http.MethodGet, "/admin/audit?zoneId=SALE-1&limit=1", ""); !strings.Contains(got.body, `"by":"anna","proof":"proxy"`) {
+		t.Errorf("recorded: %s", got.body)
+	}
+	env["QUEUE_ADMIN_PROXIES"] = "10.0.0.0/8"
+	ask(start(t, env), "SALE-1", 401)
 }
 
 // TestWhoMayChanges: the record has the token's name, whatever the request claims; root must claim one; a machine makes zones of its own

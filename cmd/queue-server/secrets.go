@@ -16,8 +16,8 @@ import (
 // given are the secrets that the settings have, themselves or by the names of their
 // files. Each is empty where it is not set.
 type given struct {
-	secrets                                   [][]byte
-	adminToken, metricsToken, challengeSecret string
+	secrets                                               [][]byte
+	adminToken, metricsToken, challengeSecret, oidcSecret string
 	// shared are the files among them that others on this machine may read.
 	shared []string
 }
@@ -46,6 +46,10 @@ func (s settings) readGiven(where func(flag string) string, fault func(flag, for
 		}},
 		{"challenge-secret", s.ChallengeSecret, s.ChallengeSecretFile, func(text string) error {
 			g.challengeSecret = text
+			return nil
+		}},
+		{"oidc-client-secret", s.OIDCClientSecret, s.OIDCSecretFile, func(text string) error {
+			g.oidcSecret = text
 			return nil
 		}},
 	} {

@@ -35,6 +35,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
 	"github.com/openqueue/waitingroom/internal/site"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/wait"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -174,6 +175,14 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	minutes.Start(ctx)
 	defer minutes.Stop()
 
+	pilots := steer.Options{Zones: zones, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour, Meter: metrics, Logger: log}
+	if s.PilotSignalURL != "" {
+		pilots.Source = steer.FromURL(s.PilotSignalURL)
+	}
+	steering := steer.New(pilots)
+	steering.Start(ctx)
+	defer steering.Stop()
+
 	sweeps, err := sweeper.New(sweeper.Options{Zones: zones, Registerer: reg, Every: s.SweepEvery, Logger: log})
 	if err != nil {
 		return err
@@ -213,7 +222,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	})
 	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Log: admissions, Meter: metrics})
 	var seenByGates observed.Log
-	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Logger: log})
+	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Pilots: steering, Logger: log})
 	known := openPeople(ctx, keys, opened, log)
 	defer known.Stop()
 	entrance := openEntrance(s, known, operatorListener.Addr().String(), clientIP(s), log)
@@ -225,7 +234,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 	consoles := console.New(console.Parts{
 		Zones: service, Watch: seen, Policies: limits.policies, Decisions: limits, Preview: pages.Preview,
-		NotKept: notKept, Access: entrance.access, People: known,
+		NotKept: notKept, Access: entrance.access, People: known, Provider: newLogin(s, keys), LoginAge: s.OIDCSession,
 		ProviderKeys: s.ChallengeSiteKey != "", Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
 	health := newHealth(zones.Ping)
@@ -261,7 +270,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	}
 
 	public := s.origins.Handler(r.public())
-	sites, err := openSites(s, gate, zones, r, public, metrics)
+	sites, err := openSites(s, gate, zones, r, public, metrics, steering)
 	if err != nil {
 		return err
 	}

@@ -15,11 +15,14 @@ import (
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
+	"github.com/openqueue/waitingroom/internal/operate/login"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/webhook"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/sweeper"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/lua"
@@ -86,6 +89,18 @@ type settings struct {
 	AdminToken          string        `setting:"QUEUE_ADMIN_TOKEN" hidden:"" flag:"never"`
 	AdminTokenFile      string        `setting:"QUEUE_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"File with the root token of operators, which may do everything. QUEUE_ADMIN_TOKEN holds the token itself. off: there is none, once somebody else is admin. Made at the first start, and stored in the file admin-token of the data folder, when absent."`
 	AdminHosts          []string      `setting:"QUEUE_ADMIN_HOSTS" placeholder:"NAME,..." help:"Names, without ports, of the proxies in front of the operators' listener; http://NAME for one without TLS. A listener on a loopback address answers as localhost, 127.0.0.1 and these names only; on another address as any name when absent."`
+	AdminURL            string        `setting:"QUEUE_ADMIN_URL" placeholder:"URL" help:"Where browsers reach the console, such as https://queue-admin.example: the provider of QUEUE_OIDC_ISSUER sends them back there. Commands ask the server at this URL."`
+	AdminUserHeader     string        `setting:"QUEUE_ADMIN_USER_HEADER" placeholder:"NAME" help:"Header in which a proxy that logs operators in names who asks, such as X-Forwarded-Email. The proxy must remove what browsers send under that name. None when absent."`
+	AdminGroupsHeader   string        `setting:"QUEUE_ADMIN_GROUPS_HEADER" placeholder:"NAME" help:"Header in which that proxy names the groups of who asks, with commas between, such as X-Forwarded-Groups."`
+	AdminProxies        []string      `setting:"QUEUE_ADMIN_PROXIES" placeholder:"CIDR,..." help:"Networks of the proxies that log operators in. These headers count from their addresses alone: let nobody else connect from there."`
+	OIDCIssuer          string        `setting:"QUEUE_OIDC_ISSUER" placeholder:"URL" help:"OpenID Connect provider by which operators log in to the console. groups in the file of QUEUE_CONFIG says what they may do. None when absent."`
+	OIDCClientID        string        `setting:"QUEUE_OIDC_CLIENT_ID" placeholder:"TEXT" help:"Name of this waiting room at the provider."`
+	OIDCClientSecret    string        `setting:"QUEUE_OIDC_CLIENT_SECRET" hidden:"" flag:"never"`
+	OIDCSecretFile      string        `setting:"QUEUE_OIDC_CLIENT_SECRET_FILE" placeholder:"FILE" help:"File with the secret of that client. QUEUE_OIDC_CLIENT_SECRET holds the secret itself. A public client when absent."`
+	OIDCScopes          []string      `setting:"QUEUE_OIDC_SCOPES" default:"openid,profile,email" placeholder:"NAME,..." help:"Scopes that the provider is asked for: openid, and those that its claims of name and groups need."`
+	OIDCNameClaim       string        `setting:"QUEUE_OIDC_NAME_CLAIM" default:"email" help:"Claim with the name for the record of changes. Choose one that people cannot change by themselves."`
+	OIDCRolesClaim      string        `setting:"QUEUE_OIDC_ROLES_CLAIM" default:"groups" help:"Claim with the groups of who logs in, or its path, such as realm_access.roles."`
+	OIDCSession         time.Duration `setting:"QUEUE_OIDC_SESSION" default:"1h" help:"How long a session lasts that the provider has begun: 5 minutes to 12 hours. A group that somebody loses at the provider counts until then."`
 	MetricsAccess       string        `setting:"QUEUE_METRICS_ACCESS" default:"auto" help:"Access to /metrics. open: everybody who reaches the operators' listener; token: with the metrics' or the operators' token; auto: open on a loopback address without a metrics' token, else token."`
 	MetricsToken        string        `setting:"QUEUE_METRICS_TOKEN" hidden:"" flag:"never"`
 	MetricsFile         string        `setting:"QUEUE_METRICS_TOKEN_FILE" placeholder:"FILE" help:"File with a token that opens /metrics and nothing else, for Prometheus. QUEUE_METRICS_TOKEN holds the token itself. None when absent."`
@@ -120,6 +135,7 @@ type settings struct {
 	SitesAnswerTimeout  time.Duration `setting:"QUEUE_SITES_ANSWER_TIMEOUT" default:"60s" help:"How long a site may take to begin an answer; then its visitor gets a 504."`
 	SitesStallTimeout   time.Duration `setting:"QUEUE_SITES_STALL_TIMEOUT" default:"60s" help:"How long a visitor of a site may send or take nothing of a body; then the connection ends."`
 	SitesMaxBody        int64         `setting:"QUEUE_SITES_MAX_BODY" default:"0" help:"The most bytes that a request to a site may have in its body; 0 for no bound but the site's own."`
+	PilotSignalURL      string        `setting:"QUEUE_PILOT_SIGNAL_URL" placeholder:"URL" help:"URL that tells the autopilot how a site does, with {zone} for the zone's name: it answers {\"p95Millis\": 180, \"errorPercent\": 0.4}, or 204. What the gateway in the box sees when absent."`
 	IdleTimeout         time.Duration `setting:"QUEUE_IDLE_TIMEOUT" default:"75s" help:"How long an idle connection is kept. Longer than the balancer in front keeps one: Google's keeps them for 600 s."`
 	DoorLimits          string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, and early polls are answered from memory; off: neither, for load tests."`
 	DrainDelay          time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long the server answers requests after SIGTERM while /readyz says 503. Longer than the balancer takes to notice."`
@@ -144,6 +160,9 @@ type checked struct {
 	sites []gateway.Site
 	// ownZone is the zone that QUEUE_ZONE has made when absent, nil for none.
 	ownZone *zone.Settings
+	// groups are those of the file, and adminProxy names operators; nil without one.
+	groups     login.Groups
+	adminProxy *login.Proxy
 	// proxies are the trusted ones.
 	proxies []netip.Prefix
 	// balancers are those that speak the PROXY protocol.
@@ -196,6 +215,9 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 	if s.SitesMaxBody < 0 {
 		fault("sites-max-body", "%d is below 0", s.SitesMaxBody)
 	}
+	if s.PilotSignalURL != "" {
+		look("pilot-signal-url", steer.CheckURL(s.PilotSignalURL))
+	}
 	between("idle-timeout", s.IdleTimeout, time.Second, maxIdleTimeout)
 	// Read here only to see that they can be.
 	keys := func(flag string, o identity.FinderOptions) {
@@ -237,6 +259,7 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 		fault("servers", "%d is out of range, must be between 1 and %d", s.Servers, maxServers)
 	}
 	c.given = s.readGiven(where, fault)
+	between("oidc-session", s.OIDCSession, minLoginAge, people.SessionAge)
 	if (s.ChallengeSiteKey == "") != (c.challengeSecret == "") {
 		fault("challenge-site-key", "and %s belong together: set both", where("challenge-secret-file"))
 	}
@@ -286,6 +309,7 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 	}
 	c.proxies = networks("trusted-proxies", s.TrustedProxies)
 	c.balancers = networks("proxy-protocol-from", s.ProxyProtocolFrom)
+	c.readLogins(file, networks("admin-proxies", s.AdminProxies), look)
 	c.backends = networks("client-ip-from", s.ClientIPFrom)
 	var err error
 	c.origins, err = cors.New(s.AllowedOrigins)

@@ -13,6 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/site"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
@@ -83,7 +84,7 @@ func listenSites(ctx context.Context, s checked, log *slog.Logger) (*listener, e
 }
 
 // openSites returns the gateway in front of sites, nil without sites.
-func openSites(s checked, gate *site.Service, known *zones.Zones, r rooms, room http.Handler, meter gateway.Meter) (*gateway.Gateway, error) {
+func openSites(s checked, gate *site.Service, known *zones.Zones, r rooms, room http.Handler, meter gateway.Meter, steering *steer.Steer) (*gateway.Gateway, error) {
 	if len(s.sites) == 0 {
 		return nil, nil
 	}
@@ -91,6 +92,7 @@ func openSites(s checked, gate *site.Service, known *zones.Zones, r rooms, room 
 	return gateway.New(gateway.Options{
 		Sites: s.sites, Gate: gate, Room: room, Proxies: s.proxies, Meter: meter, Logger: r.log,
 		AnswerTimeout: s.SitesAnswerTimeout, StallTimeout: s.SitesStallTimeout, MaxBody: s.SitesMaxBody, Connections: readBudget().sites / 2,
+		Saw: steering.Saw,
 		Keep: func(zoneID string, admission [16]byte) bool {
 			z := known.Known(zoneID)
 			return z == nil || z.Keep(admission)

@@ -80,7 +80,12 @@ func addFlags(command *cobra.Command, settings any) {
 		case *string:
 			flags.StringVar(target, name, "", help)
 		case *[]string:
-			flags.StringSliceVar(target, name, nil, help)
+			// A default that is set by Value.Set would stay before what is set.
+			var list []string
+			if text := field.Tag.Get("default"); text != "" {
+				list = strings.Split(text, ",")
+			}
+			flags.StringSliceVar(target, name, list, help)
 		case *int64:
 			flags.Int64Var(target, name, 0, help)
 		case *time.Duration:
@@ -88,7 +93,7 @@ func addFlags(command *cobra.Command, settings any) {
 		}
 		flag := flags.Lookup(name)
 		flag.Annotations = map[string][]string{settingTag: {variable}}
-		if flag.DefValue = field.Tag.Get("default"); flag.DefValue != "" {
+		if flag.DefValue = field.Tag.Get("default"); flag.DefValue != "" && flag.Value.Type() != "stringSlice" {
 			_ = flag.Value.Set(flag.DefValue) // TestDefaults reads them all
 		}
 		if placeholder := field.Tag.Get("placeholder"); placeholder != "" {

@@ -23,7 +23,7 @@ func TestAway(t *testing.T) {
 				shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("the shop: " + r.URL.Path)) }))
 				t.Cleanup(shop.Close)
 				f := newShopfront(t, nil)
-				f.server.Operate(t, http.MethodPut, "/admin/zones/SHOP", `{"pageTitle":"Café Zoë","pageColor":"#0a7d32","message":"The doors open at noon."}`)
+				f.server.Operate(t, http.MethodPut, "/admin/zones/SHOP", `{"pageTitle":"Café Zoë","pageColor":"#0a7d32","message":"The doors open at noon.","pageLinks":[{"url":"https://shop.example/imprint","text":"Imprint"}]}`)
 				f.addr = gateway.starts(f.server, t, "SHOP", away, shopAt(name, shop.Listener.Addr().String()), "")
 				f.server.Stop(t)
 				c := newClient(t, f.addr)
@@ -53,7 +53,7 @@ func TestAway(t *testing.T) {
 						!strings.HasPrefix(got.Header.Get("Content-Type"), "text/html") || soon.MatchString(refresh) != (tt.method == http.MethodGet) {
 						t.Errorf("%s %s: %d %v", tt.method, tt.path, got.Status, got.Header)
 					}
-					for _, want := range []string{`<html lang="` + tt.lang + `"`, tt.says, "Café Zoë", "#0a7d32", "default-src 'none'; style-src"} {
+					for _, want := range []string{`<html lang="` + tt.lang + `"`, tt.says, "Café Zoë", "#0a7d32", ">Imprint</a>", "default-src 'none'; style-src"} {
 						if !strings.Contains(strings.ReplaceAll(got.Body, "&#39;", "'"), want) {
 							t.Errorf("%s %s in %q has no %q: %.300s", tt.method, tt.path, tt.languages, want, got.Body)
 						}

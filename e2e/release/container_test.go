@@ -19,6 +19,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/openqueue/waitingroom/e2e/room"
 )
@@ -176,6 +177,14 @@ func testContainer(t *testing.T, archive string) {
 		}
 		return cmd.ProcessState.ExitCode(), strings.TrimSpace(string(out))
 	}
+	t.Cleanup(func() { // what podman left behind may still clean up after the container
+		for range 100 {
+			if os.RemoveAll(dir) == nil {
+				return
+			}
+			<-time.After(100 * time.Millisecond)
+		}
+	})
 	t.Cleanup(func() { podman("rmi", "--all", "--force") })
 	const image = "localhost/queue-server:1.2.3"
 	if status, said := podman("load", "--input", archive); status == engineFailed && os.Getuid() != 0 {

@@ -82,7 +82,6 @@ type Line struct {
 type Settings struct {
 	PerMinute     int64  `json:"perMinute"`
 	WindowSeconds int64  `json:"windowSeconds"`
-	MaxPerSecond  int64  `json:"maxPerSecond,omitempty"`
 	Burst         int64  `json:"burst,omitempty"`
 	MaxInside     int64  `json:"maxInside,omitempty"`
 	Mode          string `json:"mode"`

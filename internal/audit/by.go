@@ -9,6 +9,8 @@ type Proof string
 const (
 	Root  Proof = "root"  // the token that the server was started with: whoever has it may claim any name
 	Token Proof = "token" // a token of one's own
+	OIDC  Proof = "oidc"  // a log in at the provider of QUEUE_OIDC_ISSUER
+	Proxy Proof = "proxy" // a header of a proxy of QUEUE_ADMIN_PROXIES
 )
 
 // Via is the way by which a change came.
@@ -21,6 +23,7 @@ const (
 	ViaConsole Via = "console" // the pages in the browser
 	ViaEvent   Via = "event"   // a step of an event, made by the server
 	ViaFile    Via = "file"    // the configuration file of a server
+	ViaPilot   Via = "pilot"   // a step of the autopilot, which the record of changes does not have
 )
 
 // MaxEvents is how many entries the record of the operators has: the latest.
@@ -38,8 +41,8 @@ type Event struct {
 type By struct {
 	// Name has at most zone.MaxByLength bytes.
 	Name    string `json:"by" maxLength:"64" doc:"Who. With the proof root the name is claimed: X-Operator said it. QUEUE_CONFIG: the server's configuration." example:"anna"`
-	Proof   Proof  `json:"proof,omitempty" enum:"root|token" doc:"How the name was proven; absent for what the server did by itself, and before version 0.2.0." example:"token"`
-	ProofID string `json:"proofId,omitempty" maxLength:"255" doc:"The ID of the token." example:"4f1c09ae52"`
+	Proof   Proof  `json:"proof,omitempty" enum:"oidc|proxy|root|token" doc:"How the name was proven; absent for what the server did by itself, and before version 0.2.0." example:"token"`
+	ProofID string `json:"proofId,omitempty" maxLength:"255" doc:"The ID of the token, or the subject at the provider." example:"4f1c09ae52"`
 	Address string `json:"address,omitempty" maxLength:"64" doc:"The address that the change came from." example:"203.0.113.9"`
 	Via     Via    `json:"via,omitempty" enum:"api|cli|console|event|file" doc:"The way by which the change came." example:"cli"`
 }

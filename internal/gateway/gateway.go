@@ -65,7 +65,7 @@ var (
 	})
 )
 
-// Options are what a Gateway is made of. All but Connections and MaxBody are required.
+// Options are what a Gateway is made of. All but Connections, MaxBody and Saw are required.
 type Options struct {
 	Sites []Site
 	Gate  *site.Service
@@ -86,7 +86,10 @@ type Options struct {
 	// Connections bounds those to each site; 0 for no bound.
 	Connections int
 	Meter       Meter
-	Logger      *slog.Logger
+	// Saw takes in an answer by which the autopilot of a zone steers: to a session, after which time it began, 0 if it never did, and whether
+	// it failed. May be nil.
+	Saw    func(zoneID string, session [16]byte, first time.Duration, failed bool)
+	Logger *slog.Logger
 }
 
 // Gateway passes requests on to sites, as far as the gate lets them. It is safe for concurrent use. A nil Gateway has no sites, and may be
@@ -218,7 +221,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Method: r.Method, URI: r.URL.RequestURI(), Host: v.host(), Secure: v.scheme() == "https", Header: r.Header, From: &v,
 	})
 	if d.Status == http.StatusOK {
-		g.pass(r.Context(), w, &v, t, &d)
+		g.pass(w, &v, t, &d)
 		return
 	}
 	maps.Copy(w.Header(), d.Header)

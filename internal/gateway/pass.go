@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -52,19 +51,16 @@ type passage struct {
 	d     *site.Decision
 	began time.Time
 	body  *body
-	// stream ends the answer.
-	stream stream
-	// counted: the outcome is told.
-	counted bool
+	// ended: the server ended the answer, an event stream.
+	ended atomic.Bool
+	// counted: the outcome is told. endless: the answer is one that does not end, of an upgraded connection or server-sent events.
+	counted, endless bool
 }
 
 // pass passes a request on, and the site's answer back.
-func (g *Gateway) pass(ctx context.Context, w http.ResponseWriter, v *visitor, t *target, d *site.Decision) {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	r := v.request.WithContext(ctx)
-	p := &passage{Gateway: g, v: v, t: t, d: d, began: time.Now(), stream: stream{zoneID: t.Zone, admission: d.Admission, end: end}}
-	defer g.streams.remove(&p.stream)
+func (g *Gateway) pass(w http.ResponseWriter, v *visitor, t *target, d *site.Decision) {
+	p := &passage{Gateway: g, v: v, t: t, d: d, began: time.Now()}
+	r := v.request
 	out := &writer{ResponseWriter: w, control: http.NewResponseController(w), passage: p}
 	if r.ContentLength != 0 {
 		in := r.Body
@@ -76,7 +72,7 @@ func (g *Gateway) pass(ctx context.Context, w http.ResponseWriter, v *visitor, t
 	}
 	defer func() {
 		if cause := recover(); cause != nil { // the answer was cut
-			if r.Context().Err() == nil {
+			if r.Context().Err() == nil && !p.ended.Load() {
 				p.count(outCut, 0)
 			}
 			panic(cause)
@@ -155,6 +151,8 @@ func (p *passage) answered(res *http.Response) error {
 	case res.StatusCode == http.StatusSwitchingProtocols:
 		first = 0
 	}
+	events := strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
+	p.endless = first == 0 || events
 	p.count(outcome, first)
 	for name, values := range p.d.Header {
 		if name == "Set-Cookie" {
@@ -162,8 +160,8 @@ func (p *passage) answered(res *http.Response) error {
 		}
 		res.Header[name] = values
 	}
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		p.streams.add(&p.stream)
+	if events {
+		p.streamed(res)
 	}
 	if clears := strings.Join(res.Header["Clear-Site-Data"], ","); strings.Contains(clears, "cookies") || strings.Contains(clears, "*") {
 		res.Header["Clear-Site-Data"] = clearsOthers
@@ -212,8 +210,14 @@ func (e *tooLargeError) Detail() string { return fmt.Sprintf("A body may have %d
 // count tells the outcome, once; a cut comes after an answer.
 func (p *passage) count(outcome string, first time.Duration) {
 	if !p.counted || outcome == outCut {
-		p.counted = true
 		p.Meter.SiteAnswer(p.t.Zone, outcome, first)
+		if p.Saw != nil && p.d.Steers && !p.endless && outcome != outLeft {
+			if outcome == outSlow {
+				first = time.Since(p.began)
+			}
+			p.Saw(p.t.Zone, p.d.Admission, first, outcome != outAnswered)
+		}
+		p.counted = true
 	}
 }
 

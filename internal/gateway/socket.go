@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"sync"
 )
 
@@ -72,6 +73,30 @@ type socket struct {
 func (c *socket) Close() error {
 	c.of.remove(&c.stream)
 	return c.Conn.Close()
+}
+
+// eventStream is the body of an answer that is one.
+type eventStream struct {
+	io.ReadCloser
+	stream
+	of *streams
+}
+
+// Close closes the body, and forgets it.
+func (e *eventStream) Close() error {
+	e.of.remove(&e.stream)
+	return e.ReadCloser.Close()
+}
+
+// streamed has an answer be ended as an event stream is: who closes its body ends a Read of it.
+func (p *passage) streamed(res *http.Response) {
+	body := res.Body
+	e := &eventStream{ReadCloser: body, of: &p.streams, stream: stream{p.t.Zone, p.d.Admission, false, func() {
+		p.ended.Store(true)
+		_ = body.Close() // the copy of it ends by that
+	}}}
+	p.streams.add(&e.stream)
+	res.Body = e
 }
 
 // socketBytes is the buffer of each direction: most messages are small, and most connections idle.

@@ -293,3 +293,14 @@ type Sweep struct {
 	// Busy: another server holds this zone's lease; nothing was done.
 	Busy bool
 }
+
+// Found is what a store has of a visitor. What it has nothing of is 0.
+type Found struct {
+	// Position is the place in the line, from 1; ArrivedAtMicros of one in the line or set aside. AsideAtMillis is when the place was
+	// set aside.
+	Position, ArrivedAtMicros, PolledAtMillis, AsideAtMillis int64
+	// AdmittedAtMillis and ExpiresAtMillis are those of the latest admission, InsideUntilMillis of one in a zone with a cap that is
+	// inside. Used says that its session has begun.
+	AdmittedAtMillis, ExpiresAtMillis, InsideUntilMillis int64
+	Used                                                 bool
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/pilot"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -134,6 +135,10 @@ func (m *Metrics) addZoneMetrics(o Options) {
 		"outcome", orOther(o.SiteAnswers), func(z *zoneMeter) *counters { return &z.siteAnswers })
 	m.histogram("queue_site_first_byte_seconds", "How long the site behind the gateway in the box took to begin an answer.",
 		answerBuckets, func(z *zoneMeter) *observer { return &z.firstByte })
+	m.counters("queue_pilot_steps_total", "Steps that the autopilot made through this server, or advised, by the reason.",
+		"why", orOther(pilot.Reasons), func(z *zoneMeter) *counters { return &z.pilotSteps })
+	m.gauge("queue_pilot_signal_away_seconds", "For how long the autopilot has seen nothing of the site; 0 while it sees something, or has nothing to steer.",
+		func(z *zoneMeter) *prometheus.Gauge { return &z.pilotAway })
 	m.counters("queue_challenges_total", "Joins that had to show a proof, by what they showed: see docs/operate/challenge.md.",
 		"outcome", orOther(challenge.Outcomes), func(z *zoneMeter) *counters { return &z.challenges })
 	m.counter("queue_admissions_total", "Visitors admitted by this server.",

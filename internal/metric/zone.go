@@ -19,15 +19,15 @@ const other = "other"
 
 // zoneMeter holds the series of one zone, so that counting needs no look-up by labels.
 type zoneMeter struct {
-	// joins, polls, refusals, site, siteAnswers and challenges are maps that never change.
-	joins, polls, refusals, site, siteAnswers, challenges map[string]prometheus.Counter
+	// joins, polls, refusals, site, siteAnswers, challenges and pilotSteps are maps that never change.
+	joins, polls, refusals, site, siteAnswers, challenges, pilotSteps map[string]prometheus.Counter
 
 	// ranges are by the name of the estimate.Outcome.
 	ranges map[string]prometheus.Counter
 
 	admissions, exceeded                      prometheus.Counter
 	counted                                   [zones.NumCounted]prometheus.Counter
-	storeFailing, clock                       prometheus.Gauge
+	storeFailing, clock, pilotAway            prometheus.Gauge
 	waits, steps, estimateErrors, rangeWidths prometheus.Observer
 	firstByte                                 prometheus.Observer
 	// refused is what refusals have counted, in a map that never changes.
@@ -92,6 +92,14 @@ func (m *Metrics) SiteAnswer(zoneID, outcome string, first time.Duration) {
 	if first > 0 {
 		z.firstByte.Observe(first.Seconds())
 	}
+}
+
+// PilotStep counts one step that the autopilot made through this server, or advised, by its reason, one of pilot.Reasons.
+func (m *Metrics) PilotStep(zoneID, why string) { add(m.meter(zoneID).pilotSteps, why) }
+
+// PilotSignal says for how long the autopilot has seen nothing of the zone's site; 0 while it sees something, or has nothing to steer.
+func (m *Metrics) PilotSignal(zoneID string, away time.Duration) {
+	m.meter(zoneID).pilotAway.Set(away.Seconds())
 }
 
 // Challenge counts one join that was asked for a proof, by its outcome, one of challenge.Outcomes.

@@ -51,6 +51,7 @@ type paths struct {
 	Name    string `json:"name" minLength:"1" maxLength:"64" pattern:"^([A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*|\\.{3,})$" doc:"The policy: 1 to 64 of A-Z a-z 0-9 . _ -, but neither . nor ..; case-sensitive." example:"api"`
 	Policy  string `json:"policy" minLength:"1" maxLength:"64" pattern:"^([A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*|\\.{3,})$" doc:"The policy: 1 to 64 of A-Z a-z 0-9 . _ -, but neither . nor ..; case-sensitive." example:"api"`
 	Event   string `json:"event" pattern:"^[A-Za-z0-9._-]{1,40}$" doc:"The name of the event that is next or under way, and is fixed." example:"noon"`
+	Ref     string `json:"ref" minLength:"14" maxLength:"28" doc:"The reference of a place, as the visitor's page shows it. Small letters, hyphens and spaces are allowed." example:"067KMNBQ20H9JS"`
 	Token   string `json:"token" minLength:"1" maxLength:"64" doc:"The token's id, or the name of who has it: then all of them." example:"anna"`
 	Subject string `json:"subject" minLength:"1" maxLength:"64" doc:"The name that the record of changes has." example:"anna"`
 	Path    string `json:"path" doc:"Anything, slashes too. It is not looked at." example:"orders"`

@@ -103,6 +103,7 @@ func operators() *route.Listener {
 		Names: map[reflect.Type]route.Named{
 			reflect.TypeFor[zone.Settings]():   {Name: "Zone", Doc: "All settings of a zone."},
 			reflect.TypeFor[operator.Change](): {Name: "Change", Doc: "Settings of a zone. None may be null, or given twice."},
+			reflect.TypeFor[zone.PilotStep]():  {Name: "PilotStep", Doc: "A step of the autopilot; empty for none.", Closed: true},
 			reflect.TypeFor[zone.InsideState](): {
 				Name: "InsideState", Doc: "What operators have done to the visitors inside.", Closed: true,
 			},
@@ -141,6 +142,7 @@ func operators() *route.Listener {
 		Schemas: map[reflect.Type]func(*route.Describer) route.Object{
 			reflect.TypeFor[zone.Settings]():   func(d *route.Describer) route.Object { return settings(d, false) },
 			reflect.TypeFor[operator.Change](): func(d *route.Describer) route.Object { return settings(d, true) },
+			reflect.TypeFor[zone.Texts]():      func(*route.Describer) route.Object { return texts(zone.MaxLinkText) }, // of a link
 			reflect.TypeFor[event.Values]():    func(*route.Describer) route.Object { return route.Object{{Name: "type", Value: "object"}} },
 			reflect.TypeFor[line.Totals]():     totals,
 			reflect.TypeFor[limiter.Counts]():  outcomes,

@@ -50,8 +50,7 @@ func settingSchema(d *route.Describer, x *zone.Setting) route.Object {
 	case bool:
 		return object("type", "boolean")
 	case zone.Texts:
-		return object("oneOf", []route.Object{text, object("type", "object", "required", []string{zone.DefaultText},
-			"maxProperties", setting.MaxLanguages, "additionalProperties", some)})
+		return texts(x.MaxLength)
 	case []string:
 		return object("type", "array", "maxItems", x.Most, "items", some)
 	case zone.PerSecond:
@@ -74,6 +73,15 @@ func settingSchema(d *route.Describer, x *zone.Setting) route.Object {
 		all = append(all, c.Value)
 	}
 	return object("type", "string", "enum", all)
+}
+
+// texts is the schema of a text in languages: of a text alone where there is one language.
+func texts(maxLength int) route.Object {
+	return object("oneOf", []route.Object{
+		object("type", "string", "maxLength", maxLength),
+		object("type", "object", "required", []string{zone.DefaultText}, "maxProperties", setting.MaxLanguages,
+			"additionalProperties", object("type", "string", "minLength", 1, "maxLength", maxLength)),
+	})
 }
 
 // means says in words what a setting does.

@@ -1,6 +1,10 @@
 package pilot
 
-import "math"
+import (
+	"math"
+
+	"github.com/openqueue/waitingroom/internal/zone"
+)
 
 // Sight is one look, as Decide takes it.
 type Sight struct {
@@ -22,31 +26,20 @@ type Bounds struct {
 	P95Millis, ErrorPercent int64
 }
 
-// Why a step is made.
-type Why string
-
-// The reasons.
+// The reasons of a step.
 const (
-	Slow    Why = "slow"    // the site took longer than the bound
-	Errors  Why = "errors"  // more answers failed than the bound allows
-	Failing Why = "failing" // half of the answers or more failed
-	Room    Why = "room"    // the cap is in use, and the site has room
-	Bounded Why = "bounds"  // the cap was not within the operator's bounds
+	Slow    zone.PilotWhy = "slow"    // the site took longer than the bound
+	Errors  zone.PilotWhy = "errors"  // more answers failed than the bound allows
+	Failing zone.PilotWhy = "failing" // half of the answers or more failed
+	Room    zone.PilotWhy = "room"    // the cap is in use, and the site has room
+	Bounded zone.PilotWhy = "bounds"  // the cap was not within the operator's bounds
 )
 
-// Step is a change of the cap, with the figures that led to it. The zero Step is none.
-type Step struct {
-	AtMillis int64 `json:"at,omitempty" minimum:"0" maximum:"9007199254740991" doc:"When, in Unix milliseconds on the store's clock." example:"1795223373123"`
-	From     int64 `json:"from,omitempty" minimum:"0" maximum:"10000000" doc:"maxInside before; 0 for none." example:"1000"`
-	To       int64 `json:"to,omitempty" minimum:"0" maximum:"10000000" doc:"maxInside after." example:"700"`
-	Why      Why   `json:"why,omitempty" enum:"slow|errors|failing|room|bounds" doc:"Why: the site was slow, or failed more often than the bound allows, or failed half of its answers or more; it had room; or the cap was not within pilotMin and pilotMax." example:"slow"`
-	// P95Millis, ErrorPercent and Inside are those of the latest look.
-	P95Millis    float64 `json:"p95Millis,omitempty" minimum:"0" doc:"As of the latest ten seconds: 95 % of the answers began within so many milliseconds." example:"412"`
-	ErrorPercent float64 `json:"errorPercent,omitempty" minimum:"0" maximum:"100" doc:"How many of a hundred answers failed." example:"0.4"`
-	Inside       int64   `json:"inside,omitempty" minimum:"0" maximum:"9007199254740991" doc:"How many were inside." example:"990"`
-	// Ceiling is how many were inside at the last breach; 0 if there was none.
-	Ceiling int64 `json:"ceiling,omitempty" minimum:"0" maximum:"9007199254740991" doc:"How many were inside when the site was last too slow, or failed too often; 0 if it never was." example:"990"`
-}
+// Reasons are all of them.
+var Reasons = []string{string(Slow), string(Errors), string(Failing), string(Room), string(Bounded)}
+
+// Step is a change of the cap.
+type Step = zone.PilotStep
 
 // The numbers of the rule.
 const (
@@ -72,15 +65,30 @@ const (
 	farBelow = 0.85
 )
 
-// Decide returns the step to make from a cap, if there is one. last is the last step that was made, looks are at most Keep, the oldest
+// BoundsOf are those that a zone's settings name.
+func BoundsOf(s zone.Settings) Bounds {
+	return Bounds{Min: s.PilotMin, Max: s.PilotMax, P95Millis: s.PilotP95Millis, ErrorPercent: s.PilotErrorPercent}
+}
+
+// Recent leaves out the looks that are no longer gone by: all but the latest Keep, and those older than that many take, and two more.
+func Recent(looks []Sight, nowMillis int64) []Sight {
+	looks = looks[max(0, len(looks)-Keep):]
+	for len(looks) > 0 && looks[0].AtMillis < nowMillis-(Keep+2)*everyMillis {
+		looks = looks[1:]
+	}
+	return looks
+}
+
+// Decide returns the step to make from a cap, if there is one. last is the last step that was made, looks are what was seen, the oldest
 // first. A look counts that began after the last step.
 func Decide(b Bounds, last Step, limit int64, looks []Sight, nowMillis int64) (next Step, ok bool) {
+	looks = Recent(looks, nowMillis)
 	next = Step{AtMillis: nowMillis, From: limit, Ceiling: last.Ceiling}
 	if n := len(looks); n > 0 {
 		l := looks[n-1]
 		next.P95Millis, next.ErrorPercent, next.Inside = l.P95Millis, math.Round(10*l.ErrorPercent)/10, l.Inside
 	}
-	to := func(n int64, why Why) (Step, bool) {
+	to := func(n int64, why zone.PilotWhy) (Step, bool) {
 		next.To, next.Why = min(b.Max, max(b.Min, n)), why
 		return next, next.To != limit
 	}
@@ -107,7 +115,7 @@ func Decide(b Bounds, last Step, limit int64, looks []Sight, nowMillis int64) (n
 	return Step{}, false
 }
 
-func (b Bounds) why(s Sight) Why {
+func (b Bounds) why(s Sight) zone.PilotWhy {
 	switch {
 	case s.ErrorPercent >= max(failing, float64(b.ErrorPercent)):
 		return Failing
@@ -122,7 +130,7 @@ func (b Bounds) why(s Sight) Why {
 
 // breach returns why the cap is to fall, "" if it is not, and how many were inside at the first look in breach. While those inside are
 // more than the cap allows, only failing counts.
-func breach(b Bounds, limit int64, looks []Sight) (inside int64, why Why) {
+func breach(b Bounds, limit int64, looks []Sight) (inside int64, why zone.PilotWhy) {
 	found, failed := 0, 0
 	for _, s := range looks {
 		w := b.why(s)
@@ -160,7 +168,7 @@ func raise(b Bounds, ceiling, limit int64, looks, fresh []Sight) float64 {
 			after = breaches
 		}
 	}
-	if len(looks) < Keep || looks[len(looks)-1].AtMillis-looks[0].AtMillis > 2*Keep*everyMillis || len(fresh) < after {
+	if len(looks) < Keep || len(fresh) < after {
 		return 0
 	}
 	for _, s := range looks {

@@ -152,6 +152,8 @@ type Decision struct {
 	Document []byte
 	// Admission is that of the visitor's session, zero without one.
 	Admission [16]byte
+	// Steers: by the site's answer the autopilot of the zone steers. It is one to a session, and not on a path that is never queued.
+	Steers bool
 }
 
 // Decide decides about a visitor's request, and counts its outcome. The zone's name must be well-formed.
@@ -160,7 +162,7 @@ func (s *Service) Decide(ctx context.Context, zoneID string, visit *Visit) Decis
 		below: true, method: visit.Method, uri: visit.URI, host: visit.Host, secure: visit.Secure, header: visit.Header, visitor: visit.From,
 	}
 	v := s.ask(ctx, zoneID, &q)
-	d := Decision{Err: v.err, Header: http.Header{}, Admission: v.admission}
+	d := Decision{Err: v.err, Header: http.Header{}, Admission: v.admission, Steers: v.steers}
 	d.Status, d.Document = s.answer(d.Header, zoneID, &q, &v)
 	return d
 }

@@ -126,6 +126,8 @@ type verdict struct {
 	keep   keep
 	// admission is that of the visitor's session, zero without one. unkept is that of a request that goes on without a session.
 	admission, unkept [16]byte
+	// steers is Decision.Steers.
+	steers bool
 }
 
 // within bounds how long an answer waits for the store, in all. It is far less than the gateways
@@ -163,6 +165,7 @@ func (s *Service) ask(ctx context.Context, zoneID string, q *request) verdict {
 	}
 	if h.inside {
 		v.admission = h.session.Admission
+		v.steers = z != nil && z.Settings().Pilot != zone.PilotOff && !bypasses(z.Settings(), q)
 	}
 	s.Meter.Site(zoneID, v.outcome)
 	return v

@@ -97,6 +97,10 @@ type Observer interface {
 	// those who wait: at most most, which is 0 to 1000. Its cost does not depend on the length of the line. While people
 	// gather it returns no visitors.
 	Observe(ctx context.Context, zoneID string, most int) (line.Observation, error)
+
+	// FindVisitor returns what the store has of a visitor, without noting that the visitor is there; the zero value if it has nothing.
+	// Places set aside and admissions may be among it whose time is over.
+	FindVisitor(ctx context.Context, zoneID string, id line.ID) (line.Found, error)
 }
 
 // Editor is what operators do to zones.
@@ -105,8 +109,8 @@ type Editor interface {
 	// settings, it changes nothing and returns ErrZoneChanged. It never returns ErrZoneUnknown: a deleted
 	// or lost zone begins anew. Recent admissions of a deleted zone still count against the limits.
 	//
-	// A change that changes anything is entered in the zone's record under the name by: so a repeated call without was
-	// makes no second entry. Settings that are not valid get zone.ErrInvalid. created reports that there was no such
+	// A change that changes anything is entered in the zone's record under the name by, unless by is the autopilot's (audit.ViaPilot):
+	// so a repeated call without was makes no second entry. Settings that are not valid get zone.ErrInvalid. created reports that there was no such
 	// zone.
 	PutZone(ctx context.Context, s zone.Settings, was *zone.Settings, by audit.By) (created bool, err error)
 
@@ -172,6 +176,17 @@ type Historian interface {
 	KeepMinutes(ctx context.Context, zoneID string, keep time.Duration, rows []Minute) error
 }
 
+// Sharer has servers tell each other what they see.
+type Sharer interface {
+	// Share keeps what a server saw of a zone's site in a slot of time, and returns what all servers have shared of that slot, in no
+	// order. A slot is forgotten ShareLife after the last call. A call can be repeated; of several texts of a server the last stays. It returns
+	// neither ErrZoneUnknown nor ErrZoneDeleted. A store in the server's own process returns what was given.
+	Share(ctx context.Context, zoneID string, slot int64, server string, text []byte) ([][]byte, error)
+}
+
+// ShareLife is for how long what servers share is kept.
+const ShareLife = time.Minute
+
 // Minute is one row. The store does not look into it.
 type Minute struct {
 	// Minute is Unix time in minutes, on the zone's clock.
@@ -189,10 +204,11 @@ const MinutesOfDay = 24 * 60
 // ReportBatch is how many Stays go to a store in one call; Report makes several of more.
 const ReportBatch = 256
 
-// Ledger keeps what is not the line's: minutes, and what was spent.
+// Ledger keeps what is not the line's: minutes, what was spent, and what servers share.
 type Ledger interface {
 	Historian
 	Spender
+	Sharer
 }
 
 // Store is all that a store does.
@@ -235,6 +251,8 @@ const (
 	Report
 	KeepMinutes
 	Minutes
+	Share
+	FindVisitor
 )
 
 // Calls are the names of all calls, as metrics write them.
@@ -244,5 +262,5 @@ var Calls = [...]string{
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
 	Spend: "spend", Report: "report",
-	KeepMinutes: "keep_minutes", Minutes: "minutes",
+	KeepMinutes: "keep_minutes", Minutes: "minutes", Share: "share", FindVisitor: "find_visitor",
 }

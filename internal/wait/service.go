@@ -187,7 +187,9 @@ func (s *Service) Take(ctx context.Context, z *zones.Zone, n Newcomer) (line.Tol
 	j := join{Service: s, zone: z, settings: z.Settings(), Newcomer: n}
 	a, err := j.do(ctx)
 	if err == nil {
-		s.Log.Joined(z, s.Guard.Source(n.Newcomer), &a)
+		if s.Log != nil {
+			s.Log.Joined(z, s.Guard.Source(n.Newcomer), &a)
+		}
 		err = answer.SoldOut(j.settings, &a)
 	}
 	s.Meter.Join(z.ID(), answer.Outcome(&a, err))

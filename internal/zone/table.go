@@ -163,7 +163,7 @@ var Table = setting.Table[Settings]{
 	},
 	{
 		Name: "pageLinks", At: func(s *Settings) any { return &s.PageLinks },
-		Default: Links{}, Lines: true, None: "none", Fault: Settings.linksFault, Say: Settings.sayLinks,
+		Default: Links{}, Most: MaxLinks, Lines: true, None: "none", Fault: Settings.linksFault, Say: Settings.sayLinks,
 		Label: "Page links", Hint: "Imprint, privacy, help: a line each, such as /imprint Imprint | de: Impressum. They are always there.",
 		Choose: "up to six links below the waiting page: imprint, privacy, help. `[{url: /imprint, text: {default: Imprint, de: Impressum}}]`, " +
 			"or typed, a line each: `/imprint Imprint | de: Impressum`. A path is one of the first of `sites`; put it into `bypassPaths`, " +
@@ -287,6 +287,47 @@ var Table = setting.Table[Settings]{
 		Name: "insideState", At: func(s *Settings) any { return &s.InsideState }, Of: "what was revoked", Own: true,
 		Default: InsideState{}, Say: Settings.sayInsideState,
 		Label: "Revoked", Hint: "The admissions that operators have revoked, and when they reset the count. The servers set it.",
+	},
+	{
+		Name: "pilot", At: func(s *Settings) any { return (*string)(&s.Pilot) },
+		Default: string(PilotOff), Fault: Settings.pilotFault, Choices: []setting.Choice{
+			{Value: string(PilotOff), Label: "off", Means: "maxInside is what an operator sets"},
+			{Value: string(PilotAdvise), Label: "advise", Means: "the autopilot says what it would set, and sets nothing"},
+			{Value: string(PilotSteer), Label: "steer", Means: "the autopilot sets maxInside, by how the site does"},
+		},
+		Label: "Autopilot", Hint: "Advise: says what it would set. Steer: sets maxInside between pilotMin and pilotMax, by how the site does.",
+		Choose: "`steer`: the server sets `maxInside` by how fast the site behind answers, between `pilotMin` and `pilotMax`; `advise`: it says what it " +
+			"would set. It needs the gateway in the box, or `QUEUE_PILOT_SIGNAL_URL`. [Autopilot](../operate/pilot.md)",
+	},
+	{
+		Name: "pilotMin", At: func(s *Settings) any { return &s.PilotMin },
+		Default: int64(1), Least: 1, Most: MaxMaxInside,
+		Label: "Autopilot’s least", Hint: "The autopilot sets no less: what a site in trouble still bears.",
+		Choose: "the least that the autopilot sets: what a site in trouble still bears. A site that fails half of its answers falls to it at once",
+	},
+	{
+		Name: "pilotMax", At: func(s *Settings) any { return &s.PilotMax },
+		Default: int64(0), Least: 0, Most: MaxMaxInside,
+		Fault: Settings.pilotMaxFault, None: "not set",
+		Label: "Autopilot’s most", Hint: "The autopilot sets no more.",
+		Choose: "the most that the autopilot sets; `advise` and `steer` need it. `queue-server simulate --site` shows what bounds lead to",
+	},
+	{
+		Name: "pilotP95Millis", At: func(s *Settings) any { return &s.PilotP95Millis },
+		Default: int64(DefaultPilotP95Millis), Least: 1, Most: maxPilotP95Millis, Unit: "ms",
+		Label: "Autopilot’s bound on time", Hint: "95 % of the site’s answers to visitors inside must begin within so many milliseconds, 1 to 60000.",
+		Choose: "the time within which 95 % of the site's answers to visitors inside must begin, 1-60000 ms. Three times what they take on a quiet day is a good start",
+	},
+	{
+		Name: "pilotErrorPercent", At: func(s *Settings) any { return &s.PilotErrorPercent },
+		Default: int64(DefaultPilotErrorPercent), Least: 0, Most: 100, Unit: "%",
+		Label: "Autopilot’s bound on errors", Hint: "The most of the site’s answers to visitors inside that may fail, in per cent.",
+		Choose: "the most of the site's answers to visitors inside that may fail: 500 and above, and lost connections",
+	},
+	{
+		Name: "pilotState", At: func(s *Settings) any { return &s.PilotState }, Of: "the autopilot's last step", Own: true,
+		Default: PilotStep{}, Say: func(s Settings) string { return s.PilotState.String() },
+		Label: "Autopilot’s last step", Hint: "The servers set it.",
 	},
 	{
 		Name: "gate", At: func(s *Settings) any { return &s.SiteGate },

@@ -149,6 +149,11 @@ type Settings struct {
 	InsideBy       InsideBy
 	DonePaths      []string
 	InsideState    InsideState
+	Pilot          Pilot
+	// PilotMin and PilotMax bound what the autopilot sets, PilotP95Millis and PilotErrorPercent say up to where a site is healthy.
+	PilotMin, PilotMax, PilotP95Millis, PilotErrorPercent int64
+	// PilotState is the last step that the autopilot made, which the servers set.
+	PilotState PilotStep
 	// SiteGate is the setting gate: see GateObserve.
 	SiteGate     string
 	BypassPaths  []string

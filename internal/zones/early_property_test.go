@@ -112,7 +112,7 @@ func (v *told) hears(t *rapid.T, now time.Time, a line.Told) {
 		if a.Position > v.position || a.Position < 1 || a.State.Waiting < a.Position || a.EstimateMillis < 0 || a.PeriodMillis < 1 {
 			t.Fatalf("after position %d: %+v", v.position, a)
 		}
-		v.position = a.Position
+		v.position, v.place = a.Position, a.Place // the token that it shows next
 		v.until = now.Add(time.Duration(a.PeriodMillis) * time.Millisecond)
 	case line.Admitted, line.AdmittedBefore:
 		if v.left || v.admitted > 0 && v.admitted != a.AdmittedAtMillis {

@@ -118,6 +118,10 @@ func (f *fakeStore) KeepMinutes(_ context.Context, zoneID string, _ time.Duratio
 	return err
 }
 
+func (f *fakeStore) Share(_ context.Context, zoneID string, _ int64, _ string, _ []byte) ([][]byte, error) {
+	return fakeCall(f, "Share", zoneID, nothing[[][]byte])
+}
+
 func (f *fakeStore) Minutes(_ context.Context, zoneID string, _, _ int64) ([]store.Minute, error) {
 	return fakeCall(f, "Minutes", zoneID, nothing[[]store.Minute])
 }
@@ -370,4 +374,8 @@ func (r *Zones) inForce(zoneID string) (zone.Settings, bool) {
 		return z.remembered()
 	}
 	return zone.Settings{}, false
+}
+
+func (f *fakeStore) FindVisitor(_ context.Context, zoneID string, _ line.ID) (line.Found, error) {
+	return fakeCall(f, "FindVisitor", zoneID, nothing[line.Found])
 }

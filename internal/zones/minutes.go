@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
@@ -18,4 +19,14 @@ func (r *Zones) KeepMinutes(ctx context.Context, zoneID string, keep time.Durati
 // Minutes implements store.Historian.
 func (r *Zones) Minutes(ctx context.Context, zoneID string, from, upto int64) ([]store.Minute, error) {
 	return measured(r, store.Minutes, func() ([]store.Minute, error) { return r.store.Minutes(ctx, zoneID, from, upto) })
+}
+
+// FindVisitor returns what the store has of a visitor, as store.Observer has it.
+func (r *Zones) FindVisitor(ctx context.Context, zoneID string, id line.ID) (line.Found, error) {
+	return measured(r, store.FindVisitor, func() (line.Found, error) { return r.store.FindVisitor(ctx, zoneID, id) })
+}
+
+// Share implements store.Sharer.
+func (r *Zones) Share(ctx context.Context, zoneID string, slot int64, server string, text []byte) ([][]byte, error) {
+	return measured(r, store.Share, func() ([][]byte, error) { return r.store.Share(ctx, zoneID, slot, server, text) })
 }

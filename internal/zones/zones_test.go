@@ -644,6 +644,8 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.Spend(ctx, "k", "", 0)
 		_ = r.KeepMinutes(ctx, "a", 0, nil)
 		_, _ = r.Minutes(ctx, "a", 0, 1)
+		_, _ = r.FindVisitor(ctx, "a", line.ID{1})
+		_, _ = r.Share(ctx, "a", 0, "s", nil)
 		r.depart("b", line.Departure{Place: line.Place{ID: line.ID{2}}})
 		r.tellOnce(ctx)
 		r.readAndLog(ctx)

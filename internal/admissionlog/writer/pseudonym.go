@@ -47,8 +47,8 @@ type key struct {
 	asked time.Time
 }
 
-// day is the day of an arrival in microseconds.
-func day(arrivedMicros int64) int64 { return arrivedMicros / (24 * time.Hour).Microseconds() }
+// Day is the day of an arrival in microseconds, counted from 1970 (UTC).
+func Day(arrivedMicros int64) int64 { return arrivedMicros / (24 * time.Hour).Microseconds() }
 
 // give gives the entries the pseudonyms of their visitors and, where as does not know the number, of their networks.
 func (p *pseudonyms) give(ctx context.Context, all []entry, as func(netip.Addr) string) error {
@@ -57,11 +57,11 @@ func (p *pseudonyms) give(ctx context.Context, all []entry, as func(netip.Addr) 
 		if e.id == (line.ID{}) || e.Who != "" {
 			continue
 		}
-		k, err := p.key(ctx, zoneDay{e.Zone, day(e.Arrived)})
+		k, err := p.key(ctx, zoneDay{e.Zone, Day(e.Arrived)})
 		if err != nil {
 			return err
 		}
-		e.Who = Pseudonym(k, "visitor", e.id[:])
+		e.Who = PseudonymOf(k, e.id)
 		if e.from.IsValid() {
 			e.Network = cmp.Or(as(e.from), network(k, e.from))
 		}
@@ -69,8 +69,11 @@ func (p *pseudonyms) give(ctx context.Context, all []entry, as func(netip.Addr) 
 	return nil
 }
 
-// Pseudonym is what stands in the log for something of that kind.
-func Pseudonym(key []byte, kind string, of []byte) string {
+// PseudonymOf is what a visitor is called in the log, by the key of the day of its arrival.
+func PseudonymOf(key []byte, id line.ID) string { return pseudonym(key, "visitor", id[:]) }
+
+// pseudonym is what stands in the log for something of that kind.
+func pseudonym(key []byte, kind string, of []byte) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write(append([]byte(kind+"\x00"), of...))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:pseudonymBytes])
@@ -83,7 +86,7 @@ func network(key []byte, from netip.Addr) string {
 	if from.Is4() {
 		prefix = all[1]
 	}
-	return "net-" + Pseudonym(key, "network", []byte(prefix.String()))
+	return "net-" + pseudonym(key, "network", []byte(prefix.String()))
 }
 
 // key returns the key of a day. One that the store has lost is put back on the day itself.
@@ -97,7 +100,7 @@ func (p *pseudonyms) key(ctx context.Context, of zoneDay) ([]byte, error) {
 	is, err := Key(ctx, p.store, of.zone, of.day)
 	if err == nil && is == nil {
 		is = make([]byte, 1+keyBytes)
-		if known != nil && of.day >= day(p.now().UnixMicro()) {
+		if known != nil && of.day >= Day(p.now().UnixMicro()) {
 			copy(is[1:], known.bytes)
 		} else if _, err := rand.Read(is[1:]); err != nil {
 			return nil, fmt.Errorf("admissions log: %w", err)

@@ -3,13 +3,10 @@ package writer
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"net/netip"
@@ -265,10 +262,14 @@ func (l *Log) Heads() []string {
 }
 
 // RunOnce writes what has happened since the last time, as Start does once a second.
-func (l *Log) RunOnce(ctx context.Context) {
+func (l *Log) RunOnce(ctx context.Context) { l.runOnce(ctx) }
+
+// runOnce writes what has happened, and then the last lines.
+func (l *Log) runOnce(ctx context.Context, last ...entry) {
 	for settings, stats := range l.Watched() {
 		l.look(&settings, &stats)
 	}
+	l.add(last...)
 	err := l.write(ctx)
 	if failed := err != nil; failed != l.failing {
 		if l.failing = failed; failed {
@@ -284,7 +285,7 @@ func (l *Log) look(settings *zone.Settings, stats *line.Stats) {
 	s, t, id := settings.InForce(), stats.Totals, settings.ZoneID
 	was, now := l.seen[id], &seen{
 		settings: admissionlog.Settings{
-			PerMinute: s.PerMinute, WindowSeconds: s.WindowSeconds, MaxPerSecond: int64(s.MaxPerSecond), Burst: s.Burst, MaxInside: s.MaxInside, Mode: string(s.Mode),
+			PerMinute: s.PerMinute, WindowSeconds: s.WindowSeconds, Burst: s.Burst, MaxInside: s.MaxInside, Mode: string(s.Mode),
 		},
 		totals: admissionlog.Totals{
 			Joined: t.Joined, Admitted: t.Admitted, Left: t.Left, Swept: t.Swept, SetAside: t.SetAside, Returned: t.Returned,
@@ -417,47 +418,6 @@ func (l *Log) begin(now time.Time) error {
 	return nil
 }
 
-// rotate ends the file, compresses it beside what is written next, and deletes files that are too old.
-func (l *Log) rotate() {
-	_, name := l.out.Close(), l.name // it was synced
-	l.out = nil
-	l.runs.Go(func() {
-		if err := compress(name); err != nil {
-			l.Logger.Warn("a file of the log of admissions is not compressed", "file", name, "error", err)
-		}
-		all, _ := filepath.Glob(filepath.Join(l.Dir, "admissions-*.jsonl*"))
-		for _, one := range all {
-			if about, err := os.Stat(one); err == nil && l.Now().Sub(about.ModTime()) > l.Keep {
-				_ = os.Remove(one) // else the next time
-			}
-		}
-	})
-}
-
-// compress replaces a file by its compressed form.
-func compress(name string) (err error) {
-	in, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }() // it was only read
-	out, err := os.OpenFile(name+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	z := gzip.NewWriter(out)
-	_, err = io.Copy(z, in)
-	err = errors.Join(err, z.Close(), out.Sync(), out.Close())
-	if err == nil {
-		err = os.Rename(name+".tmp", name+".gz")
-	}
-	if err != nil {
-		_ = os.Remove(name + ".tmp")
-		return err
-	}
-	return os.Remove(name)
-}
-
 // show shows a head in the public state.
 func (l *Log) show(now time.Time, jws string) {
 	minute := now.Unix() / 60
@@ -474,8 +434,7 @@ func (l *Log) show(now time.Time, jws string) {
 
 // close writes what is left and the last line.
 func (l *Log) close(ctx context.Context) {
-	l.add(entry{Line: admissionlog.Line{Kind: admissionlog.End, At: l.Now().UnixMilli()}})
-	l.RunOnce(ctx)
+	l.runOnce(ctx, entry{Line: admissionlog.Line{Kind: admissionlog.End, At: l.Now().UnixMilli()}})
 	if l.out != nil {
 		_ = l.out.Close() // it was synced
 	}

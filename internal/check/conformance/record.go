@@ -60,6 +60,27 @@ var recordStories = map[string]func(*story){
 		s.fails("elsewhere", err, nil)
 	},
 
+	"a step of the autopilot is in force and has no entry": func(s *story) {
+		s.zone(func(*zone.Settings) {})
+		s.model.settings.MaxInside, s.model.settings.PilotState = 70, zone.PilotStep{AtMillis: 1, From: 100, To: 70, Of: "maxInside", Why: "slow"}
+		_, err := s.store().PutZone(s.t.Context(), s.model.settings, nil, zone.ByPilot)
+		s.fails("put", err, nil)
+		is, err := s.store().Zone(s.t.Context(), s.zoneID)
+		s.same("settings", is, s.model.settings, err)
+		s.changes()
+	},
+
+	"servers share what they see": func(s *story) {
+		for range 2 { // of several texts the last stays
+			for i, text := range []string{"old", "\x00\xff"} {
+				all, err := s.store().Share(s.t.Context(), s.zoneID, 7, "a1", []byte(text))
+				s.same("shared", all, [][]byte{[]byte(text)}, err)
+				all, err = s.store().Share(s.t.Context(), s.zoneID, 8, "a1", []byte{byte(i)})
+				s.same("another slot", all, [][]byte{{byte(i)}}, err)
+			}
+		}
+	},
+
 	"all zones have one record, the newest first": func(s *story) {
 		var want []zone.Change
 		for i, id := range []string{"b", "a", "c"} {

@@ -81,6 +81,32 @@ var zoneStories = map[string]func(*story){
 		}
 		s.poll("a").waits(1)
 	},
+
+	"a visitor is found in the line, aside and inside, and to look is no poll": func(s *story) {
+		s.zone(func(z *zone.Settings) { z.MaxInside, z.IdleTimeoutSeconds, z.KeepPlaceSeconds = 5, 20, 60 })
+		s.full()
+		find := func(who string, want line.Found) {
+			s.t.Helper()
+			got, err := s.store().FindVisitor(s.t.Context(), s.zoneID, visitorID(who))
+			s.same("find "+who, got, want, err)
+		}
+		in := s.answers["first"]
+		first := line.Found{AdmittedAtMillis: in.AdmittedAtMillis, ExpiresAtMillis: in.ExpiresAtMillis, InsideUntilMillis: in.ExpiresAtMillis}
+		find("first", first)
+		s.join("a").waits(1)
+		s.join("b").waits(2)
+		its := s.tokens["b"]
+		find("b", line.Found{Position: 2, ArrivedAtMicros: its.ArrivedAtMicros, PolledAtMillis: s.model.now})
+		find("nobody", line.Found{})
+		s.zone(func(z *zone.Settings) { z.PerMinute = 0 })
+		for range 3 {
+			s.after(10 * time.Second)
+			s.poll("a").waits(1)
+			find("b", line.Found{Position: 2, ArrivedAtMicros: its.ArrivedAtMicros, PolledAtMillis: its.ArrivedAtMicros / 1000})
+		}
+		s.equal("swept", s.sweep(), int64(1))
+		find("b", line.Found{ArrivedAtMicros: its.ArrivedAtMicros, AsideAtMillis: s.model.now})
+	},
 }
 
 // allFail: whatever is asked of the zone has that error.
@@ -93,6 +119,7 @@ func (s *story) allFail(want error) {
 		"leave":   func(ctx context.Context) error { return store.Leave(ctx, s.zoneID, p) },
 		"zone":    func(ctx context.Context) error { _, err := store.Zone(ctx, s.zoneID); return err },
 		"observe": func(ctx context.Context) error { _, err := store.Observe(ctx, s.zoneID, 1); return err },
+		"find":    func(ctx context.Context) error { _, err := store.FindVisitor(ctx, s.zoneID, p.ID); return err },
 		"sweep":   func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
 		"hold":    func(ctx context.Context) error { return store.HoldSweeps(ctx, s.zoneID, "one", time.Minute) },
 		"delete":  func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, audit.By{}) },

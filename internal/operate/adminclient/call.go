@@ -15,6 +15,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -58,6 +59,11 @@ func (c *Client) Act(ctx context.Context, zoneID, name string, do operator.Verb,
 	return call[zone.Settings](ctx, c, http.MethodPost, path, serve.Condition{}, operator.Asked{Step: event.Step(step), To: to})
 }
 
+// Visitor returns where the visitor with a reference stands. day may be "".
+func (c *Client) Visitor(ctx context.Context, zoneID, ref, day string) (Reply[operator.Visitor], error) {
+	return call[operator.Visitor](ctx, c, http.MethodGet, zonePath(zoneID)+"/visitors/"+url.PathEscape(ref)+"?"+url.Values{"day": {day}}.Encode(), serve.Condition{}, nil)
+}
+
 // Sessions returns the newest sessions of a zone that the server knows, at most so many.
 func (c *Client) Sessions(ctx context.Context, zoneID string, most int) (Reply[operator.Sessions], error) {
 	return call[operator.Sessions](ctx, c, http.MethodGet, zonePath(zoneID)+"/inside?limit="+strconv.Itoa(most), serve.Condition{}, nil)
@@ -71,6 +77,11 @@ func (c *Client) ActInside(ctx context.Context, zoneID string, act operator.Insi
 // Observed returns what the gate of a zone would have had wait or refused at the server.
 func (c *Client) Observed(ctx context.Context, zoneID string) (Reply[observed.List], error) {
 	return call[observed.List](ctx, c, http.MethodGet, zonePath(zoneID)+"/observed", serve.Condition{}, nil)
+}
+
+// Pilot returns what the autopilot of a zone saw and did.
+func (c *Client) Pilot(ctx context.Context, zoneID string) (Reply[steer.View], error) {
+	return call[steer.View](ctx, c, http.MethodGet, zonePath(zoneID)+"/pilot", serve.Condition{}, nil)
 }
 
 // Networks returns the networks of a zone with the most joins that the server counted, at most so many.

@@ -143,7 +143,7 @@ func (s *Says) soldOut(was, now zone.Settings, waiting string) {
 // worded are the settings that have sentences of their own. What another setting means, its row of zone.Table says.
 var worded = []string{
 	"perMinute", "mode", "windowSeconds", "maxPerSecond", "maxWaiting", "idleTimeoutSeconds", "keepPlaceSeconds", "message", "soldOut", "pageColor", "pageLogo", "sites",
-	"events", "eventState", "insideState",
+	"events", "eventState", "insideState", "pilotState",
 }
 
 // rest adds the effects of the other settings.

@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -15,10 +17,11 @@ import (
 // errNotHeld is what evidence returns when it has said what it found.
 var errNotHeld = errors.New("not everything is shown to have held")
 
-// evidenceCommand is queue-server evidence. It asks no server: it reads files alone.
-func evidenceCommand(t *Terminal) *cobra.Command {
+// evidence is queue-server evidence. It asks no server: it reads files alone.
+func (c *connection) evidence() *cobra.Command {
+	t := c.Terminal
 	var logs, draws []string
-	var keys, record, heads, from, to string
+	var keys, record, heads, name, from, to, bundle string
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "evidence ZONE",
@@ -37,13 +40,11 @@ cannot be shown.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s := evidence.Source{Zone: args[0]}
-			text, err := t.readNamed(keys)
-			if err == nil {
-				s.Keys, err = evidence.ReadKeys(text)
-			}
-			if err != nil {
+			var err error
+			if s.Keys, err = t.readKeys(keys); err != nil {
 				return err
 			}
+			var text []byte
 			if record != "" {
 				if text, err = t.readNamed(record); err == nil {
 					s.Record, err = evidence.ReadRecord(text, s.Zone)
@@ -67,6 +68,11 @@ cannot be shown.`,
 					Event: d.Event, Commitment: d.Commitment, Seed: d.Seed, FromMicros: d.FromMicros, UptoMicros: d.UptoMicros,
 				})
 			}
+			if name != "" {
+				if s.From, s.To, err = evidence.Event(s.Record, name); err != nil {
+					return err
+				}
+			}
 			for at, text := range map[*int64]string{&s.From: from, &s.To: to} {
 				if text == "" {
 					continue
@@ -80,38 +86,117 @@ cannot be shown.`,
 			if s.Runs, s.Faults, err = admissionlog.Read(logs...); err != nil {
 				return err
 			}
-			return t.judge(&s, asJSON)
+			r := evidence.Check(&s)
+			if bundle != "" {
+				signed, err := t.Sign(evidence.BundleType, s.Bundle(r, t.Version, time.Now()))
+				if err == nil {
+					err = os.WriteFile(bundle, []byte(signed+"\n"), 0o600)
+				}
+				if err != nil {
+					return fmt.Errorf("the bundle: %w", err)
+				}
+			}
+			return t.tell(s.Zone, &r, asJSON)
 		},
 	}
 	flags := command.Flags()
 	flags.StringArrayVar(&logs, "log", nil, "`FOLDER` with logs; one for each server, or one of all")
-	flags.StringVar(&keys, "keys", "", "`FILE` with the public keys: /.well-known/jwks.json of the room")
+	flags.StringVar(&keys, "keys", "", keysHelp)
 	flags.StringVar(&record, "record", "", "`FILE` with the record of changes: queue-server audit ZONE --limit 200 --json")
 	flags.StringVar(&heads, "heads", "", "`FILE` with heads that somebody kept, one a line")
 	flags.StringArrayVar(&draws, "draw", nil, "`FILE` with a published draw, with its seed")
+	flags.StringVar(&name, "event", "", "judge the admissions of this `EVENT`, as the record has it")
 	flags.StringVar(&from, "from", "", "judge admissions from this `TIME` on, such as 2026-12-01T11:00:00Z")
 	flags.StringVar(&to, "to", "", "judge admissions before this `TIME`")
+	flags.StringVar(&bundle, "bundle", "", "write what was judged, and by what, into this `FILE`, signed with the key of passes: it needs QUEUE_SECRET, as a server does")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	for _, name := range []string{"keys", "record", "heads", "draw"} {
+	for _, name := range []string{"keys", "record", "heads", "draw", "bundle"} {
 		CompleteFiles(command, name)
 	}
 	_, _ = command.MarkFlagRequired("log"), command.MarkFlagRequired("keys") // they are there
+	command.AddCommand(verifyEvidence(t), c.receipt())
 	return command
 }
 
-// judge says what the logs show.
-func (t *Terminal) judge(s *evidence.Source, asJSON bool) error {
-	r := evidence.Check(s)
+const keysHelp = "`FILE` with the public keys: /.well-known/jwks.json of the room"
+
+func (t *Terminal) readKeys(name string) (evidence.Keys, error) {
+	text, err := t.readNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	return evidence.ReadKeys(text)
+}
+
+// verifyEvidence is queue-server evidence verify.
+func verifyEvidence(t *Terminal) *cobra.Command {
+	var logs []string
+	var keys string
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "verify BUNDLE",
+		Short: "Check the signature of a bundle, and say what is in it; with --log, judge those logs again by it.",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			signers, err := t.readKeys(keys)
+			if err != nil {
+				return err
+			}
+			text, err := t.readNamed(args[0])
+			if err != nil {
+				return err
+			}
+			b, err := signers.ReadBundle(strings.TrimSpace(string(text)))
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if len(logs) > 0 {
+				runs, faults, err := admissionlog.Read(logs...)
+				if err != nil {
+					return err
+				}
+				differs, err := b.Judge(signers, runs, faults)
+				if err != nil {
+					return err
+				}
+				if len(differs) > 0 {
+					return fmt.Errorf("these are not the logs of the bundle: %s", harmless(strings.Join(differs, "; "), ""))
+				}
+			}
+			if asJSON {
+				return t.sayJSON(b)
+			}
+			t.say("Signed by one of these keys, and made at %s by version %s. %d files of logs, by servers of %s; %d entries of the record.",
+				time.UnixMilli(b.MadeAt).UTC().Format(time.RFC3339), harmless(b.Version, ""), len(b.Logs), harmless(strings.Join(b.Servers, ", "), ""), len(b.Record))
+			return t.tell(b.Zone, &b.Result, false)
+		},
+	}
+	command.Flags().StringArrayVar(&logs, "log", nil, "`FOLDER` with the logs that were judged")
+	command.Flags().StringVar(&keys, "keys", "", keysHelp)
+	command.Flags().BoolVar(&asJSON, "json", false, "print all of the bundle as JSON")
+	CompleteFiles(command, "keys")
+	_ = command.MarkFlagRequired("keys") // it is there
+	return command
+}
+
+func (t *Terminal) sayJSON(what any) error {
+	text, err := json.MarshalIndent(what, "", "  ")
+	if err == nil {
+		t.say("%s", text)
+	}
+	return err
+}
+
+// tell says what the logs show.
+func (t *Terminal) tell(zoneID string, r *evidence.Result, asJSON bool) error {
 	if asJSON {
-		text, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
+		if err := t.sayJSON(r); err != nil {
 			return err
 		}
-		t.say("%s", text)
 	} else {
 		f := r.Figures
 		at := func(m evidence.Most) string { return time.UnixMilli(m.At).UTC().Format(time.RFC3339) }
-		t.say("%s: %s\n", s.Zone, r.Verdict)
+		t.say("%s: %s\n", zoneID, r.Verdict)
 		for _, found := range r.Findings {
 			t.say("  %s: %s", found.Verdict, harmless(found.What, ""))
 		}

@@ -27,7 +27,7 @@ const (
 )
 
 // Variables are those that no server has as a setting.
-var Variables = []string{urlVariable, operatorVariable}
+var Variables = []string{operatorVariable}
 
 // defaultAdminURL is where the operators' listener is by default.
 const defaultAdminURL = "http://127.0.0.1:8081"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/pilot"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -27,7 +28,9 @@ type dryRun struct {
 	leave, dark, done float64
 	// file has the zone of the event that is played; "": no event is. zoneID chooses of several.
 	file, zoneID string
-	json         bool
+	// site is the text of Site.
+	site string
+	json bool
 }
 
 // simulateCommand is queue-server simulate: a dry run, and the evidence for what the room promises.
@@ -66,6 +69,8 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 	flags.Float64Var(&d.dark, "dark", 5, "percent that are silent once, for 5 to 50 s, and come back")
 	flags.DurationVar(&d.Stay, "stay", 5*time.Minute, "in a zone with maxInside, how long a visitor stays inside, on average")
 	flags.Float64Var(&d.done, "done", 0, "in a zone with maxInside, percent of visitors whose end of visit the shop reports")
+	flags.StringVar(&d.site, "site", "", "in a zone with maxInside, a model of the site: \"200 at a time, 40 ms\"; with pilot=steer,\n"+
+		"pilotMin and pilotMax the autopilot steers by it")
 	flags.Uint64Var(&d.Seed, "seed", 1, "the same seed gives the same run")
 	flags.BoolVar(&d.json, "json", false, "print the report as JSON")
 	flags.StringVar(&d.file, "event", "", "play an event of the zone in this YAML `FILE` instead;\n"+
@@ -86,6 +91,13 @@ func (d *dryRun) crowd(cmd *cobra.Command, args []string) (printed, error) {
 	if _, err := assignments(args, &d.Zone); err != nil {
 		return nil, err
 	}
+	if d.site != "" {
+		site, err := pilot.ReadSite(d.site)
+		if err != nil {
+			return nil, UsageError{err}
+		}
+		d.Site = site
+	}
 	d.Leave, d.Dark, d.Done = d.leave/hundred, d.dark/hundred, d.done/hundred
 	return simulate.Run(cmd.Context(), d.Config)
 }
@@ -94,6 +106,9 @@ func (d *dryRun) crowd(cmd *cobra.Command, args []string) (printed, error) {
 func (d *dryRun) playEvent(cmd *cobra.Command, t *Terminal, args, fileKeys []string) (printed, error) {
 	if cmd.Flags().Changed("dark") {
 		return nil, Usage("--dark is not for --event")
+	}
+	if d.site != "" {
+		return nil, Usage("--site is not for --event")
 	}
 	z, err := d.readZone(t, fileKeys)
 	if err != nil {

@@ -22,6 +22,9 @@ type Terminal struct {
 	Interactive bool
 	// Screen tells that Stdout is a terminal, rather than a pipe or a file.
 	Screen bool
+	// Version is the program's. Sign returns a JWT of a type with claims, signed as a server with these settings signs passes.
+	Version string
+	Sign    func(typ string, claims any) (string, error)
 	// answers are the lines of Stdin, from the first question on.
 	answers *bufio.Reader
 }

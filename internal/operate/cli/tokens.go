@@ -23,7 +23,7 @@ var calls = map[string]string{
 	"zones pause": "patchZone", "zones open": "patchZone", "zones close": "patchZone", "zones create": "deleteZone", "zones delete": "deleteZone",
 	"zones apply": "deleteZone", "limits list": "listLimits", "limits show": "getLimit", "limits apply": "putLimit", "limits delete": "deleteLimit",
 	"events list": "getZone", "events hold": "changeEvent", "events move": "changeEvent", "events open": "changeEvent", "events cancel": "changeEvent",
-	"inside list": "listInside", "inside revoke": "changeInside", "inside reset": "changeInside", "networks list": "listNetworks", "observe": "observedRequests", "stats": "zoneStats", "report": "zoneReport",
+	"inside list": "listInside", "inside revoke": "changeInside", "inside reset": "changeInside", "networks list": "listNetworks", "observe": "observedRequests", "pilot": "zonePilot", "stats": "zoneStats", "report": "zoneReport",
 	"audit": "listChanges", "tokens list": "listTokens", "tokens create": "createToken", "tokens revoke": "revokeToken", "sessions revoke": "revokeSessions",
 }
 
@@ -59,7 +59,7 @@ func (c *connection) tokens() *cobra.Command {
 // sessions is queue-server sessions.
 func (c *connection) sessions() *cobra.Command {
 	return group("sessions", "End sessions of the console.",
-		c.command("revoke NAME", "End all sessions of somebody within a second. A good token can log in again: revoke that, too.",
+		c.command("revoke NAME", "End all sessions of a name, or of a subject at the provider, within a second. A good token can log in again: revoke that, too.",
 			func(ctx context.Context, s *session, args []string) error {
 				if err := s.RevokeSessions(ctx, args[0]); err != nil {
 					return err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/operate/login"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -28,6 +29,7 @@ const (
 	zonesKey  = "zones"
 	limitsKey = "limits"
 	sitesKey  = "sites"
+	groupsKey = "groups"
 )
 
 // File is what a file says.
@@ -41,6 +43,8 @@ type File struct {
 	Limits []limit.Policy
 	// Sites are those that the server stands in front of.
 	Sites []Site
+	// Groups say what people may do who log in by somebody whom the server trusts.
+	Groups login.Groups
 	// Named has for each zone the names of the settings that the file sets. All others of Zones have their defaults.
 	Named map[string][]string
 }
@@ -84,7 +88,7 @@ func Parse(path string, text []byte, keys []string) (*File, error) {
 	}
 	r := &reader{File: f, Reader: strictyaml.Reader{Lenient: true}}
 	if root != nil && root.Tag != "!!null" {
-		r.Members(root, "the file", append(slices.Clone(keys), zonesKey, limitsKey, sitesKey), r.member)
+		r.Members(root, "the file", append(slices.Clone(keys), zonesKey, limitsKey, sitesKey, groupsKey), r.member)
 	}
 	var faults []error
 	for _, fault := range r.Faults {
@@ -157,6 +161,12 @@ func (r *reader) member(key, value *yaml.Node) {
 			var s Site
 			r.Struct(n, "a site", &s)
 			r.Sites = append(r.Sites, s)
+		})
+	case groupsKey:
+		r.List(value, groupsKey, func(n *yaml.Node) {
+			var g login.Group
+			r.Struct(n, "a group", &g)
+			r.Groups = append(r.Groups, g)
 		})
 	default:
 		r.setting(key, value)

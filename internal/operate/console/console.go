@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/operate/login"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/watch"
@@ -37,7 +38,7 @@ type Watch interface {
 	Clock(zoneID string) (now time.Time, ok bool)
 }
 
-// Parts are what a Console is made of. All but Now are required.
+// Parts are what a Console is made of. All but Provider, LoginAge and Now are required.
 type Parts struct {
 	Zones *operator.Service
 	Watch Watch
@@ -53,6 +54,9 @@ type Parts struct {
 	// Access opens the log in, People know the sessions.
 	Access *operator.Access
 	People *people.Registry
+	// Provider logs people in by OpenID Connect, for sessions of LoginAge; nil without one.
+	Provider *login.Provider
+	LoginAge time.Duration
 	// Secure reports whether the browser that sends a request came over TLS.
 	Secure func(*http.Request) bool
 	Meter  Meter
@@ -89,6 +93,8 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /console/assets/{name...}", asset)
 	mux.HandleFunc("GET /console/login", c.open(c.loginPage))
 	mux.HandleFunc("POST /console/login", c.open(c.login))
+	mux.HandleFunc("GET /console/login/provider", c.open(c.toProvider))
+	mux.HandleFunc("GET "+login.CallbackPath, c.open(c.fromProvider))
 	for pattern, h := range map[string]handler{
 		"POST /console/logout":                                c.logout,
 		"GET /console/{$}":                                    c.zonesPage,

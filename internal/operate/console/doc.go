@@ -18,7 +18,7 @@
 // # What protects it
 //
 // The session is a cookie, HttpOnly and SameSite=Strict, that package people signs. It ends with the token that it
-// was begun with. Each page and form has the role that it needs (roles). Cross-origin requests are refused. The Content-Security-Policy of every
+// was begun with. Package login has those who come from a provider or by a proxy. Each page and form has the role that it needs (roles). Cross-origin requests are refused. The Content-Security-Policy of every
 // answer allows only this server's scripts, and no inline script. Wrong tokens at the log in are slowed down; the number of
 // streams is bounded.
 package console

@@ -79,15 +79,13 @@ func (c *Console) protect(next http.Handler) http.Handler {
 // form that was sent read.
 func (c *Console) open(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		var s session
-		if sent, err := r.Cookie(cookie(c.Secure(r), "", 0).Name); err == nil {
-			if of, ok := c.People.Open(sent.Value); ok {
-				of.By.Address = c.Access.From(r)
-				s = session{of.By.String(), of}
-				r = r.WithContext(people.With(r.Context(), of.By))
-			}
+		s, err := c.session(r)
+		if s.who != "" {
+			r = r.WithContext(people.With(r.Context(), s.By))
 		}
-		err := readForm(r)
+		if err == nil {
+			err = readForm(r)
+		}
 		if err == nil {
 			err = h(w, r, s)
 		}
@@ -95,6 +93,26 @@ func (c *Console) open(h handler) http.HandlerFunc {
 			c.fail(w, r, s, err)
 		}
 	}
+}
+
+// session returns who sends a request: whom a proxy in front names, else who has the session of its cookie. The error is that of a
+// proxy's user who may do nothing here.
+func (c *Console) session(r *http.Request) (s session, err error) {
+	by, named, err := c.Access.ByProxy(r)
+	if err != nil {
+		return s, err
+	}
+	if named {
+		now := c.Now()
+		return session{by.String(), people.Session{By: by, Begun: now, Expires: now.Add(people.SessionAge)}}, nil
+	}
+	if sent, err := r.Cookie(cookie(c.Secure(r), "", 0).Name); err == nil {
+		if of, ok := c.People.Open(sent.Value); ok {
+			of.By.Address = c.Access.From(r)
+			return session{of.By.String(), of}, nil
+		}
+	}
+	return s, nil
 }
 
 // guarded is a handler for sessions only. Pages lead to the log in and back;
@@ -138,7 +156,8 @@ func (c *Console) fail(w http.ResponseWriter, r *http.Request, s session, err er
 
 // login is POST /console/login.
 func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error {
-	form := loginForm{Who: r.PostForm.Get("who"), Next: nextOf(r.PostForm.Get("next"))}
+	form := c.loginForm(r.PostForm.Get("next"))
+	form.Who = r.PostForm.Get("who")
 	by, err := c.Access.Check(r, strings.TrimSpace(r.PostForm.Get("token")), root+"login", "who", form.Who)
 	if err != nil {
 		p := refusal.Describe(err)
@@ -155,13 +174,21 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 			return c.render(w, http.StatusUnprocessableEntity, "login", session{}, "Log in", form)
 		}
 	}
-	sealed, s, err := c.People.Begin(by)
+	if err := c.begin(w, r, by, people.SessionAge); err != nil {
+		return err
+	}
+	http.Redirect(w, r, form.Next, http.StatusSeeOther)
+	return nil
+}
+
+// begin begins a session of that age.
+func (c *Console) begin(w http.ResponseWriter, r *http.Request, by people.Identity, age time.Duration) error {
+	sealed, s, err := c.People.Begin(by, age)
 	if err != nil {
 		return fmt.Errorf("console: sign a session: %w", err)
 	}
 	http.SetCookie(w, cookie(c.Secure(r), sealed, s.Expires.Sub(c.Now())))
-	c.Logger.InfoContext(r.Context(), "console log in", "who", by.String(), "proof", by.Proof, "from", c.Access.From(r))
-	http.Redirect(w, r, form.Next, http.StatusSeeOther)
+	c.Logger.InfoContext(r.Context(), "console log in", "who", by.String(), "proof", by.Proof, "id", by.ID, "role", by.Role, "from", c.Access.From(r))
 	return nil
 }
 
@@ -169,21 +196,34 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request, _ session) error
 type loginForm struct {
 	Who, Next            string
 	WhoFault, TokenFault string
+	// Provider is the host of the provider, "" without one.
+	Provider string
+}
+
+// loginForm returns the form that leads to the page next.
+func (c *Console) loginForm(next string) loginForm {
+	f := loginForm{Next: nextOf(next)}
+	if c.Provider != nil {
+		f.Provider = c.Provider.Name()
+	}
+	return f
 }
 
 // loginPage is GET /console/login.
 func (c *Console) loginPage(w http.ResponseWriter, r *http.Request, s session) error {
-	next := nextOf(r.URL.Query().Get("next"))
+	form := c.loginForm(r.URL.Query().Get("next"))
 	if s.who != "" {
-		http.Redirect(w, r, next, http.StatusSeeOther)
+		http.Redirect(w, r, form.Next, http.StatusSeeOther)
 		return nil
 	}
-	return c.render(w, http.StatusOK, "login", session{}, "Log in", loginForm{Next: next})
+	return c.render(w, http.StatusOK, "login", session{}, "Log in", form)
 }
 
 // logout is POST /console/logout.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request, s session) error {
-	c.People.End(r.Context(), s.Session)
+	if s.ID != "" { // one that no proxy began
+		c.People.End(r.Context(), s.Session)
+	}
 	http.SetCookie(w, cookie(c.Secure(r), "", -time.Second))
 	http.Redirect(w, r, root+"login", http.StatusSeeOther)
 	return nil

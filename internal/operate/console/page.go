@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
 	waiting "github.com/openqueue/waitingroom/internal/page"
@@ -25,6 +26,7 @@ import (
 func loadPages() map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"zonePath": zonePath,
+		"at":       time.UnixMilli,
 		"count":    count, "figure": newFigure,
 		"machine": func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") },
 	}).ParseFS(files, "templates/layout.tmpl", "templates/part-*.tmpl"))
@@ -42,6 +44,8 @@ type page struct {
 	Name, Title, Who string
 	// Admin says that who looks may make tokens.
 	Admin bool
+	// LogOut says that a log out here ends the session: whom a proxy logs in logs out there.
+	LogOut bool
 	// NotKept is why what is in force is lost with this server; "" if it is not, and
 	// for who is not logged in.
 	NotKept string
@@ -52,7 +56,7 @@ type page struct {
 // it is not.
 func (c *Console) render(w http.ResponseWriter, status int, name string, s session, title string, body any) error {
 	var text bytes.Buffer
-	p := page{Name: name, Title: title, Who: s.who, Admin: s.By.MayAll(route.Admin), Body: body}
+	p := page{Name: name, Title: title, Who: s.who, Admin: s.By.MayAll(route.Admin), LogOut: s.By.Proof != audit.Proxy, Body: body}
 	if err := c.NotKept(); err != nil && s.who != "" {
 		p.NotKept = err.Error()
 	}
@@ -99,6 +103,8 @@ type zoneView struct {
 	Networks network.List
 	// Observed is what the gate would have refused; set in its tab alone.
 	Observed observed.List
+	// Pilot is what the autopilot saw and did; set in its tab alone.
+	Pilot pilotView
 }
 
 // Line is what the suggestions make of the settings, for the command line.
@@ -112,7 +118,7 @@ type zoneTab struct{ Key, Label string }
 
 // zoneTabs are the parts of a zone's page, in the order of their links. The first is what an operator needs in the first
 // minute.
-var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"gate", "Gate"}, {"settings", "Settings"}, {"record", "Record"}, {"report", "Report"}}
+var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"gate", "Gate"}, {"pilot", "Autopilot"}, {"settings", "Settings"}, {"record", "Record"}, {"report", "Report"}}
 
 // States are those that the preview of the waiting page can show.
 func (v zoneView) States() []waiting.Shown { return waiting.States() }
@@ -178,6 +184,13 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 		if v.Observed, err = c.Zones.Observed(r.Context(), current.ZoneID); err != nil {
 			return err
 		}
+	}
+	if tab == "pilot" {
+		is, err := c.Zones.Pilot(r.Context(), current.ZoneID)
+		if err != nil {
+			return err
+		}
+		v.Pilot = pilotView{is, c.clock(current.ZoneID)}
 	}
 	if tab == "networks" {
 		var err error

@@ -24,8 +24,10 @@ import (
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/console"
+	"github.com/openqueue/waitingroom/internal/operate/login"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -66,14 +68,21 @@ func newRoom(tb testing.TB) *room {
 	r.store, r.shares, r.seen = parts.OpenStore(tb, r.Now, log), network.New(nil, log, r.Now), newSight(r.Now)
 	r.zones = zones.New(zones.Options{Store: r.store, Now: r.Now})
 	tb.Cleanup(r.zones.Stop)
-	r.desk = operator.New(operator.Options{Zones: r.zones, Watch: watch.New(watch.Options{Zones: r.zones}), Networks: r.shares, Observed: &r.observed, Logger: log})
+	r.desk = operator.New(operator.Options{Zones: r.zones, Watch: watch.New(watch.Options{Zones: r.zones}), Networks: r.shares, Observed: &r.observed, Pilots: steer.New(steer.Options{Zones: r.zones, Keep: time.Hour}), Logger: log})
 	r.decided = &decided{all: map[string]limiter.Stats{}}
 	r.policies = policyset.New(policyset.SetOptions{Store: r.store, Use: func(limit.PolicySet) {}})
 	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{token}, Logger: log, Now: r.Now})
-	r.http = console.New(console.Parts{
-		Access: operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log, Now: r.Now}),
-		Zones:  r.desk, Watch: r.seen, Policies: r.policies, Decisions: r.decided,
-		People: r.people, Secure: operator.Hosts{Names: []string{"queue.example"}}.Secure,
+	r.http = r.server(r.people, nil, nil)
+	return r
+}
+
+// server is a console of the room; with a provider and a proxy, if they are named.
+func (r *room) server(known *people.Registry, provider *login.Provider, proxy *login.Proxy) http.Handler {
+	log := slog.New(slog.NewTextHandler(r.logs, nil))
+	return console.New(console.Parts{
+		Access: operator.NewAccess(operator.AccessOptions{People: known, Proxy: proxy, Logger: log, Now: r.Now}), Provider: provider, LoginAge: time.Hour,
+		Zones: r.desk, Watch: r.seen, Policies: r.policies, Decisions: r.decided,
+		People: known, Secure: operator.Hosts{Names: []string{"queue.example"}}.Secure,
 		Preview: func(w http.ResponseWriter, r *http.Request, s zone.Settings) error {
 			_, err := io.WriteString(w, s.PageTitle+"|"+s.Message[zone.DefaultText]+"|"+r.Header.Get("Accept-Language"))
 			return err
@@ -81,7 +90,6 @@ func newRoom(tb testing.TB) *room {
 		NotKept: func() error { return r.unkept },
 		Meter:   r.meter, Logger: log, Now: r.Now,
 	}).Handler()
-	return r
 }
 
 // make makes a zone with these settings.

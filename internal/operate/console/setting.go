@@ -69,6 +69,7 @@ var settingGroups = []struct {
 	{"The waiting page", append(slices.Clone(pageSettings), "soldOut")},
 	{"Expert: the line", []string{"windowSeconds", "burst", "maxPerSecond", "maxWaitMinutes", "passTtlSeconds"}},
 	{"Expert: sessions, and who is inside", []string{"sessionRenewal", "cookieDomain", "insideBy", "donePaths"}},
+	{"Expert: the autopilot", []string{"pilot", "pilotMin", "pilotMax", "pilotP95Millis", "pilotErrorPercent"}},
 	{"Expert: what is never queued", []string{"gate", "bypassCommon", "bypassAgents", "bypassNetworks", "corsOrigins"}},
 	{"Expert: bots", []string{
 		"challengeWhen", "challengeMillis", "challengeWithoutScript", "onChallengeFailure", "maxShareByNetwork", "networkShares",

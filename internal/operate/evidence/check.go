@@ -74,10 +74,11 @@ type Result struct {
 type check struct {
 	*Source
 	Result
-	admitted []admissionlog.Line // in order of time
+	admitted []admissionlog.Line // in order of time; without a number where the first answer was lost
 	repeated []admissionlog.Line
 	returned map[string]bool // by who and arrival
 	lost     []int64         // when answers may have been lost
+	asked    []int64         // of which admissions the first answer was lost, and no missing number has been explained by it
 }
 
 // Check judges.
@@ -91,6 +92,7 @@ func Check(s *Source) Result {
 		c.run(&s.Runs[i])
 	}
 	c.keptHeads()
+	c.again()
 	slices.SortStableFunc(c.admitted, func(a, b admissionlog.Line) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Number, b.Number))
 	})
@@ -202,6 +204,23 @@ func (c *check) keptHeads() {
 	}
 }
 
+// again takes in admissions of which the store's first answer was lost: the visitor asked again, and was told of it.
+func (c *check) again() {
+	known := map[string]bool{}
+	of := func(l *admissionlog.Line) string { return fmt.Sprintf("%s@%d", l.Who, l.At) }
+	for i := range c.admitted {
+		known[of(&c.admitted[i])] = true
+	}
+	for i := range c.repeated {
+		if l := c.repeated[i]; !known[of(&l)] {
+			known[of(&l)] = true
+			l.Kind, l.Number = admissionlog.Admitted, 0
+			c.asked = append(c.asked, l.At)
+			c.admitted = append(c.admitted, l)
+		}
+	}
+}
+
 // numbers checks that each number of each data is there once, in order of time, and that no place was admitted twice.
 func (c *check) numbers() {
 	byData := map[string][]admissionlog.Line{}
@@ -211,7 +230,7 @@ func (c *check) numbers() {
 		if was := places[who(l)]; was != nil {
 			c.find(Broken, "%s was admitted twice, at %s and %s (%s)", l.Who, clock(was.At), clock(l.At), where(l))
 		}
-		if places[who(l)] = l; !l.Local {
+		if places[who(l)] = l; l.Number > 0 {
 			byData[l.Data] = append(byData[l.Data], *l)
 		}
 	}
@@ -221,7 +240,11 @@ func (c *check) numbers() {
 			byData[data] = nil
 		}
 	}
-	for _, data := range slices.Sorted(maps.Keys(byData)) {
+	order := slices.SortedFunc(maps.Keys(byData), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counted[a].firstAt, counted[b].firstAt), cmp.Compare(a, b))
+	})
+	var highest, highestAt int64 // in the data before: where less than all was lost, the numbers go on
+	for _, data := range order {
 		all := byData[data]
 		slices.SortStableFunc(all, func(a, b admissionlog.Line) int { return cmp.Compare(a.Number, b.Number) })
 		for i := 1; i < len(all); i++ {
@@ -242,6 +265,12 @@ func (c *check) numbers() {
 				c.missing(first, all[0].Number-1, is.firstAt, all[0].At)
 			}
 			c.missing(last+1, is.last, from, is.lastAt)
+			if highest > 0 {
+				c.missing(highest+1, first-1, highestAt, is.firstAt)
+			}
+			if highest, highestAt = is.last, is.lastAt; last > highest {
+				highest, highestAt = last, from
+			}
 		}
 	}
 }
@@ -274,20 +303,15 @@ func (c *check) missing(first, last, from, to int64) {
 	if last < first {
 		return
 	}
-	// An answer that was lost: the visitor asked again.
-	asked := 0
-	for i := range c.repeated {
-		l := &c.repeated[i]
-		known := slices.ContainsFunc(c.admitted, func(a admissionlog.Line) bool { return a.Who == l.Who && a.At == l.At })
-		if !known && l.At >= from && l.At <= to {
-			asked++
-			again := *l
-			again.Kind = admissionlog.Admitted
-			c.admitted = append(c.admitted, again)
+	n := last - first + 1
+	c.asked = slices.DeleteFunc(c.asked, func(at int64) bool {
+		explains := n > 0 && at >= from && at <= to
+		if explains {
+			n--
 		}
-	}
-	n := last - first + 1 - int64(asked)
-	if n <= 0 {
+		return explains
+	})
+	if n == 0 {
 		return
 	}
 	numbers := fmt.Sprintf("admission %d", first)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -109,9 +110,9 @@ func write(t *testing.T, folder string, all logs) (heads []string) {
 }
 
 const record = `{"changes":[
- {"at":1795262420200,"zoneId":"SHOP","by":"ada","was":{"perMinute":600,"windowSeconds":6,"mode":"queue"},"now":{"perMinute":300,"windowSeconds":6,"mode":"queue"}},
- {"at":1795262000000,"zoneId":"OTHER","by":"ada","was":null,"now":{"perMinute":1,"windowSeconds":6,"mode":"queue"}},
- {"at":1795200000000,"zoneId":"SHOP","by":"ada","was":null,"now":{"perMinute":600,"windowSeconds":6,"mode":"queue"}}]}`
+ {"at":1795262420200,"zoneId":"SHOP","by":"ada","proof":"token","address":"203.0.113.9","was":{"perMinute":600,"windowSeconds":6,"mode":"queue","maxPerSecond":"auto","soldOut":"","events":[]},"now":{"perMinute":300,"windowSeconds":6,"mode":"queue","maxPerSecond":"auto","soldOut":"","events":[]}},
+ {"at":1795262000000,"zoneId":"OTHER","by":"ada","proof":"token","address":"203.0.113.9","was":null,"now":{"perMinute":1,"windowSeconds":6,"mode":"queue","maxPerSecond":"auto","soldOut":"","events":[]}},
+ {"at":1795200000000,"zoneId":"SHOP","by":"ada","proof":"token","address":"203.0.113.9","was":null,"now":{"perMinute":600,"windowSeconds":6,"mode":"queue","maxPerSecond":"auto","soldOut":"","events":[]}}]}`
 
 func judge(t *testing.T, folder, record string, heads ...string) evidence.Result {
 	t.Helper()
@@ -131,6 +132,45 @@ func TestHeld(t *testing.T) {
 	f := r.Figures
 	if r.Verdict != evidence.Held || f.Admitted != 300 || f.Joined != 300 || f.InWindow.Admissions != 60 || f.InWindow.Limit != 60 || f.Punctual != 300 || f.OvertakenMost != 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestAutopilot: its steps are in no record. Between its bounds the servers' logs say which cap was in force; beyond them, that is no step.
+func TestAutopilot(t *testing.T) {
+	t.Parallel()
+	steered := strings.NewReplacer(
+		`"was":{"perMinute":600,`, `"was":{"perMinute":600,"maxInside":140,"pilot":"steer","pilotMin":50,"pilotMax":400,`,
+		`"now":{"perMinute":300,`, `"now":{"perMinute":300,"maxInside":140,"pilot":"steer","pilotMin":50,"pilotMax":400,`,
+		`"now":{"perMinute":600,`, `"now":{"perMinute":600,"maxInside":200,"pilot":"steer","pilotMin":50,"pilotMax":400,`,
+	).Replace(record)
+	for name, c := range map[string]struct {
+		step, inside int64
+		is           string
+	}{
+		"a step":                {140, 140, evidence.Held},
+		"above the step's cap":  {140, 150, evidence.Broken},
+		"a cap beyond pilotMax": {900, 140, evidence.Tampered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder, all := t.TempDir(), honest()
+			for _, lines := range all {
+				for i := range lines {
+					switch l := &lines[i]; {
+					case l.Kind == admissionlog.InForce && l.Settings.PerMinute == 600:
+						l.Settings.MaxInside = 200
+					case l.Kind == admissionlog.InForce:
+						l.Settings.MaxInside = c.step
+					case l.Kind == admissionlog.Counted && l.At > began+1:
+						l.Totals.Inside = c.inside
+					}
+				}
+			}
+			heads := write(t, folder, all)
+			if r := judge(t, folder, steered, heads...); r.Verdict != c.is {
+				t.Errorf("%+v", r)
+			}
+		})
 	}
 }
 
@@ -271,5 +311,121 @@ func TestUnproved(t *testing.T) {
 	r := judge(t, folder, record)
 	if r.Verdict != evidence.Unproved || len(r.Findings) != 2 || r.Figures.Admitted != 299 || !strings.Contains(r.Findings[1].What, "admission 103") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestFailOver: where the store's data changes the numbers go on; who was told of an admission only when it asked again counts, and whom
+// nobody knows of is said to be missing.
+func TestFailOver(t *testing.T) {
+	t.Parallel()
+	all := honest()
+	for run := range all {
+		for i := range all[run] {
+			if l := &all[run][i]; l.Number > 150 || l.Kind == admissionlog.Counted && l.Totals.Admitted > 0 {
+				l.Data = "2.9"
+			}
+		}
+	}
+	one, two := admission(all["a-1"], 151), admission(all["b-2"], 152)
+	all["a-1"][one].Kind, all["a-1"][one].Number = admissionlog.Repeated, 0
+	after := counted(all["b-2"][two].At, 152)
+	all["b-2"][two], after.Data = admissionlog.Line{Kind: admissionlog.Refused, At: after.At, Zone: "SHOP", Reason: "store_unavailable", Count: 1}, "2.9"
+	all["b-2"] = slices.Insert(all["b-2"], two+1, after)
+	folder := t.TempDir()
+	write(t, folder, all)
+	r := judge(t, folder, record)
+	if r.Verdict != evidence.Unproved || r.Figures.Admitted != 299 || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].What, "1 without a line") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestReceipt: a visitor is told by how many who came later it was overtaken, and why.
+func TestReceipt(t *testing.T) {
+	t.Parallel()
+	all := honest()
+	change := func(run string, number int64, do func(*admissionlog.Line)) {
+		do(&all[run][admission(all[run], number)])
+	}
+	its := int64(1000 * (began - 60_000 + 100)) // of admission 101
+	change("a-1", 1, func(l *admissionlog.Line) { l.Arrived, l.Due = its+1, l.At-10_000 })
+	change("b-2", 2, func(l *admissionlog.Line) { l.Arrived, l.Score, l.Ticket = its+2, its-1, "00ff" })
+	change("a-1", 3, func(l *admissionlog.Line) { l.Arrived = its + 3 })
+	folder := t.TempDir()
+	write(t, folder, all)
+	runs, _, err := admissionlog.Read(folder)
+	must(t, err)
+	s := &evidence.Source{Zone: "SHOP", Runs: runs}
+	got := evidence.Receipts(s, "visitor-100")
+	want := evidence.Receipt{ArrivedAtMicros: its, AdmittedAt: all["a-1"][admission(all["a-1"], 101)].At, Earlier: 3, Drawn: 1, Returned: 1}
+	if len(got) != 1 || got[0] != want || len(evidence.Receipts(s, "nobody")) != 0 {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// sign signs claims as servers do.
+func sign(t *testing.T, typ string, claims any) string {
+	t.Helper()
+	text, err := json.Marshal(claims)
+	must(t, err)
+	var all jwt.MapClaims
+	must(t, json.Unmarshal(text, &all))
+	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, all)
+	token.Header["typ"], token.Header["kid"] = typ, "k1"
+	jws, err := token.SignedString(key)
+	must(t, err)
+	return jws
+}
+
+// TestBundle: a bundle has all but the logs, says so to whoever has the keys, and shows which logs are not those that were judged.
+func TestBundle(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	all := honest()
+	heads := write(t, folder, all)
+	runs, faults, err := admissionlog.Read(folder)
+	must(t, err)
+	changes, err := evidence.ReadRecord([]byte(record), "SHOP")
+	must(t, err)
+	s := &evidence.Source{Zone: "SHOP", Runs: runs, Faults: faults, Keys: keys(t), Record: changes, Heads: heads}
+	signed := sign(t, evidence.BundleType, s.Bundle(evidence.Check(s), "1.2.3", time.UnixMilli(began)))
+	b, err := keys(t).ReadBundle(signed)
+	must(t, err)
+	if b.Verdict != evidence.Held || b.Figures.Admitted != 300 || len(b.Logs) != 2 || b.Servers[0] != "1.2.3" || b.Record[0].By != "ada" {
+		t.Errorf("the bundle: %+v", b)
+	}
+	if text, err := json.Marshal(b); err != nil || strings.Contains(string(text), "203.0.113") {
+		t.Errorf("%v: the bundle has an address: %s", err, text)
+	}
+	differs, err := b.Judge(keys(t), runs, faults)
+	if err != nil || len(differs) > 0 {
+		t.Errorf("the same logs: %q, %v", differs, err)
+	}
+	all["a-1"][20].Who = "a friend"
+	write(t, folder, all)
+	runs, faults, err = admissionlog.Read(folder)
+	must(t, err)
+	differs, err = b.Judge(keys(t), runs, faults)
+	if err != nil || len(differs) != 2 || !strings.Contains(differs[0], "admissions-a-1-0001.jsonl is not the file") {
+		t.Errorf("another log: %q, %v", differs, err)
+	}
+	for name, text := range map[string]string{"a head": heads[0], "cut": signed[:len(signed)-2], "empty": ""} {
+		if _, err := keys(t).ReadBundle(text); err == nil {
+			t.Errorf("%s is taken for a bundle", name)
+		}
+	}
+}
+
+// TestEvent: the span of an event is the one that the record had last.
+func TestEvent(t *testing.T) {
+	t.Parallel()
+	with := func(list string) string { return strings.Replace(record, `"events":[]`, `"events":`+list, 2) }
+	changes, err := evidence.ReadRecord([]byte(with(`[{"name":"noon","preQueueAt":"2026-12-01T11:00:00Z","opensAt":"2026-12-01T12:00:00Z"}]`)), "SHOP")
+	must(t, err)
+	from, to, err := evidence.Event(changes, "noon")
+	if want := time.Date(2026, 12, 1, 11, 0, 0, 0, time.UTC).UnixMilli(); err != nil || from != want || to != 0 {
+		t.Errorf("from %d to %d, %v", from, to, err)
+	}
+	if _, _, err := evidence.Event(changes, "night"); err == nil {
+		t.Error("an event that is not in the record has a span")
 	}
 }

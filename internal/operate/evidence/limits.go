@@ -11,30 +11,54 @@ import (
 	"github.com/openqueue/waitingroom/internal/admissionlog"
 )
 
-// segment are settings that were in force from a time on.
+// segment are settings that were in force from a time on. least and most are the bounds between which the autopilot sets the cap: its steps are not
+// in the record. They are 0 where it does not steer.
 type segment struct {
 	at int64
 	admissionlog.Settings
+	least, most int64
+}
+
+func segmentOf(at int64, l *limits) segment {
+	s := segment{at: at, Settings: l.Settings}
+	if l.Pilot == "steer" {
+		s.least, s.most = l.PilotMin, l.PilotMax
+	}
+	return s
+}
+
+// allows reports whether these settings are the segment's, but for a step of the autopilot.
+func (s segment) allows(is admissionlog.Settings) bool {
+	if s.least <= is.MaxInside && is.MaxInside <= s.most {
+		is.MaxInside = s.MaxInside
+	}
+	return s.Settings == is
+}
+
+// said are the settings that the servers went by, as their logs say.
+func (c *check) said() (all []segment) {
+	for l := range c.lines(admissionlog.InForce) {
+		all = append(all, segment{at: l.At, Settings: *l.Settings})
+	}
+	slices.SortStableFunc(all, func(a, b segment) int { return cmp.Compare(a.at, b.at) })
+	if len(all) > 0 {
+		all[0].at = 0
+	}
+	return all
 }
 
 // segments are the settings by the record, the oldest first. Without a record they are those that the servers went by.
 func (c *check) segments() (all []segment) {
 	for i, change := range c.Record {
 		if i == 0 && change.was != nil {
-			all = append(all, segment{0, change.was.Settings})
+			all = append(all, segmentOf(0, change.was))
 		}
 		if change.now != nil {
-			all = append(all, segment{change.At, change.now.Settings})
+			all = append(all, segmentOf(change.At, change.now))
 		}
 	}
 	if len(all) == 0 {
-		for l := range c.lines(admissionlog.InForce) {
-			all = append(all, segment{l.At, *l.Settings})
-		}
-		slices.SortStableFunc(all, func(a, b segment) int { return cmp.Compare(a.at, b.at) })
-		if len(all) > 0 {
-			all[0].at = 0
-		}
+		return c.said()
 	}
 	return all
 }
@@ -63,7 +87,7 @@ func during(all []segment, from, to int64) []segment {
 func (c *check) record() {
 	for i := 1; i < len(c.Record); i++ {
 		was, is := c.Record[i-1].now, c.Record[i].was
-		if was != nil && is != nil && was.Settings != is.Settings {
+		if was != nil && is != nil && !segmentOf(0, was).allows(is.Settings) {
 			c.find(Tampered, "the record of changes contradicts itself: the entry of %s ends with %+v, and that of %s begins with %+v. An entry was changed or removed",
 				clock(c.Record[i-1].At), was.Settings, clock(c.Record[i].At), is.Settings)
 		}
@@ -76,7 +100,7 @@ func (c *check) record() {
 	for l := range c.lines(admissionlog.InForce) {
 		// A server hears of a change within a second, and may put a brake into force before the store has it.
 		by := during(all, l.At-lostWithin, l.At+lostWithin)
-		if !slices.ContainsFunc(by, func(s segment) bool { return s.Settings == *l.Settings }) {
+		if !slices.ContainsFunc(by, func(s segment) bool { return s.allows(*l.Settings) }) {
 			c.find(Tampered, "the record of changes was changed: at %s a server went by %+v (%s), and the record has nothing of it", clock(l.At), *l.Settings, where(l))
 		}
 	}
@@ -84,7 +108,6 @@ func (c *check) record() {
 
 // limits counts the admissions of each window and minute.
 func (c *check) limits() {
-	slices.SortStableFunc(c.admitted, func(a, b admissionlog.Line) int { return cmp.Compare(a.At, b.At) }) // those that were asked for again are last
 	all := c.segments()
 	var firstOfMinute int
 	for i := range c.admitted {
@@ -141,13 +164,19 @@ func (c *check) cap() {
 			}
 		}
 	}, func(a, b admissionlog.Line) int { return cmp.Compare(a.At, b.At) })
-	all, before := c.segments(), int64(0)
+	all, said, before := c.segments(), c.said(), int64(0)
 	for i := range counted {
 		l := &counted[i]
 		highest, capped := int64(0), true
 		for _, s := range during(all, l.At-1000, l.At) {
-			highest = max(highest, s.MaxInside)
 			capped = capped && s.MaxInside > 0
+			if s.most == 0 {
+				highest = max(highest, s.MaxInside)
+				continue
+			}
+			for _, by := range during(said, l.At-lostWithin, l.At) {
+				highest = max(highest, min(by.MaxInside, s.most))
+			}
 		}
 		if inside := l.Totals.Inside; capped && len(all) > 0 {
 			if inside > c.Figures.Inside.Admissions {
@@ -169,6 +198,11 @@ func stands(l *admissionlog.Line) int64 {
 	return l.Arrived
 }
 
+// late says that a visitor did not come when told, or came back.
+func (c *check) late(l *admissionlog.Line) bool {
+	return l.Due > 0 && l.At > l.Due+missedBy || c.returned[who(l)]
+}
+
 // order counts by how many each punctual visitor was overtaken: admissions before, of those who stood behind.
 func (c *check) order() {
 	all := c.segments()
@@ -176,8 +210,7 @@ func (c *check) order() {
 	var overtaken []int64
 	for i := range c.admitted {
 		l := &c.admitted[i]
-		late := l.Due > 0 && l.At > l.Due+missedBy || c.returned[who(l)]
-		if late || l.Local || c.From > 0 && l.At < c.From || c.To > 0 && l.At >= c.To {
+		if c.late(l) || l.Local || c.From > 0 && l.At < c.From || c.To > 0 && l.At >= c.To {
 			continue
 		}
 		overtaken = append(overtaken, behind[i])

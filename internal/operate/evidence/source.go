@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"math/bits"
 	"slices"
+	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -40,13 +41,15 @@ type Source struct {
 	Draws []Draw
 }
 
-// Change is an entry of the record of changes. Of the settings the whole text is kept for the bundle.
+// Change is an entry of the record of changes. Of the settings the whole text is kept for the bundle; who made the change from which
+// address is not.
 type Change struct {
-	At   int64           `json:"at"`
-	Zone string          `json:"zoneId"`
-	By   json.RawMessage `json:"by"`
-	Was  json.RawMessage `json:"was"`
-	Now  json.RawMessage `json:"now"`
+	At    int64           `json:"at"`
+	Zone  string          `json:"zoneId"`
+	By    string          `json:"by"`
+	Proof string          `json:"proof,omitempty"`
+	Was   json.RawMessage `json:"was"`
+	Now   json.RawMessage `json:"now"`
 
 	was, now *limits
 }
@@ -54,7 +57,29 @@ type Change struct {
 // limits are those of the settings that say who may enter; nil of a zone that is not there.
 type limits struct {
 	admissionlog.Settings
-	SoldOut map[string]any `json:"soldOut"`
+	Pilot    string          `json:"pilot"`
+	PilotMin int64           `json:"pilotMin"`
+	PilotMax int64           `json:"pilotMax"`
+	SoldOut  json.RawMessage `json:"soldOut"`
+	Events   []struct {
+		Name       string     `json:"name"`
+		PreQueueAt *time.Time `json:"preQueueAt"`
+		OpensAt    time.Time  `json:"opensAt"`
+		EndsAt     *time.Time `json:"endsAt"`
+	} `json:"events"`
+}
+
+// parse reads the limits.
+func (c *Change) parse() error {
+	if err := errors.Join(json.Unmarshal(c.Was, &c.was), json.Unmarshal(c.Now, &c.now)); err != nil {
+		return fmt.Errorf("evidence: the record: %w", err)
+	}
+	for _, l := range []*limits{c.was, c.now} {
+		if l != nil && len(l.SoldOut) > len(`""`) { // of text or texts by language
+			l.PerMinute, l.Mode = 0, "closed"
+		}
+	}
+	return nil
 }
 
 // ReadRecord reads the entries of a zone from the record in JSON, as queue-server audit --json prints it, and orders them, the oldest first.
@@ -67,14 +92,8 @@ func ReadRecord(text []byte, zoneID string) ([]Change, error) {
 	}
 	all := slices.DeleteFunc(doc.Changes, func(c Change) bool { return c.Zone != zoneID })
 	for i := range all {
-		c := &all[i]
-		if err := errors.Join(json.Unmarshal(c.Was, &c.was), json.Unmarshal(c.Now, &c.now)); err != nil {
-			return nil, fmt.Errorf("evidence: the record: %w", err)
-		}
-		for _, l := range []*limits{c.was, c.now} {
-			if l != nil && len(l.SoldOut) > 0 {
-				l.PerMinute, l.Mode = 0, "closed"
-			}
+		if err := all[i].parse(); err != nil {
+			return nil, err
 		}
 	}
 	slices.Reverse(all) // entries of the same time stay in their order

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/openqueue/waitingroom/internal/limits/address"
+	"github.com/openqueue/waitingroom/internal/operate/login"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
@@ -61,6 +62,8 @@ type AccessOptions struct {
 	People *people.Registry
 	// Besides are tokens that open, too, and say nothing of who shows them.
 	Besides []string
+	// Proxy knows whom a proxy in front names; nil without one.
+	Proxy *login.Proxy
 	// From finds the address that a request came from. That of the connection
 	// when absent.
 	From   func(*http.Request) string
@@ -74,6 +77,7 @@ type AccessOptions struct {
 // clients that send many are told to wait. It is safe for concurrent use.
 type Access struct {
 	people *people.Registry
+	proxy  *login.Proxy
 	// besides are hashes, so that all comparisons take the same time, whatever
 	// the length of what was sent.
 	besides [][sha256.Size]byte
@@ -96,7 +100,7 @@ func NewAccess(o AccessOptions) *Access {
 		o.Now = time.Now
 	}
 	a := &Access{
-		people: o.People, wrong: make(map[string]*rate.Limiter), now: o.Now, origins: http.NewCrossOriginProtection(), log: o.Logger, From: o.From,
+		people: o.People, proxy: o.Proxy, wrong: make(map[string]*rate.Limiter), now: o.Now, origins: http.NewCrossOriginProtection(), log: o.Logger, From: o.From,
 	}
 	for _, token := range o.Besides {
 		a.besides = append(a.besides, sha256.Sum256([]byte(token)))
@@ -124,6 +128,23 @@ func (a *Access) Check(r *http.Request, shown, route string, more ...any) (peopl
 	}
 	a.log.With("method", r.Method, "route", route, "from", from).WarnContext(r.Context(), "operators' token refused", more...)
 	return people.Identity{}, ErrUnauthorized
+}
+
+// ByProxy returns whom a proxy in front names as who asks, and whether it names somebody. The error is login.ErrNoGroup.
+func (a *Access) ByProxy(r *http.Request) (who people.Identity, named bool, err error) {
+	who, named, err = a.proxy.Identify(r)
+	who.Address = a.From(r)
+	if err != nil {
+		a.Failed(r, "proxy", err)
+	}
+	return who, named, err
+}
+
+// Failed logs why a log in failed, unless many of that address did just before.
+func (a *Access) Failed(r *http.Request, route string, why error) {
+	if from := a.From(r); a.mayGuess(address.Key(from)) {
+		a.log.WarnContext(r.Context(), "operator's log in failed", "route", route, "from", from, "error", why)
+	}
 }
 
 // mayGuess reports whether a wrong token of an address is answered as one more, and not as one too many.

@@ -42,9 +42,9 @@ func (e *FixedError) Unwrap() error { return ErrFixed }
 // after which a step of an event could not be made. A fault that the zone had before stops no change, so that a pause is possible.
 func (s *Service) adopt(ctx context.Context, was, now *zone.Settings) error {
 	var listed []event.Event
-	now.EventState, now.InsideState = event.State{}, zone.InsideState{}
+	now.EventState, now.InsideState, now.PilotState = event.State{}, zone.InsideState{}, zone.PilotStep{}
 	if was != nil {
-		listed, now.EventState, now.InsideState = was.Events, was.EventState, was.InsideState
+		listed, now.EventState, now.InsideState, now.PilotState = was.Events, was.EventState, was.InsideState, was.PilotState
 	}
 	if sentence := now.EventState.Refuses(now.ZoneID, now.Events); sentence != "" {
 		return &FixedError{sentence}

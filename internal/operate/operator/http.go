@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/report"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -84,7 +85,7 @@ func NewHTTP(s *Service, policies *policyset.Set, known *people.Registry, notKep
 	return &HTTP{service: s, policies: policies, known: known, notKept: notKept}
 }
 
-// Guard lets only those through who show a good token, each as the identity that people.Of returns, and no request that a browser
+// Guard lets only those through whom a proxy names or who show a good token, each as the identity that people.Of returns, and no request that a browser
 // makes for another site. To be put on everything under /admin.
 func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -92,13 +93,18 @@ func (a *Access) Guard(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := a.origins.Check(r); err != nil {
 			return fmt.Errorf("%w: %w", ErrCrossOrigin, err)
 		}
-		scheme, shown, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
-		if !strings.EqualFold(scheme, "Bearer") || shown == "" {
-			return ErrUnauthorized // no token is shown, so nobody guesses
-		}
-		who, err := a.Check(r, shown, c.Path())
+		who, named, err := a.ByProxy(r)
 		if err != nil {
 			return err
+		}
+		if !named {
+			scheme, shown, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
+			if !strings.EqualFold(scheme, "Bearer") || shown == "" {
+				return ErrUnauthorized // no token is shown, so nobody guesses
+			}
+			if who, err = a.Check(r, shown, c.Path()); err != nil {
+				return err
+			}
 		}
 		c.SetRequest(r.WithContext(people.With(r.Context(), who)))
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
@@ -262,6 +268,12 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown", "conflict"}, Invalid: []string{"either jti or all must be there"},
 		},
 		{
+			Method: http.MethodGet, Path: one + "/visitors/{ref}", Role: route.Viewer, Handle: h.visitor, ID: "findVisitor",
+			Summary: "Where a visitor stands, by the reference that the visitor's page shows",
+			Params:  []any{visited{}}, Answers: answer("What the store has of the visitor.", Visitor{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{"ref must be a reference: 14 digits and letters, as the visitor's page shows them"},
+		},
+		{
 			Method: http.MethodGet, Path: one + "/networks", Role: route.Viewer, Handle: h.networks, ID: "listNetworks",
 			Summary: "The networks with the most joins lately at this server",
 			Doc:     "Each server counts the joins that it gets. See `maxShareByNetwork` and `networkShares`.",
@@ -274,6 +286,14 @@ func (h *HTTP) Routes() []route.Route {
 			Doc: "While the setting `gate` is `observe`: requests without a session that are not bypassed, by kind, without queries and ids. Each server keeps " +
 				"those of the requests that it gets, at most 1,000 kinds, until it ends.",
 			Answers:  answer("The kinds of requests, the most frequent first, and what to bypass.", observed.List{}),
+			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
+		},
+		{
+			Method: http.MethodGet, Path: one + "/pilot", Role: route.Viewer, Handle: h.pilot, ID: "zonePilot",
+			Summary: "What the autopilot saw and did",
+			Doc: "See the setting `pilot`. The steps are kept as long as the history is (`QUEUE_HISTORY_DAYS`); those of the last day are here. They have no entry " +
+				"in the record of changes.",
+			Answers:  answer("What it does, what was seen of the site, and its steps.", steer.View{}),
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
 		},
 		{
@@ -391,6 +411,11 @@ func (h *HTTP) observed(c echo.Context) error {
 	return send(c, list, err)
 }
 
+func (h *HTTP) pilot(c echo.Context) error {
+	view, err := h.service.Pilot(c.Request().Context(), c.Param("zoneId"))
+	return send(c, view, err)
+}
+
 func (h *HTTP) networks(c echo.Context) error {
 	networks, err := h.service.Networks(c.Request().Context(), c.Param("zoneId"), readNumber(c, "limit", 100))
 	return send(c, networks, err)
@@ -449,6 +474,11 @@ func (h *HTTP) stats(c echo.Context) error {
 func (h *HTTP) history(c echo.Context) error {
 	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), readNumber(c, "seconds", MaxHistorySeconds))
 	return send(c, history, err)
+}
+
+func (h *HTTP) visitor(c echo.Context) error {
+	v, err := h.service.Visitor(c.Request().Context(), c.Param("zoneId"), c.Param("ref"), c.QueryParam("day"))
+	return send(c, v, err)
 }
 
 func (h *HTTP) report(c echo.Context) error {

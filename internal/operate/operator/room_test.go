@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
@@ -17,6 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -48,7 +50,7 @@ func newRoom(tb testing.TB) *room {
 	r.watch = watch.New(watch.Options{Zones: r.zones})
 	r.shares = network.New(nil, log, r.Now)
 	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{secret}, Logger: log, Now: r.Now})
-	r.service = operator.New(operator.Options{Zones: r.zones, Watch: r.watch, Networks: r.shares, Observed: &r.observed, Logger: log})
+	r.service = operator.New(operator.Options{Zones: r.zones, Watch: r.watch, Networks: r.shares, Observed: &r.observed, Pilots: steer.New(steer.Options{Zones: r.zones, Keep: time.Hour}), Logger: log})
 	r.http = openapitest.Operators.Handler(tb, r.routes(log))
 	return r
 }

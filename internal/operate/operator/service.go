@@ -16,6 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -72,6 +73,8 @@ type Options struct {
 	Networks *network.Shares
 	// Observed keeps what the gates of zones that only observe would have refused.
 	Observed *observed.Log
+	// Pilots steer zones by how their sites do.
+	Pilots *steer.Steer
 	// Logger gets each change that was made, once, with what it made of the zone.
 	Logger *slog.Logger
 }

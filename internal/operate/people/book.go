@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
+
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/store"
 )
@@ -68,6 +70,14 @@ func keysOf(label string, secrets [][]byte) [][]byte {
 		keys[i] = mac(secret, []byte(label))
 	}
 	return keys
+}
+
+// Keys are keys of the secrets, newest first, that sign JSON Web Tokens for one purpose.
+func Keys(label string, secrets [][]byte) (set jwt.VerificationKeySet) {
+	for _, key := range keysOf(label, secrets) {
+		set.Keys = append(set.Keys, key)
+	}
+	return set
 }
 
 func mac(key, text []byte) []byte {

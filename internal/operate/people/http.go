@@ -58,7 +58,7 @@ func (h *HTTP) Routes() []route.Route {
 		},
 		{
 			Method: http.MethodDelete, Path: "/admin/sessions/{subject}", Role: route.Admin, Handle: h.endAll, ID: "revokeSessions", Tag: "operators", Summary: "End all of somebody's sessions of the console",
-			Doc:    "On every server within a second. Whoever has a good token can log in again: revoke that, too.",
+			Doc:    "Of that name, or of that subject at the provider; on every server within a second. Whoever has a good token or group can log in again: take that away, too.",
 			Change: true, Answers: []route.Answer{{Status: http.StatusNoContent, Doc: "They have ended, if there were any."}},
 			Invalid: []string{"X-Operator is missing"},
 		},

@@ -29,7 +29,7 @@ type Identity struct {
 	// Name is the person's or machine's. That of root is claimed, and may be empty.
 	Name  string
 	Proof audit.Proof
-	// ID is the token's; it is no secret.
+	// ID is the token's, or the subject at the provider; it is no secret.
 	ID   string
 	Role route.Role
 	// Zones are patterns of the names of zones, as path.Match has them. Empty: all zones.
@@ -98,8 +98,8 @@ func Of(ctx context.Context) Identity {
 	return i
 }
 
-// checkZones returns what is wrong with patterns of zones; "" if nothing is.
-func checkZones(patterns []string) string {
+// CheckZones returns what is wrong with patterns of zones; "" if nothing is.
+func CheckZones(patterns []string) string {
 	if len(patterns) > maxPatterns {
 		return "must be 32 patterns at most"
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -279,7 +280,7 @@ func TestSession(t *testing.T) {
 		if who.Proof == audit.Root {
 			who.Name = "Olga"
 		}
-		text, _, err := one.Begin(who)
+		text, _, err := one.Begin(who, SessionAge)
 		if !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -318,6 +319,23 @@ func TestSession(t *testing.T) {
 	}
 	f.look(other)
 	good("of a token that was revoked", other, second, false)
+	for _, name := range []string{"anna@shop.example", "auth0|7"} { // by name, and by subject
+		who := Identity{Name: "anna@shop.example", Proof: audit.OIDC, ID: "auth0|7", Role: route.Operator, Zones: []string{"SALE-*"}}
+		text, _, err := one.Begin(who, time.Hour)
+		if s, ok := other.Open(text); err != nil || !ok || !reflect.DeepEqual(s.By, who) {
+			t.Fatalf("of a provider: %+v, %v, want %+v", s, err, who)
+		}
+		one.EndAll(t.Context(), name, maker)
+		f.look(other)
+		good("of a provider, revoked by "+name, other, text, false)
+		f.at = f.at.Add(2 * time.Second)
+		if text, _, err = one.Begin(who, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		good("of a provider, begun since", other, text, true)
+		f.at = f.at.Add(time.Hour)
+		good("of a provider, after its time", other, text, false)
+	}
 	late := begin(rootToken)
 	f.at = f.at.Add(SessionAge)
 	good("after its time", one, late, false)

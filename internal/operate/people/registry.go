@@ -102,10 +102,7 @@ func New(o Options) *Registry {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &Registry{Options: o, bookKeys: keysOf(bookLabel, o.Secrets), used: make(map[string]string), refused: make(map[string]time.Time)}
-	for _, key := range keysOf(sessionLabel, o.Secrets) {
-		r.signing.Keys = append(r.signing.Keys, key)
-	}
+	r := &Registry{Options: o, bookKeys: keysOf(bookLabel, o.Secrets), signing: Keys(sessionLabel, o.Secrets), used: make(map[string]string), refused: make(map[string]time.Time)}
 	for _, root := range o.Root {
 		r.roots = append(r.roots, sha256.Sum256([]byte(root)))
 		for _, key := range keysOf(sessionLabel+" root", o.Secrets) {
@@ -312,7 +309,7 @@ func (w *Wanted) check() error {
 	if !slices.Contains(route.Roles, w.Role) {
 		faults = append(faults, "role must be viewer, operator or admin")
 	}
-	if fault := checkZones(w.Zones); fault != "" {
+	if fault := CheckZones(w.Zones); fault != "" {
 		faults = append(faults, "zones "+fault)
 	}
 	w.ExpireSeconds = cmp.Or(w.ExpireSeconds, int64(DefaultAge/time.Second))

@@ -1,17 +1,18 @@
 package people
 
 import (
-	"github.com/openqueue/waitingroom/internal/audit"
-
 	"context"
 	"crypto/rand"
 	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/serve/route"
 )
 
-// SessionAge is how long a session of the console lasts from log in: the day of an event.
+// SessionAge is how long a session of the console lasts from log in, at most: the day of an event.
 const SessionAge = 12 * time.Hour
 
 // Session is a log in to the console.
@@ -24,22 +25,30 @@ type Session struct {
 	Expires time.Time
 }
 
-// claims are what a session's cookie says: who and how it was proven. What a token allows is looked up again each time.
+// claims are what a session's cookie says: who and how it was proven; and of who was proven by a provider, what they may do. What a
+// token allows is looked up again each time.
 type claims struct {
 	jwt.RegisteredClaims
-	Proof   audit.Proof `json:"proof"`
-	TokenID string      `json:"tid,omitempty"`
+	Proof audit.Proof `json:"proof"`
+	// ProofID is the ID of the token, or the subject at the provider.
+	ProofID string     `json:"tid,omitempty"`
+	Role    route.Role `json:"role,omitempty"`
+	Zones   []string   `json:"zones,omitempty"`
 }
 
-// Begin begins a session and returns it as a text for a cookie: a JWT, signed with a key of the secret, so that it is good on
-// every server.
-func (r *Registry) Begin(by Identity) (string, Session, error) {
+// Begin begins a session of that age, at most SessionAge, and returns it as a text for a cookie: a JWT, signed with a key of the
+// secret, so that it is good on every server.
+func (r *Registry) Begin(by Identity, age time.Duration) (string, Session, error) {
 	now := r.Now().Truncate(time.Second)
-	s := Session{By: by, ID: rand.Text(), Begun: now, Expires: now.Add(SessionAge)}
-	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
-		jwt.RegisteredClaims{Subject: by.String(), ID: s.ID, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(s.Expires)},
-		by.Proof, by.ID,
-	}).SignedString(r.signing.Keys[0])
+	s := Session{By: by, ID: rand.Text(), Begun: now, Expires: now.Add(min(age, SessionAge))}
+	c := claims{
+		RegisteredClaims: jwt.RegisteredClaims{Subject: by.String(), ID: s.ID, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(s.Expires)},
+		Proof:            by.Proof, ProofID: by.ID,
+	}
+	if by.Proof == audit.OIDC {
+		c.Role, c.Zones = by.Role, by.Zones
+	}
+	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, c).SignedString(r.signing.Keys[0])
 	return text, s, err
 }
 
@@ -51,7 +60,7 @@ func (r *Registry) Open(text string) (Session, bool) {
 	if err != nil || c.IssuedAt == nil || c.ID == "" {
 		return Session{}, false
 	}
-	s := Session{By: Identity{Name: c.Subject, Proof: c.Proof, ID: c.TokenID}, ID: c.ID, Begun: c.IssuedAt.Time, Expires: c.ExpiresAt.Time}
+	s := Session{By: Identity{Name: c.Subject, Proof: c.Proof, ID: c.ProofID, Role: c.Role, Zones: c.Zones}, ID: c.ID, Begun: c.IssuedAt.Time, Expires: c.ExpiresAt.Time}
 	by, ok := r.Alive(s)
 	s.By = by
 	return s, ok
@@ -63,7 +72,7 @@ func (r *Registry) Alive(s Session) (Identity, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.Now().Before(s.Expires) || slices.ContainsFunc(r.book.Ended, func(e ended) bool {
-		return e.ID == s.ID || e.Subject != "" && e.Subject == s.By.String() && s.Begun.UnixMilli() <= e.AtMillis
+		return e.ID != "" && e.ID == s.ID || e.Subject != "" && (e.Subject == s.By.String() || e.Subject == s.By.ID) && s.Begun.UnixMilli() <= e.AtMillis
 	}) {
 		return Identity{}, false
 	}
@@ -79,6 +88,8 @@ func (r *Registry) Alive(s Session) (Identity, bool) {
 			return Identity{}, false
 		}
 		return r.good(r.book.Tokens[i].Issued, true)
+	case audit.OIDC, audit.Proxy:
+		return s.By, true
 	}
 	return Identity{}, false
 }
@@ -91,7 +102,8 @@ func (r *Registry) End(ctx context.Context, s Session) {
 	r.runOnce(context.WithoutCancel(ctx))
 }
 
-// EndAll ends all sessions of somebody of that name that were begun until now. Whoever has a good token can log in again.
+// EndAll ends all sessions of somebody of that name, of that token or of that subject at the provider, that were begun until now.
+// Whoever has a good token, or a group with a role, can log in again.
 func (r *Registry) EndAll(ctx context.Context, name string, by audit.By) {
 	r.mu.Lock()
 	now := r.Now()

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -20,7 +21,9 @@ type shop struct {
 	there int64
 	// most is the most admissions that were inside in any second. counted and people are the sums over the seconds
 	// after full in which somebody waits.
-	most, seconds, counted, people int64
+	// allowed is the sum of the caps of these seconds.
+	most, seconds, counted, people, allowed int64
+	site                                    *site
 }
 
 // enters has visitors be inside a zone with a cap, where the first may enter at that time. z is the zone from then on.
@@ -81,6 +84,7 @@ func (c *crowd) count(ctx context.Context) error {
 	in.most = max(in.most, stats.State.Inside)
 	if c.present > 0 && c.now > in.full {
 		in.seconds++
+		in.allowed += cmp.Or(c.zone.MaxInside, in.limit) // that of an event is not the zone's own
 		in.counted += stats.State.Inside
 		in.people += in.there
 	}
@@ -90,7 +94,11 @@ func (c *crowd) count(ctx context.Context) error {
 // report fills in what was seen of those inside.
 func (v *shop) report(out *Report) {
 	out.MaxInside, out.MostInside, out.CapacityUsed = v.limit, v.most, -1
-	if all := float64(v.seconds * v.limit); all > 0 {
+	if all := float64(v.allowed); all > 0 {
 		out.InsideUsed, out.InsidePeople = float64(v.counted)/all, float64(v.people)/all
+	}
+	if s := v.site; s != nil {
+		out.Site, out.SiteP95Millis, out.PilotSteps, out.LeastCap, out.MostCap = true, s.p95, len(s.steps), s.least, s.most
+		out.SiteInBound, out.SiteUsed = float64(s.within)/max(1, float64(s.seconds)), s.good/max(1, s.best)
 	}
 }

@@ -48,6 +48,16 @@ type Report struct {
 	MostInside   int64   `json:"mostInside"`
 	InsideUsed   float64 `json:"insideUsed"`
 	InsidePeople float64 `json:"insidePeople"`
+	// Behind a model of a site, in the seconds in which somebody waited, after the first two minutes: the share in which the site was within
+	// the autopilot's bounds, the highest p95, what succeeded as a share of the site's best, how many steps the autopilot made, and the least
+	// and the largest cap.
+	Site          bool    `json:"site,omitempty"`
+	SiteInBound   float64 `json:"siteInBound,omitempty"`
+	SiteP95Millis float64 `json:"siteP95Millis,omitempty"`
+	SiteUsed      float64 `json:"siteUsed,omitempty"`
+	PilotSteps    int     `json:"pilotSteps,omitempty"`
+	LeastCap      int64   `json:"leastCap,omitempty"`
+	MostCap       int64   `json:"mostCap,omitempty"`
 	// G3: by how many later arrivals those who polled when told to were
 	// overtaken, in windows' worth.
 	OvertakenP50 float64 `json:"overtakenP50"`

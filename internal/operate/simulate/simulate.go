@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pilot"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -40,6 +41,8 @@ type Config struct {
 	// reports, 0 to 1. The slots of the others come back when their sessions are over.
 	Stay time.Duration
 	Done float64
+	// Site is what is behind the zone, as a model; without AtOnce there is none. The zone's autopilot steers by it.
+	Site pilot.Site
 	// Leave and Dark are shares, 0 to 1.
 	Leave, Dark float64
 	// Changes are an operator's, in order.
@@ -86,6 +89,8 @@ func (c Config) checkCrowd(z zone.Settings) error {
 		return fmt.Errorf("%w: arrive must be between 0 and 24h", ErrConfig)
 	case c.Leave < 0 || c.Leave > 1 || c.Dark < 0 || c.Dark > 1 || c.Done < 0 || c.Done > 1:
 		return fmt.Errorf("%w: leave, dark and done are percentages between 0 and 100", ErrConfig)
+	case c.Site.AtOnce > 0 && z.MaxInside == 0:
+		return fmt.Errorf("%w: a site needs a zone with maxInside, or with pilot=steer and pilotMax", ErrConfig)
 	case z.MaxInside > 0 && (c.Stay < time.Second || c.Stay > 24*time.Hour):
 		return fmt.Errorf("%w: stay must be between 1s and 24h", ErrConfig)
 	}
@@ -109,6 +114,9 @@ type run struct {
 
 // Run runs the crowd until everybody is in or gone.
 func Run(ctx context.Context, cfg Config) (Report, error) {
+	if cfg.Zone.Pilot == zone.PilotSteer && cfg.Zone.MaxInside == 0 {
+		cfg.Zone.MaxInside = cfg.Zone.PilotMax
+	}
 	if err := cfg.Validate(); err != nil {
 		return Report{}, err
 	}
@@ -123,11 +131,13 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	}
 	r.serves(store, nil)
 	r.enters(r.start, cfg.Zone, cfg.Stay, cfg.Done)
+	r.stands(cfg.Site)
 	r.populate()
 	for _, change := range cfg.Changes {
-		z := cfg.Zone
-		z.PerMinute = change.PerMinute
-		r.every(r.start+change.At.Microseconds(), 0, func(ctx context.Context) error { return r.put(ctx, z) })
+		r.every(r.start+change.At.Microseconds(), 0, func(ctx context.Context) error {
+			r.zone.PerMinute = change.PerMinute
+			return r.put(ctx, r.zone)
+		})
 	}
 	if cfg.Progress != nil {
 		r.every(r.start, time.Second, func(context.Context) error {

@@ -33,7 +33,7 @@ const (
 
 // The names of the files in the data directory.
 const (
-	fileName      = "secret"
+	File          = "secret"
 	tokenFileName = "admin-token"
 	// visitorKeyFileName has the key by which a clientId becomes an id.
 	visitorKeyFileName = "visitor-key"
@@ -131,7 +131,7 @@ func Fingerprints(secrets [][]byte) ([]string, error) {
 //
 // Errors that wrap ErrUnusable name the file and say what to do about it.
 func Load(dir string) (secrets [][]byte, made bool, err error) {
-	path := filepath.Join(dir, fileName)
+	path := filepath.Join(dir, File)
 	text, made, err := loadOrMake(path, func() string {
 		b := make([]byte, MinBytes)
 		rand.Read(b) // never fails: crypto/rand ends the program instead

@@ -94,7 +94,7 @@ func TestLoadMakesASecretOnceAndKeepsIt(t *testing.T) {
 	if err != nil || bytes.Equal(first[0], other[0]) {
 		t.Errorf("another folder's secret is the same, or %v", err)
 	}
-	wantMode(t, filepath.Join(dir, fileName), 0o600)
+	wantMode(t, filepath.Join(dir, File), 0o600)
 	wantMode(t, dir, 0o700)
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
@@ -128,7 +128,7 @@ func wantMode(t *testing.T, path string, want fs.FileMode) {
 
 func TestLoadReadsSeveralNewestFirst(t *testing.T) {
 	dir := t.TempDir()
-	keep(t, dir, fileName, base64.StdEncoding.EncodeToString(other32)+"\n"+raw+"\n")
+	keep(t, dir, File, base64.StdEncoding.EncodeToString(other32)+"\n"+raw+"\n")
 	got, made, err := Load(dir)
 	if err != nil || made || len(got) != 2 || !bytes.Equal(got[0], other32) || string(got[1]) != raw {
 		t.Errorf("Load = %q, %v, %v", got, made, err)
@@ -157,7 +157,7 @@ func TestUnusableFilesStopTheStartAndStay(t *testing.T) {
 		{"writable by all", raw, 0o602, "may be read or written by others"},
 	}
 	loaders := map[string]func(dir string) error{
-		fileName:      func(dir string) error { _, _, err := Load(dir); return err },
+		File:          func(dir string) error { _, _, err := Load(dir); return err },
 		tokenFileName: func(dir string) error { _, _, err := LoadToken(dir); return err },
 	}
 	for _, tt := range tests {
@@ -173,7 +173,7 @@ func TestUnusableFilesStopTheStartAndStay(t *testing.T) {
 				if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), path) {
 					t.Errorf("error %v, want ErrUnusable that names the file", err)
 				}
-				if name == fileName && err != nil && !strings.Contains(err.Error(), tt.says) {
+				if name == File && err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("error %v, want one that says %q", err, tt.says)
 				}
 				after, readErr := os.ReadFile(path)
@@ -187,7 +187,7 @@ func TestUnusableFilesStopTheStartAndStay(t *testing.T) {
 
 func TestLoadRefusesAFolderInItsPlace(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, fileName), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, File), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := Load(dir); !errors.Is(err, ErrUnusable) {

@@ -6,8 +6,9 @@
 
 -- answer returns the status (+16 if the place was put back), then position, estimate and
 -- period; or when the visitor was admitted, when that expires, and the number of the
--- admission, 0 of an earlier one. rank is nil for a visitor who is not in the line. due and epoch are what the token says, nil where
--- that does not matter. score is where the visitor stands, or is to stand if put back.
+-- admission, 0 of an earlier one. rank is nil for a visitor who is not in the line. due and
+-- epoch are what the token says, nil where that does not matter. score is where the visitor
+-- stands, or is to stand if put back.
 local function answer(z, r, t, id, arrived, score, rank, due, epoch)
   local restored = 0
   if not rank then

@@ -99,7 +99,7 @@
 metadata:
   annotations:
     # A change of the settings starts new pods. Zones are not among them: the Job applies those to running servers.
-    {{- include "queue-server.merge" (list .Values.podAnnotations (dict "checksum/settings" (cat (toJson .Values.settings) (toJson .Values.sites) | sha256sum))) | nindent 4 }}
+    {{- include "queue-server.merge" (list .Values.podAnnotations (dict "checksum/settings" (cat (toJson .Values.settings) (toJson .Values.sites) (toJson .Values.groups) | sha256sum))) | nindent 4 }}
   labels:
     {{- include "queue-server.allLabels" (dict "root" . "with" .Values.podLabels "last" (dict "app.kubernetes.io/component" "server")) | nindent 4 }}
 spec:

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/admissionlog"
+	"github.com/openqueue/waitingroom/internal/operate/evidence"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+)
+
+const dayHelp = "the `DAY` of the arrival (UTC), such as 2026-12-01, of a visitor who is gone; today when absent"
+
+// findVisitor is queue-server visitors find.
+func (c *connection) findVisitor() *cobra.Command {
+	var day string
+	command := c.command("find ZONE REF", "Where a visitor stands, by the reference that the visitor's page shows.",
+		func(ctx context.Context, s *session, args []string) error {
+			reply, err := s.Visitor(ctx, args[0], args[1], day)
+			if err != nil || s.json {
+				return s.printReply(reply.JSON, err)
+			}
+			v := &reply.Value
+			s.say("%s: %s", v.PlaceID, visitorWords(v))
+			if v.Pseudonym != "" {
+				s.say("In logs of admissions, with an arrival on %s, the visitor is %s.", v.Day, v.Pseudonym)
+			}
+			return nil
+		})
+	command.Flags().StringVar(&day, "day", "", dayHelp)
+	return command
+}
+
+// visitorWords says where a visitor stands.
+func visitorWords(v *operator.Visitor) string {
+	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.RFC3339) }
+	arrived := "arrived " + at(v.ArrivedAtMicros/1000)
+	switch v.State {
+	case "waiting":
+		return fmt.Sprintf("%s, waits at position %s, last polled %s", arrived, grouped(v.Position), at(v.PolledAt))
+	case "aside":
+		return fmt.Sprintf("%s, was silent, and is set aside since %s. The place is kept until %s", arrived, at(v.AsideAt), at(v.KeptUntil))
+	case "admitted":
+		return fmt.Sprintf("admitted %s. The pass is good until %s", at(v.AdmittedAt), at(v.ExpiresAt))
+	case "inside":
+		used := "has not used the pass yet"
+		if v.Used {
+			used = "has used the pass"
+		}
+		return fmt.Sprintf("admitted %s, %s, and counts as inside until %s", at(v.AdmittedAt), used, at(v.InsideUntil))
+	}
+	return "not in the line, and not inside. The visitor left, was away for too long, or the admission has expired"
+}
+
+// receipt is queue-server evidence receipt. It asks a server for the pseudonym alone.
+func (c *connection) receipt() *cobra.Command {
+	var day string
+	var logs []string
+	command := c.command("receipt ZONE REF", "What the logs have of a visitor: arrival, admission, and who entered before.",
+		func(ctx context.Context, s *session, args []string) error {
+			reply, err := s.Visitor(ctx, args[0], args[1], day)
+			if err != nil {
+				return err
+			}
+			v := &reply.Value
+			if v.Pseudonym == "" {
+				return fmt.Errorf("there is no key of the pseudonyms of %s: nobody was logged, or the key is over or was destroyed", v.Day)
+			}
+			runs, _, err := admissionlog.Read(logs...)
+			if err != nil {
+				return err
+			}
+			all := evidence.Receipts(&evidence.Source{Zone: args[0], Runs: runs}, v.Pseudonym)
+			if s.json {
+				return s.sayJSON(all)
+			}
+			at := func(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05.000Z") }
+			if len(all) == 0 {
+				s.say("These logs have nobody with the reference %s who arrived on %s.", v.PlaceID, v.Day)
+			}
+			for _, r := range all {
+				s.say("%s arrived %s.", v.PlaceID, at(r.ArrivedAtMicros))
+				if r.Ticket != "" {
+					s.say("A draw gave the visitor its place, by the ticket %s.", r.Ticket)
+				}
+				if r.AdmittedAt == 0 {
+					s.say("These logs have no admission of it.")
+					continue
+				}
+				s.say("It was admitted %s. Of those who arrived later, %s entered before: %s by the draw, %s who came back to an earlier place, %s otherwise.",
+					at(1000*r.AdmittedAt), grouped(r.Earlier), grouped(r.Drawn), grouped(r.Returned), grouped(r.Earlier-r.Drawn-r.Returned))
+				if r.Late {
+					s.say("The visitor itself did not come when it was told to, or came back.")
+				}
+			}
+			return nil
+		})
+	command.Flags().StringArrayVar(&logs, "log", nil, "`FOLDER` with logs; one for each server, or one of all")
+	command.Flags().StringVar(&day, "day", "", dayHelp)
+	_ = command.MarkFlagRequired("log") // it is there
+	return command
+}
