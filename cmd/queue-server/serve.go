@@ -162,12 +162,12 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	seen.Start(ctx)
 	defer seen.Stop()
 
-	teller := webhook.New(webhook.Options{
-		Hooks: s.hooks, Watched: seen.Last, Store: opened, Changes: zones.Changes, Alone: s.Store == storeEmbedded,
-		Now: time.Now, Registerer: reg, Logger: log,
+	hooks := webhook.New(webhook.Options{
+		Hooks: s.hooks, Watched: seen.Last, Zones: zones, Store: opened, Alone: s.Store == storeEmbedded,
+		Registerer: reg, Logger: log,
 	})
-	teller.Start(ctx)
-	defer teller.Stop(ctx)
+	hooks.Start(ctx)
+	defer hooks.Stop(ctx)
 
 	minutes := history.New(history.Options{
 		Watch: seen, Store: zones, Refused: metrics.RefusedBy, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour, Logger: log,

@@ -23,7 +23,7 @@ type eitherStore interface {
 	store.Store
 	policyset.PolicyStore
 	store.Keeper
-	store.Teller
+	store.Webhooks
 	Close() error
 }
 

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// callTimeout is for one call, connection and answer included.
-	callTimeout = 10 * time.Second
+	// callTimeout is for one call, connection and answer included: the Standard Webhooks scheme asks for 15 to 30 s.
+	callTimeout = 20 * time.Second
 	// mostAnswer is how much of an answer is read, so that the connection can be used again.
 	mostAnswer = 4 << 10
 )
@@ -30,14 +30,18 @@ const (
 // errAddress: the name of the receiver resolves to an address that the webhook must not call.
 var errAddress = errors.New("webhook: the address is not public, and not in privateNetworks")
 
-// reserved are networks that IsGlobalUnicast and IsPrivate take for public, and that are not, by the registries of IANA for special
-// purposes; the last three carry addresses of IPv4.
-var reserved = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("2001:db8::/32"),
-	netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("64:ff9b::/16"), netip.MustParsePrefix("2001::/23"),
-}
+// reserved are networks of IPv4, and of IPv6 in unicast, that IsGlobalUnicast and IsPrivate take for public and that are not, by the
+// registries of IANA for special purposes.
+var (
+	reserved = []netip.Prefix{
+		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+		netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),
+		netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
+		netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20"),
+	}
+	// unicast has all public addresses of IPv6. Those that carry one of IPv4 otherwise lie outside.
+	unicast = netip.MustParsePrefix("2000::/3")
+)
 
 // newClient returns the client that calls a webhook. It follows no redirect and uses no proxy. roots are the authorities that it
 // trusts; nil for the system's.
@@ -69,7 +73,7 @@ func (h *Hook) mayDial(address string) error {
 			return nil
 		}
 	}
-	public := a.IsGlobalUnicast() && !a.IsPrivate() && strings.HasPrefix(h.URL, "https:")
+	public := (a.Is4() || unicast.Contains(a)) && a.IsGlobalUnicast() && !a.IsPrivate() && strings.HasPrefix(h.URL, "https:")
 	for _, network := range reserved {
 		public = public && !network.Contains(a)
 	}
@@ -100,7 +104,7 @@ func (h *Hook) send(ctx context.Context, client *http.Client, id string, now tim
 	req.Header.Set("Webhook-Signature", strings.Join(signatures, " "))
 	answer, err := client.Do(req)
 	if err != nil {
-		return errors.Unwrap(err) // a url.Error
+		return errors.Unwrap(err) // of a url.Error
 	}
 	_, _ = io.CopyN(io.Discard, answer.Body, mostAnswer) // only the status counts
 	_ = answer.Body.Close()

@@ -8,7 +8,7 @@ import (
 )
 
 // Progress has the document of a webhook written, repeated and contested. That of another webhook stays.
-func Progress(t *testing.T, s store.Teller) {
+func Progress(t *testing.T, s store.Webhooks) {
 	t.Helper()
 	first := store.Document{Version: 1, Text: `{"zones":{}}`}
 	second, other := store.Document{Version: 2, Text: "second"}, store.Document{Version: 2, Text: "other"}

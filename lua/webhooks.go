@@ -12,7 +12,7 @@ import (
 // asideBatch is how many places that are set aside one call looks at: some 0.3 ms of Redis.
 const asideBatch = 1_000
 
-// Aside implements store.Teller.
+// Aside implements store.Webhooks.
 func (s *Store) Aside(ctx context.Context, zoneID string, each func(store.Silent)) error {
 	for _, key := range s.keys(zoneID)[asideKey:] {
 		for cursor := uint64(0); ; {
@@ -46,32 +46,18 @@ func (s *Store) asideFrom(ctx context.Context, key string, cursor uint64) (some 
 	return s.client.HScan(ctx, key, cursor, "", asideBatch).Result()
 }
 
-// StandsAt implements store.Teller. The last member of the line is nobody: see keys.lua.
-func (s *Store) StandsAt(ctx context.Context, zoneID string, rank int64) (micros int64, ok bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
-	defer cancel()
-	some, err := s.client.ZRangeWithScores(ctx, s.keys(zoneID)[lineKey], rank, rank).Result()
-	if err != nil {
-		return 0, false, s.failed(ctx, "stands_at", err)
-	}
-	if len(some) == 0 || some[0].Member == "" {
-		return 0, false, nil
-	}
-	return int64(some[0].Score), true, nil
-}
-
 // progressKeys are the document of a webhook, and the record of it, which has no entries.
 func (s *Store) progressKeys(webhook string) []string {
 	tag := s.prefix + "{:webhook:" + webhook + "}:"
 	return []string{tag + "book", tag + "audit"}
 }
 
-// Progress implements store.Teller.
+// Progress implements store.Webhooks.
 func (s *Store) Progress(ctx context.Context, webhook string) (store.Document, error) {
 	return s.document(ctx, "webhooks", s.progressKeys(webhook), webhooksReason)
 }
 
-// PutProgress implements store.Teller.
+// PutProgress implements store.Webhooks.
 func (s *Store) PutProgress(ctx context.Context, webhook string, d store.Document, was int64) error {
 	return s.putDocument(ctx, "webhooks", s.progressKeys(webhook), d, was, "")
 }
