@@ -38,6 +38,7 @@ func TestOutside(t *testing.T) {
 func TestSpends(t *testing.T) {
 	t.Parallel()
 	conformance.Spends(t, openHarness, openEmbedded)
+	conformance.Visits(t, openHarness, openEmbedded)
 	conformance.SpendsOnce(t, openStore(t, nil))
 }
 

@@ -38,7 +38,7 @@ func TestEveryRouteWithEveryRole(t *testing.T) {
 	who := map[string]people.Identity{"": {}, "qs_nobody": {}}
 	add := func(role route.Role, zones ...string) {
 		name := fmt.Sprint(role, "-", len(who))
-		who[s.issue(t, name, role, zones...)] = people.Identity{Name: name, Proof: audit.Token, Role: role, Zones: zones}
+		who[s.issue(t, name, role, zones...)] = people.Identity{Name: name, Proof: audit.Token, Grants: []people.Grant{{Role: role, Zones: zones}}}
 	}
 	for _, role := range route.Roles {
 		add(role)

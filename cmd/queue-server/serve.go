@@ -281,7 +281,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	boundConnections(s, reg, log, publicListener, operatorListener, limitsListener, siteListener, sitesListener)
 	failed := make(chan error, 5)
 	publicListener.serve(public, writeTimeout, log, failed)
-	sitesListener.serve(sites, 0, log, failed)
+	sitesListener.serve(health.closing(sites), 0, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
 	limitsListener.serve(r.limitChecks(), writeTimeout, log, failed)
 	siteListener.serve(r.siteGate(), writeTimeout, log, failed)

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // spends is a store of what is spent, which counts its calls.
 type spends struct {
+	store.Spender
+
 	mu    sync.Mutex
 	spent map[string]bool
 	calls int

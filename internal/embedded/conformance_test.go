@@ -94,6 +94,7 @@ func (s *Store) footprint(zoneID string) map[string]int {
 func TestSpends(t *testing.T) {
 	t.Parallel()
 	conformance.Spends(t, openHarness)
+	conformance.Visits(t, openHarness)
 	conformance.SpendsOnce(t, openHarness(t, time.Now).Store)
 }
 

@@ -31,7 +31,7 @@ var Properties = []Property{
 	{"--ink", "text", "#16191f", "#eef0f4"},
 	{"--quiet", "labels and hints", "#555e6e", "#aab2c0"},
 	{"--line", "edges", "#d4d8df", "#343b48"},
-	{"--radius", "corners of the card, such as 12px", "", ""},
+	{"--radius", "corners of the card, such as 12px; at most 2rem", "", ""},
 	{"--font", "names of fonts that visitors have, such as Georgia, serif", "", ""},
 	{"--background", "an image or a gradient behind the card", "", ""},
 }

@@ -172,7 +172,7 @@ func (s *Steer) look(ctx context.Context, z *steered, is zone.Settings) error {
 	}
 	millis := pilot.Every.Milliseconds()
 	slot := now / millis
-	if z.slot == 0 {
+	if slot < z.slot || z.slot == 0 { // or the zone's clock was set back
 		z.tally.Take(now) // of a part of a slot
 		s.set(func() { z.slot, z.began, z.last = slot, slot+1, now })
 	}
@@ -322,6 +322,7 @@ func (s *Steer) decide(ctx context.Context, z *steered, is zone.Settings, now in
 	case !ok:
 		return nil
 	case is.Pilot == zone.PilotAdvise:
+		step.AtMillis = now - now%pilot.Every.Milliseconds() // on all servers, so that one is kept
 		if step.Advice = true; step.To == z.advised.To && step.Why == z.advised.Why && step.From == z.advised.From {
 			return nil
 		}

@@ -28,6 +28,8 @@ type room struct {
 	steer *steer.Steer
 	steps []string
 	away  time.Duration
+	// behind is by how much the store's clock is behind the server's.
+	behind time.Duration
 }
 
 // PilotStep implements steer.Meter.
@@ -40,12 +42,12 @@ func (r *room) PilotSignal(_ string, away time.Duration) { r.away = away }
 func newRoom(tb testing.TB, set func(*zone.Settings)) *room {
 	tb.Helper()
 	r := &room{Clock: parts.NewClock(), tb: tb}
-	r.store = parts.OpenStore(tb, r.Now, nil)
+	r.store = parts.OpenStore(tb, func() time.Time { return r.Now().Add(-r.behind) }, nil)
 	r.zones = zones.New(zones.Options{Store: r.store, Now: r.Now})
 	tb.Cleanup(r.zones.Stop)
 	r.steer = r.another()
 	z := zone.Defaults("Z")
-	z.PerMinute, z.Pilot, z.PilotMin, z.PilotMax, z.PilotP95Millis = 60_000, zone.PilotSteer, 10, 1_000, 200
+	z.PerMinute, z.PassTTLSeconds, z.Pilot, z.PilotMin, z.PilotMax, z.PilotP95Millis = 60_000, 300, zone.PilotSteer, 10, 1_000, 200
 	set(&z)
 	_, err := r.zones.PutZone(tb.Context(), z, nil, audit.By{Name: "anna"})
 	parts.Must(tb, err)
@@ -152,9 +154,18 @@ func TestSteers(t *testing.T) {
 	if v := r.view(); v.State != steer.StateOn || v.MaxInside != 95 {
 		t.Errorf("with another bound: %s, %d", v.State, v.MaxInside)
 	}
+	// A step of another server, and a change of the cap by somebody else, within one second.
+	r.put(func(s *zone.Settings) {
+		s.MaxInside, s.PilotState.AtMillis, s.PilotState.To = 100, r.Now().UnixMilli(), 100
+	})
+	r.put(func(s *zone.Settings) { s.MaxInside = 96 })
+	r.passes(12, 50*time.Millisecond)
+	if v := r.view(); v.State != steer.StateHeld {
+		t.Errorf("after a step and a change of the cap: %s", v.State)
+	}
 	r.put(func(s *zone.Settings) { s.PerMinute = 0 })
 	r.passes(40, 500*time.Millisecond)
-	if v := r.view(); v.State != steer.StatePaused || v.MaxInside != 95 {
+	if v := r.view(); v.State != steer.StatePaused || v.MaxInside != 96 {
 		t.Errorf("in a pause: %s, %d", v.State, v.MaxInside)
 	}
 }
@@ -172,6 +183,32 @@ func TestTwoServers(t *testing.T) {
 		other.RunOnce(t.Context())
 	}
 	r.wants("two servers", 70, steer.StateOn, "slow")
+}
+
+// TestTwoServersAdvise: of the same advice one is kept.
+func TestTwoServersAdvise(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, func(s *zone.Settings) { s.Pilot, s.MaxInside = zone.PilotAdvise, 2_000 })
+	other := r.another()
+	for range 45 {
+		r.passes(1, time.Second)
+		r.Forward(time.Millisecond)
+		other.RunOnce(t.Context())
+	}
+	if v := r.view(); len(v.Steps) != 1 {
+		t.Errorf("%v", v.Steps)
+	}
+}
+
+// TestClockIsSetBack: the autopilot does not wait until the clock is again where it was.
+func TestClockIsSetBack(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, func(s *zone.Settings) { s.MaxInside = 2_000 })
+	r.passes(25, 50*time.Millisecond)
+	r.wants("before", 1_000, steer.StateOn, "bounds")
+	r.behind = time.Hour
+	r.passes(60, time.Second)
+	r.wants("after", 70, steer.StateOn, "bounds", "slow")
 }
 
 // TestAway: without a signal, and without a store, nothing is changed, and that is said.

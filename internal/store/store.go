@@ -253,6 +253,7 @@ const (
 	Minutes
 	Share
 	FindVisitor
+	VisitByTicket
 )
 
 // Calls are the names of all calls, as metrics write them.
@@ -262,5 +263,5 @@ var Calls = [...]string{
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
 	Spend: "spend", Report: "report",
-	KeepMinutes: "keep_minutes", Minutes: "minutes", Share: "share", FindVisitor: "find_visitor",
+	KeepMinutes: "keep_minutes", Minutes: "minutes", Share: "share", FindVisitor: "find_visitor", VisitByTicket: "visit",
 }

@@ -87,10 +87,11 @@ var Table = setting.Table[Settings]{
 	},
 	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },
-		Default: int64(DefaultPassTTLSeconds), Least: MinPassTTLSeconds, Most: MaxPassTTLSeconds, Unit: "s",
-		Label: "Life of a pass", Hint: "Seconds in which an admitted visitor may enter the service, 10 to 86400.",
+		Default: int64(0), Least: 0, Most: MaxPassTTLSeconds, Unit: "s", Fault: Settings.passTTLFault, Say: Settings.sayPassTTL,
+		Label: "Life of a pass", Hint: "Seconds in which an admitted visitor may enter the service, 10 to 86400. 0: 300, or 60 with a cap.",
 		Column: "PASS",
-		Choose: "the time from the admission to the first request to the service, 10-86400 s. The log of admissions is kept as " +
+		Choose: "the time from the admission to the first request to the service, 10-86400 s. 0 is 300 s, or 60 s with `maxInside`, " +
+			"where nobody else gets the slot of an unused pass. The log of admissions is kept as " +
 			"long. A change concerns later admissions only. Values above 2700 are rounded up to whole minutes",
 	},
 	{

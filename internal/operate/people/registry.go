@@ -269,7 +269,7 @@ func (r *Registry) good(t Issued, ok bool) (Identity, bool) {
 		return Identity{}, false
 	}
 	r.used[t.ID] = now.UTC().Format(time.DateOnly)
-	return Identity{Name: t.Name, Proof: audit.Token, ID: t.ID, Role: t.Role, Zones: t.Zones}, true
+	return Identity{Name: t.Name, Proof: audit.Token, ID: t.ID, Grants: []Grant{{t.Role, t.Zones}}}, true
 }
 
 // Tokens returns all tokens that are good, in the order of their names.
