@@ -91,7 +91,7 @@ func (r rooms) public() http.Handler {
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.ready)
 	e.Match(reading, "/openapi.yaml", openapi.Serve(openapi.Public))
-	return r.health.closing(e)
+	return e
 }
 
 // ownSites refuses what browsers send for pages of other sites.
@@ -153,7 +153,7 @@ func (r rooms) limitChecks() http.Handler {
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.standing)
 	e.Match(reading, "/openapi.yaml", openapi.Serve(openapi.Limits))
-	return r.health.closing(e)
+	return e
 }
 
 // siteGate are the routes of the site's listener. Gateways ask with any method there, too. Where secrets differ, those
@@ -169,7 +169,7 @@ func (r rooms) siteGate() http.Handler {
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.standing, r.requireSharedSecret)
 	e.Match(reading, "/openapi.yaml", openapi.Serve(openapi.Site))
-	return r.health.closing(e)
+	return e
 }
 
 // toMetrics is what stands before /metrics.

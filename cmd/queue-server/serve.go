@@ -269,7 +269,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		log:           log,
 	}
 
-	public := s.origins.Handler(r.public())
+	public := s.origins.Handler(health.closing(r.public()))
 	sites, err := openSites(s, gate, zones, r, public, metrics, steering)
 	if err != nil {
 		return err
@@ -283,8 +283,8 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	publicListener.serve(public, writeTimeout, log, failed)
 	sitesListener.serve(health.closing(sites), 0, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
-	limitsListener.serve(r.limitChecks(), writeTimeout, log, failed)
-	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
+	limitsListener.serve(health.closing(r.limitChecks()), writeTimeout, log, failed)
+	siteListener.serve(health.closing(r.siteGate()), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
 	if sitesListener != nil {

@@ -65,6 +65,7 @@ func TestSiteTakesNothing(t *testing.T) {
 	if err == nil { // else the server closed the connection before the client was done
 		_ = res.Body.Close()
 	}
+	front.Close() // which waits for the answer
 	if len(*refused) != 1 || !errors.Is((*refused)[0], ErrSlow) || len(*counted) != 1 || (*counted)[0] != outSlow {
 		t.Errorf("refused with %v, counted %v", *refused, *counted)
 	}

@@ -98,9 +98,6 @@ func Decide(b Bounds, last Step, limit int64, looks []Sight, nowMillis int64) (n
 	case limit < b.Min || limit > b.Max:
 		return to(limit, Bounded)
 	}
-	if last.AtMillis > nowMillis { // the zone's clock was set back
-		last.AtMillis = 0
-	}
 	fresh := looks
 	for len(fresh) > 0 && fresh[0].AtMillis-everyMillis < last.AtMillis {
 		fresh = fresh[1:]

@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pilot"
 	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -28,8 +29,6 @@ type room struct {
 	steer *steer.Steer
 	steps []string
 	away  time.Duration
-	// behind is by how much the store's clock is behind the server's.
-	behind time.Duration
 }
 
 // PilotStep implements steer.Meter.
@@ -42,7 +41,7 @@ func (r *room) PilotSignal(_ string, away time.Duration) { r.away = away }
 func newRoom(tb testing.TB, set func(*zone.Settings)) *room {
 	tb.Helper()
 	r := &room{Clock: parts.NewClock(), tb: tb}
-	r.store = parts.OpenStore(tb, func() time.Time { return r.Now().Add(-r.behind) }, nil)
+	r.store = parts.OpenStore(tb, r.Now, nil)
 	r.zones = zones.New(zones.Options{Store: r.store, Now: r.Now})
 	tb.Cleanup(r.zones.Stop)
 	r.steer = r.another()
@@ -185,6 +184,49 @@ func TestTwoServers(t *testing.T) {
 	r.wants("two servers", 70, steer.StateOn, "slow")
 }
 
+// TestSlowSource: a zone whose source does not answer delays the looks at no other.
+func TestSlowSource(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, func(*zone.Settings) {})
+	other := r.is()
+	other.ZoneID = "SLOW"
+	_, err := r.zones.PutZone(t.Context(), other, nil, audit.By{Name: "anna"})
+	parts.Must(t, err)
+	asked, end := make(chan string, 100), make(chan struct{})
+	r.steer = steer.New(steer.Options{Zones: r.zones, Keep: time.Hour, Source: func(_ context.Context, zoneID string) (pilot.Look, error) {
+		asked <- zoneID
+		if zoneID == "SLOW" {
+			<-end
+		}
+		return pilot.Look{Told: true}, nil
+	}})
+	forward := func() {
+		r.Forward(pilot.Every)
+		for _, zoneID := range []string{"Z", "SLOW"} {
+			_, err := r.zones.Observe(t.Context(), zoneID)
+			parts.Must(t, err)
+		}
+	}
+	forward()
+	r.steer.RunOnce(t.Context()) // it has not seen a whole slot yet
+	seen := map[string]int{}
+	for slots := range 3 {
+		for forward(); seen["Z"] <= slots; {
+			r.steer.Begin(t.Context())
+			select {
+			case zoneID := <-asked:
+				seen[zoneID]++
+			case <-time.After(time.Millisecond): // the look before has not ended
+			}
+		}
+	}
+	close(end)
+	r.steer.Stop()
+	if seen["SLOW"] > 1 {
+		t.Errorf("the slow one was asked %d times at once", seen["SLOW"])
+	}
+}
+
 // TestTwoServersAdvise: of the same advice one is kept.
 func TestTwoServersAdvise(t *testing.T) {
 	t.Parallel()
@@ -198,17 +240,6 @@ func TestTwoServersAdvise(t *testing.T) {
 	if v := r.view(); len(v.Steps) != 1 {
 		t.Errorf("%v", v.Steps)
 	}
-}
-
-// TestClockIsSetBack: the autopilot does not wait until the clock is again where it was.
-func TestClockIsSetBack(t *testing.T) {
-	t.Parallel()
-	r := newRoom(t, func(s *zone.Settings) { s.MaxInside = 2_000 })
-	r.passes(25, 50*time.Millisecond)
-	r.wants("before", 1_000, steer.StateOn, "bounds")
-	r.behind = time.Hour
-	r.passes(60, time.Second)
-	r.wants("after", 70, steer.StateOn, "bounds", "slow")
 }
 
 // TestAway: without a signal, and without a store, nothing is changed, and that is said.

@@ -59,6 +59,8 @@ type Drawer interface {
 	// JoinDrawn is Join by a caller who knows for which draw people gather (zone.Settings.Gate): a visitor who joins
 	// before people settle stands at the score. At other times it does what Join does. If people gather for a draw and
 	// the call has no score of it, as any Join has not, or that of another draw, no place is taken (line.Undrawn).
+	// A visitor who came before people gathered is given a new place with the first Poll or join from then on: at the score,
+	// or behind all who were drawn once the draw is closed. So the Place of a Poll has the score, too.
 	JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error)
 	// Drawn returns the visitors in a zone's line whose scores are at least fromMicros and less than uptoMicros, in
 	// order, at most DrawnBatch of them. Of each place only the id and the score are set. after is the last place of
