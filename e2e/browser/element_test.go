@@ -29,6 +29,12 @@ addEventListener('securitypolicyviolation', (e) => refused.push(e.violatedDirect
 // ownShop starts a shop on the room's own origin, with a page, files of its own and a strict policy, and returns its address.
 func ownShop(t *testing.T, s *room.Server, page string, files map[string]string) (shop string) {
 	t.Helper()
+	return ownShopWith(t, s, page, files, "'self'")
+}
+
+// ownShopWith takes styles from there.
+func ownShopWith(t *testing.T, s *room.Server, page string, files map[string]string, styles string) (shop string) {
+	t.Helper()
 	to, err := url.Parse(s.Public)
 	must(t, err)
 	mux := http.NewServeMux()
@@ -46,7 +52,7 @@ func ownShop(t *testing.T, s *room.Server, page string, files map[string]string)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src "+styles+"; connect-src 'self'; img-src data:")
 		if r.URL.Path == "/checkout" {
 			_, _ = fmt.Fprint(w, "<!doctype html><title>In</title><h1>In</h1>")
 			return

@@ -411,7 +411,7 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 			return line.Answer{Status: line.Undrawn}
 		}
 		r, p = q.put(anew), anew
-	case p.DueMillis < t.now-window.GraceMillis:
+	case p.DueMillis < t.now-window.GraceMillis, q.gate.Outdates(p.ArrivedAtMicros, t.now):
 		// The token is old, and may name an earlier place. The answer names the present one.
 		if at, _ := q.arrival(p.ID); at != p.ArrivedAtMicros {
 			p.ArrivedAtMicros, p.Told = at, 0

@@ -93,3 +93,30 @@ func TestRefusalIsBounded(t *testing.T) {
 		t.Errorf("refused with %v, reads until %v, writes until %v", *refused, w.reads, w.writes)
 	}
 }
+
+// TestNoCacheKeepsASession, whatever the site says to caches.
+func TestNoCacheKeepsASession(t *testing.T) {
+	t.Parallel()
+	g, _, _ := newGateway(t)
+	for session, want := range map[bool]string{true: "private, no-store", false: "public"} {
+		d := &site.Decision{Header: http.Header{}}
+		if session {
+			d.Header.Set("Cache-Control", "private, no-store")
+			d.Header.Set("Set-Cookie", "waitingroom_session-SHOP=x")
+		}
+		res := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Set-Cookie": {"a=1"}, "Cache-Control": {"public"}}}
+		others := []string{"Expires", "X-Accel-Expires", "Cloudflare-CDN-Cache-Control", "Akamai-Cache-Control"}
+		for _, name := range others {
+			res.Header.Set(name, "3600")
+		}
+		p := &passage{Gateway: g, t: g.hosts["shop.example"].targets[0], d: d}
+		if err := p.answered(res); err != nil || res.Header.Get("Cache-Control") != want || res.Header.Get("Set-Cookie") != "a=1" {
+			t.Errorf("session %t: %v, %v", session, res.Header, err)
+		}
+		for _, name := range others {
+			if there := res.Header.Get(name) != ""; there == session {
+				t.Errorf("session %t: %s is there: %t", session, name, there)
+			}
+		}
+	}
+}

@@ -155,6 +155,11 @@ func (p *passage) answered(res *http.Response) error {
 	events := strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
 	p.endless = first == 0 || events
 	p.count(outcome, first)
+	if p.d.Header["Cache-Control"] != nil { // no cache may go by what the site says: nginx and CDNs have headers of their own (RFC 9213)
+		maps.DeleteFunc(res.Header, func(name string, _ []string) bool {
+			return name == "Expires" || name == "X-Accel-Expires" || strings.HasSuffix(name, "Cache-Control")
+		})
+	}
 	for name, values := range p.d.Header {
 		if name == "Set-Cookie" {
 			values = append(res.Header[name], values...)
@@ -166,9 +171,6 @@ func (p *passage) answered(res *http.Response) error {
 	}
 	if clears := strings.Join(res.Header["Clear-Site-Data"], ","); strings.Contains(clears, "cookies") || strings.Contains(clears, "*") {
 		res.Header["Clear-Site-Data"] = clearsOthers
-	}
-	if p.d.Header["Cache-Control"] != nil {
-		delete(res.Header, "Expires")
 	}
 	return nil
 }

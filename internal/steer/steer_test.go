@@ -255,9 +255,8 @@ func TestAway(t *testing.T) {
 	}
 	r.store.Fail(fmt.Errorf("gone: %w", line.ErrStoreUnavailable))
 	r.passes(90, time.Second)
+	r.wants("the store is away", 100, steer.StateStore)
 	r.store.Fail(nil)
-	r.steer.RunOnce(t.Context())
-	r.wants("the store was away", 100, steer.StateStore)
 	r.passes(45, time.Second)
 	r.wants("the store is back", 70, steer.StateOn, "slow")
 }

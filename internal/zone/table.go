@@ -409,7 +409,7 @@ var Table = setting.Table[Settings]{
 		},
 		Label: "Without JavaScript", Hint: "Wait: a browser without JavaScript takes a place at the end of the line after 60 s. Bots can do that, too.",
 		Choose: "browsers without JavaScript: `refuse` gives them no place; `wait` gives them a place at the end of the line " +
-			"after 60 s, and bots as well",
+			"after 60 s, and bots as well. [Browsers that are slow](../operate/challenge.md#without-javascript) get one either way",
 	},
 	{
 		Name: "onChallengeFailure", At: func(s *Settings) any { return (*string)(&s.OnChallengeFailure) },

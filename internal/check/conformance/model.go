@@ -191,7 +191,8 @@ func (m *model) poll(token line.Place) line.Answer {
 	}
 	g := m.settings.Gate()
 	missed := v != nil && g.UptoMicros > 0 && m.now >= g.GatherAtMillis && v.StandsAtMicros() < g.FromMicros // came before the draw
-	if v == nil {
+	switch {
+	case v == nil:
 		if a, ok := m.admittedBefore(token); ok {
 			return a
 		}
@@ -212,17 +213,15 @@ func (m *model) poll(token line.Place) line.Answer {
 		}
 		m.put(v)
 		m.totals.Restored++
-	} else if missed {
+	case missed:
 		if g.DrawOpenAt(m.now) && !g.Scores(token.ScoreMicros) {
 			return line.Answer{Status: line.Undrawn}
 		}
 		token = m.placeAnew(token)
 		v = &visitor{Place: token}
 		m.put(v)
-	} else if token.DueMillis < m.now-window.GraceMillis {
-		if token.ArrivedAtMicros != v.ArrivedAtMicros {
-			token.ArrivedAtMicros, token.Told = v.ArrivedAtMicros, 0 // it is of an earlier place
-		}
+	case (token.DueMillis < m.now-window.GraceMillis || g.Outdates(token.ArrivedAtMicros, m.now)) && token.ArrivedAtMicros != v.ArrivedAtMicros:
+		token.ArrivedAtMicros, token.Told = v.ArrivedAtMicros, 0 // it is of an earlier place
 	}
 	a := m.enterOrWait(v, token)
 	a.Restored = restored

@@ -313,6 +313,11 @@ func TestSession(t *testing.T) {
 	f.look(other)
 	good("root's, revoked", other, root, false)
 	f.at = f.at.Add(2 * time.Second)
+	f.away = line.ErrStoreUnavailable
+	late := f.server() // knows of no end
+	good("root's, revoked before a server began without the store", late, root, false)
+	good("begun since a server began without the store", late, begin(rootToken), true)
+	f.away = nil
 	good("root's, begun since", other, begin(rootToken), true)
 	if err := one.Revoke(t.Context(), "anna", maker); err != nil {
 		t.Fatal(err)
@@ -336,9 +341,9 @@ func TestSession(t *testing.T) {
 		f.at = f.at.Add(time.Hour)
 		good("of a provider, after its time", other, text, false)
 	}
-	late := begin(rootToken)
+	last := begin(rootToken)
 	f.at = f.at.Add(SessionAge)
-	good("after its time", one, late, false)
+	good("after its time", one, last, false)
 }
 
 // TestRecord: tokens that are made and revoked, and what somebody known is refused, are recorded once, also when the store was away.

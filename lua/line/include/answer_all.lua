@@ -33,7 +33,7 @@ end
 
 -- answer_all answers the visitors who poll, for each of whom args has a string: see poll.lua.
 -- It returns the answers, and moved: the numbers and arrivals of visitors whose token is
--- late and does not name where they stand, or whom a draw has placed anew. A late token may be of an earlier place;
+-- late, or of before a draw, and does not name where they stand. A late token may be of an earlier place;
 -- the answer's token is of the present one.
 --
 -- Nearly all of a crowd is far from the front, and what they cost is what a
@@ -46,6 +46,7 @@ local function answer_all(z, r, t, args, first, last)
   -- Numbers, for Redis compares strings as its locale sorts words.
   local stamp, late = struct.pack('>I6', now), now - GRACE
   local queue = z.mode ~= 'open' or t.hold > 0
+  local before = now >= z.gather_at and z.draw_from or 0 -- as aside.outdated
   local ahead = expect(z, r, t.live) + 1 - space(r, t)
   local answers, moved, misses = {}, {}, 0
   local stand, order = look_up(args, first, last)
@@ -54,14 +55,14 @@ local function answer_all(z, r, t, args, first, last)
     local id, arrived, due, epoch = int('>c8I8I6I4', args[i], 2)
     -- Whoever is twice in the call may have been put back meanwhile, or have gone.
     local score = stand[nth] or tonumber(call('ZSCORE', LINE, id) or '') or aside.come_back(z, t, id)
-    local undrawn, anew = false, score and aside.outdated(z, t, score)
-    if anew then
+    local undrawn, anew = false, nil
+    if score and score < before then
       anew, score = aside.place_anew(z, t, id, arrived, score, #args[i] > 27 and int('>I8', args[i], 28))
       undrawn, arrived = not anew, anew or arrived
       ahead = expect(z, r, t.live) + 1 - space(r, t)
     end
     local rank = score and not t.gathers and call('ZRANK', LINE, id)
-    if not anew and (rank or score and t.gathers) and due < late and arrived ~= score then
+    if not anew and (rank or score and t.gathers) and (due < late or arrived < before) and arrived ~= score then
       anew = joined_at(id, score)
       arrived = anew
     end
