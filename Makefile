@@ -11,6 +11,7 @@ HELM3    := helm.sh/helm/v3/cmd/helm@v3.22.0
 HELM4    := helm.sh/helm/v4/cmd/helm@v4.3.1
 KUBE_APISERVER := k8s.io/kubernetes/cmd/kube-apiserver@v1.36.3
 WORKERD  := workerd@1.20261117.1
+FRAMEWORKS := esbuild@0.28.2,react@19.3.1,react-dom@19.3.1,vue@3.5.45
 
 # Packages in which goroutines meet: their tests run with the race detector.
 RACED := ./lua ./internal/embedded ./internal/zones ./internal/guard ./internal/limits/limiter \
@@ -81,6 +82,7 @@ e2e: alerts ## test the product from outside: processes, browsers, gateways, fau
 	@scripts/go-tool.sh $(HELM4) >/dev/null
 	@scripts/go-tool.sh $(KUBE_APISERVER) >/dev/null
 	@scripts/npm-tool.sh $(WORKERD) workerd >/dev/null
+	@scripts/npm-tool.sh $(FRAMEWORKS) esbuild >/dev/null
 	cd e2e && $(GO) test -p 1 -count=1 -vet=off -timeout 30m ./...
 
 .PHONY: faults

@@ -38,6 +38,7 @@ func TestOutside(t *testing.T) {
 func TestSpends(t *testing.T) {
 	t.Parallel()
 	conformance.Spends(t, openHarness, openEmbedded)
+	conformance.Visits(t, openHarness, openEmbedded)
 	conformance.SpendsOnce(t, openStore(t, nil))
 }
 
@@ -65,6 +66,11 @@ func TestTampered(t *testing.T) {
 			must(t, s.client.HSet(ctx, keys[1], hash, text).Err())
 		}
 	})
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	conformance.Progress(t, openStore(t, nil))
 }
 
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {

@@ -31,8 +31,9 @@
 //	{:limits}:audit, {:limits}:record, {:operators}:audit, {:operators}:record, {:operators}:refusals,
 //	{:operators}:refusals:record    the same of the policies, the operators and refusals
 //	{:operators}:book hash  the operators' credentials, as internal/operate/people has signed them
+//	{:webhook:name}:book hash  how far a webhook has been told, as internal/operate/webhook has written it
 //
-//	{spent:key}     string  until when and by whom a pass or a ticket is spent; see line/spend.lua
+//	{spent:key}     string  until when and by whom a pass is spent, see line/spend.lua; the newest visit by a ticket, see line/visit.lua
 //
 // What a client has taken of a limit, each with a time to live of its own:
 //

@@ -57,7 +57,7 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	for _, call := range []string{"zone", "zones", "changes", "policies", "ping"} {
 		m.failures.WithLabelValues(call)
 	}
-	for _, sc := range []*script{pollScript, touchScript, sweepScript, observeScript, recallScript, reportScript, spendScript, allowScript} {
+	for _, sc := range []*script{pollScript, touchScript, sweepScript, observeScript, recallScript, reportScript, spendScript, visitScript, allowScript} {
 		m.seconds.WithLabelValues(sc.name)
 	}
 	gauge("queue_secrets_differ",

@@ -64,6 +64,8 @@ func (s *Store) reportBatch(ctx context.Context, zoneID string, t line.SessionRe
 		switch {
 		case one.Named:
 			what = "n"
+		case one.Moved && one.LeftMillis > 0:
+			what = "m"
 		case one.Begins && one.LeftMillis > 0:
 			what = "g"
 		case one.Before && one.LeftMillis <= 0:

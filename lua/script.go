@@ -37,12 +37,13 @@ var (
 	reportScript      = newScript("line/report.lua")
 	announceScript    = newScript("line/announce.lua")
 	spendScript       = newScript("line/spend.lua")
+	visitScript       = newScript("line/visit.lua")
 	allowScript       = newScript("limits/allow.lua")
 	putDocumentScript = newScript("limits/put_document.lua")
 	readTailScript    = newScript("limits/read_tail.lua")
 
 	scripts = []*script{
-		pollScript, pollFullScript, touchScript, sweepScript, observeScript, putZoneScript, deleteZoneScript, recallScript, reportScript, announceScript, spendScript,
+		pollScript, pollFullScript, touchScript, sweepScript, observeScript, putZoneScript, deleteZoneScript, recallScript, reportScript, announceScript, spendScript, visitScript,
 		allowScript, putDocumentScript, readTailScript,
 	}
 )

@@ -28,3 +28,23 @@ func (s *Store) Spend(ctx context.Context, key, by string, life time.Duration) (
 	}
 	return reply == int64(1), nil
 }
+
+// Visit implements store.Spender.
+func (s *Store) Visit(ctx context.Context, key string, v store.Visit) (newest store.Visit, err error) {
+	reply, err := s.call(ctx, visitScript, []string{s.spentKey(key)}, s.clock(), v.AtMillis, v.UntilMillis, v.BegunMillis,
+		store.VisitKept.Milliseconds(), (store.SpendSetBack + s.linger).Milliseconds())
+	if err != nil {
+		return newest, err
+	}
+	is, ok := reply.([]any)
+	const times = 3
+	if !ok || len(is) != times {
+		return newest, fmt.Errorf("lua: visit: reply is %v", reply)
+	}
+	for i, to := range []*int64{&newest.AtMillis, &newest.UntilMillis, &newest.BegunMillis} {
+		if *to, ok = is[i].(int64); !ok {
+			return newest, fmt.Errorf("lua: visit: reply is %v", reply)
+		}
+	}
+	return newest, nil
+}

@@ -16,6 +16,11 @@ export interface Options {
   timeout?: number;
   /** The room's `QUEUE_PASS_ISSUER`. `waitingroom` when absent. */
   issuer?: string;
+  /**
+   * What browsers see when the room does not answer, by state and language, such as `away-de`: the module that
+   * `queue-server page export ZONE DIR --for edge` writes. A line of English when absent.
+   */
+  pages?: Record<string, string>;
   /** Called in place of the global `fetch`, where a runtime needs more arguments, or the room a secret header. */
   fetch?: typeof fetch;
 }

@@ -7,6 +7,9 @@ const names = (kind) => [`__Host-waitingroom${kind}-`, `__Secure-waitingroom${ki
 const PASS = 'waiting_room_pass';
 const APP = 'X-Waiting-Room-Session';
 const NO_CACHE = { 'Cache-Control': 'private, no-store', 'CDN-Cache-Control': 'no-store', 'Surrogate-Control': 'no-store' };
+const PAGE = {
+  'Content-Type': 'text/html; charset=utf-8', Vary: 'Accept, Accept-Language', 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY',
+};
 // Browsers ask for a page first; those of before 2011 for XML, and then XHTML.
 const HTML = /^ *(text\/html|application\/xhtml\+xml|(application|text)\/xml *(;[^,]*)?,.*application\/xhtml\+xml)/i;
 const HMAC = { name: 'HMAC', hash: 'SHA-256' };
@@ -37,13 +40,23 @@ const bytes = (text) => new TextEncoder().encode(text);
 const base64 = (raw) => btoa(String.fromCharCode(...new Uint8Array(raw))).replace(/[+/=]/g, (c) => ({ '+': '-', '/': '_' })[c] ?? '');
 const hex = (raw) => Array.from(new Uint8Array(raw), (b) => b.toString(16).padStart(2, '0')).join('');
 
+// inLanguage returns the page of a state in the first of the visitor's languages that there is one in.
+function inLanguage(pages, state, accepted) {
+  for (const one of [...accepted.slice(0, 200).split(','), 'en']) {
+    const tag = one.split(';')[0].trim().toLowerCase();
+    const code = /^zh-(hant|tw|hk|mo)/.test(tag) ? 'zh-Hant' : /^zh\b/.test(tag) ? 'zh-Hans' : tag.split('-')[0];
+    if (pages[`${state}-${code}`]) return pages[`${state}-${code}`];
+  }
+  return undefined;
+}
+
 /** Returns what the answer of a shop is to say as Clear-Site-Data if it would have the browser clear the gate's cookies, else undefined. */
 export function clearing(said) {
   return /cookies|\*/.test(said) ? '"cache", "storage"' : undefined;
 }
 
 /** Makes the gate of a zone. See index.d.ts. */
-export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hold', timeout = 1000, issuer = 'waitingroom', ...by }) {
+export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hold', timeout = 1000, issuer = 'waitingroom', pages = {}, ...by }) {
   if (![key].flat().every((k) => k?.length >= 32)) throw new Error('key must be a random text of at least 32 characters');
   const load = by.fetch ?? ((...args) => fetch(...args));
   // Requests share values, and no promises: on Workers a request must not wait for what another has begun.
@@ -177,9 +190,13 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
     const allow = () => named() && {
       'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', 'Access-Control-Expose-Headers': 'Retry-After',
     };
-    const comeAgain = (more) => answer(503, { 'Retry-After': '3', ...(reads && navigates && { Refresh: '3' }), ...allow(), ...more },
-      'Very many people are here. Please come again in a few seconds.');
-    const fails = (more) => (onFailure === 'admit' ? goOn(more) : comeAgain(more));
+    const comeAgain = (state, more) => {
+      const after = String(5 + Math.floor(Math.random() * 10)); // a crowd does not come back at once
+      const again = { 'Retry-After': after, ...(reads && navigates && { Refresh: after }), ...allow(), ...more };
+      const said = navigates && inLanguage(pages, reads ? state : 'unsent', header('Accept-Language'));
+      return said ? answer(503, { ...again, ...PAGE }, said) : answer(503, again, 'Very many people are here. Please come again in a few seconds.');
+    };
+    const fails = (more) => (onFailure === 'admit' ? goOn(more) : comeAgain('away', more));
     const bypassed = () => reads && rules?.bypassCommon !== 'off' && (COMMON.test(plain(cut(uri, '?')[0])) || uri.length <= 200 && FEED.test(plain(uri)))
       || rules?.bypassPaths?.some((pattern) => fits(uri, pattern));
     const here = () => uri.replace(/^\/(?=[/\\])/, '/./');
@@ -238,7 +255,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       if (is?.ok) return lead(here(), await begin('', claims.jti, is));
       if (session) return lead(here());
       if (is && !BUSY.includes(is.code)) return toPage(`&refused=${hex(await subtle.digest('SHA-256', bytes(pass))).slice(0, 16)}&again=1`);
-      return onFailure === 'admit' && !is ? lead(here(), claims ? await begin('', claims.jti) : {}) : comeAgain();
+      return onFailure === 'admit' && !is ? lead(here(), claims ? await begin('', claims.jti) : {}) : comeAgain(is ? 'busy' : 'away');
     };
 
     // app is for one that shows a pass in a header; undefined if it shows none that is good.
@@ -250,7 +267,7 @@ export function waitingRoom({ room, visitors = room, zone, key, onFailure = 'hol
       const inHeader = site !== 'same-origin';
       if (is?.ok) return goOn(await begin(inHeader, claims.jti, is));
       if (!is && onFailure === 'admit') return goOn(await begin(inHeader, claims.jti));
-      return !is || BUSY.includes(is.code) ? comeAgain() : undefined;
+      return !is || BUSY.includes(is.code) ? comeAgain(is ? 'busy' : 'away') : undefined;
     };
 
     // newcomer is for all others.

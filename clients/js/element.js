@@ -76,6 +76,10 @@ export class WaitingRoomElement extends (globalThis.HTMLElement ?? class {}) {
     sheet.replaceSync(STYLE);
     root.adoptedStyleSheets = [sheet];
     root.innerHTML = PARTS;
+    if (Object.hasOwn(this, 'texts')) { // set before this module was loaded
+      this.#texts = this.texts;
+      delete this.texts;
+    }
     this.#part('leave').addEventListener('click', () => this.leave());
     this.#part('again').addEventListener('click', () => this.join());
   }
@@ -96,7 +100,13 @@ export class WaitingRoomElement extends (globalThis.HTMLElement ?? class {}) {
 
   /** Texts in the place of TEXTS; what is left out is English. */
   get texts() {
-    return { ...TEXTS, ...JSON.parse(this.getAttribute('texts') ?? '{}'), ...this.#texts };
+    let written;
+    try {
+      written = JSON.parse(this.getAttribute('texts'));
+    } catch {
+      // React writes an object as text before this module is loaded.
+    }
+    return { ...TEXTS, ...written, ...this.#texts };
   }
 
   set texts(texts) {
@@ -109,7 +119,7 @@ export class WaitingRoomElement extends (globalThis.HTMLElement ?? class {}) {
     try {
       storage = localStorage;
     } catch {
-      // It is forbidden: the place is kept as long as the page.
+      // forbidden: the place is kept as long as the page
     }
     return {
       storage, onChallenge: this.onChallenge,
@@ -117,7 +127,6 @@ export class WaitingRoomElement extends (globalThis.HTMLElement ?? class {}) {
     };
   }
 
-  /** Joins the line, or goes on where it was. */
   async join() {
     this.#stop?.abort();
     if (!this.getAttribute('zone')) return;
@@ -141,10 +150,9 @@ export class WaitingRoomElement extends (globalThis.HTMLElement ?? class {}) {
     }
   }
 
-  /** Gives the place up. */
   async leave() {
     this.#stop?.abort();
-    await leave(this.#room).catch(() => {}); // a lost one costs nobody anything
+    await leave(this.#room).catch(() => {});
     this.#show('left');
     this.#part('heading').focus();
     this.#tell('gone', { code: 'left' });
@@ -154,7 +162,7 @@ export class WaitingRoomElement extends (globalThis.HTMLElement ?? class {}) {
     return this.shadowRoot.querySelector(`[part~=${name}]`);
   }
 
-  // #tell dispatches an event, and returns whether what it stands for may go on.
+  // #tell returns whether what the event stands for may go on.
   #tell(name, detail) {
     return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true, cancelable: true }));
   }

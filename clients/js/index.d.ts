@@ -54,7 +54,7 @@ export type Update = {
       estimatedWaitRange?: WaitRange;
       /**
        * Why the estimate moved. `on_hold`: nobody enters, as long as it is there; the estimate is as if that ended now. For a minute:
-       * `resumed`, `faster`, `slower` (an operator changed something), `recovering` (the room lost something, and places come
+       * `resumed`, `faster`, `slower` (an operator or the autopilot changed something), `recovering` (the room lost something, and places come
        * back). Others may be added: say nothing then.
        */
       reason?: 'on_hold' | 'resumed' | 'faster' | 'slower' | 'recovering' | (string & {});

@@ -33,9 +33,6 @@ func (c *checked) readLogins(file *configfile.File, proxies []netip.Prefix, look
 		}
 	}
 	if c.AdminUserHeader != "" {
-		if c.AdminGroupsHeader == "" {
-			look("admin-groups-header", errors.New("is empty; name the header that has the groups"))
-		}
 		if len(proxies) == 0 {
 			look("admin-proxies", errors.New("is empty; name the networks of the proxies that log people in"))
 		}

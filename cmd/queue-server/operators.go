@@ -4,7 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
@@ -33,6 +35,9 @@ type entrance struct {
 func openEntrance(s checked, known *people.Registry, addr string, from func(*http.Request) string, log *slog.Logger) *entrance {
 	loopback := isLoopback(addr)
 	e := &entrance{hosts: operator.Hosts{Loopback: loopback, Names: s.AdminHosts}}
+	if u, err := url.Parse(s.AdminURL); err == nil && u.Scheme == "https" {
+		e.hosts.Console = strings.ToLower(u.Hostname())
+	}
 	e.access = operator.NewAccess(operator.AccessOptions{People: known, Proxy: s.adminProxy, From: from, Logger: log})
 	if s.MetricsAccess == metricsOpen || s.MetricsAccess == metricsAuto && loopback && s.metricsToken == "" {
 		return e

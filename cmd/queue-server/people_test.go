@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ func TestEveryRouteWithEveryRole(t *testing.T) {
 	who := map[string]people.Identity{"": {}, "qs_nobody": {}}
 	add := func(role route.Role, zones ...string) {
 		name := fmt.Sprint(role, "-", len(who))
-		who[s.issue(t, name, role, zones...)] = people.Identity{Name: name, Proof: audit.Token, Role: role, Zones: zones}
+		who[s.issue(t, name, role, zones...)] = people.Identity{Name: name, Proof: audit.Token, Grants: []people.Grant{{Role: role, Zones: zones}}}
 	}
 	for _, role := range route.Roles {
 		add(role)
@@ -152,6 +153,12 @@ func TestWhoMayChanges(t *testing.T) {
 	}
 	if got := request(t, "GET", s.operators+"/admin/zones", "", "Authorization", "Bearer "+anna); got.status != http.StatusUnauthorized {
 		t.Errorf("after the revocation: %d", got.status)
+	}
+	// Providers have subjects with slashes, and names with commas.
+	const subject = "https://id.example/7, Doe"
+	s.admin(t, "DELETE", "/admin/sessions/"+url.PathEscape(subject), "")
+	if got := s.admin(t, "GET", "/admin/audit?limit=5", ""); !strings.Contains(got.body, `"`+subject+`"`) {
+		t.Errorf("revoked sessions of %s: %s", subject, got.body)
 	}
 }
 

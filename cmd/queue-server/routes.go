@@ -60,19 +60,18 @@ var reading = []string{http.MethodGet, http.MethodHead}
 
 // closing asks clients, while draining, to close their connections after the
 // answer: so that none is closed while a request is on its way.
-func (h *health) closing(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if h.draining.Load() {
-			c.Response().Header().Set("Connection", "close")
+func (h *health) closing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.draining.Load() && r.Header["Upgrade"] == nil {
+			w.Header().Set("Connection", "close")
 		}
-		return next(c)
-	}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // public are the routes of the public listener.
 func (r rooms) public() http.Handler {
 	e := r.newEcho()
-	e.Use(r.health.closing)
 	e.POST("/traffic/wait", r.wait.Join, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/entry", r.entry.Poll, r.ownSites, r.requireSharedSecret)
 	e.POST("/traffic/leave", r.wait.Leave, r.ownSites, r.requireSharedSecret)
@@ -150,7 +149,6 @@ func (r rooms) operators() http.Handler {
 // with another method.
 func (r rooms) limitChecks() http.Handler {
 	e := r.newEcho()
-	e.Use(r.health.closing)
 	route.Mount(e, r.checks.Routes(nil))
 	e.Match(reading, "/healthz", alive)
 	e.Match(reading, "/readyz", r.standing)
@@ -162,7 +160,6 @@ func (r rooms) limitChecks() http.Handler {
 // inside would seem to have no session.
 func (r rooms) siteGate() http.Handler {
 	e := r.newEcho()
-	e.Use(r.health.closing)
 	e.POST("/site/:zoneId/done", r.site.Done, r.requireSharedSecret)
 	e.POST("/site/:zoneId/here", r.site.Here, r.requireSharedSecret)
 	for _, path := range []string{"/site/:zoneId", "/site/:zoneId/*"} {

@@ -30,6 +30,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/operate/webhook"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
@@ -161,6 +162,13 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	seen.Start(ctx)
 	defer seen.Stop()
 
+	hooks := webhook.New(webhook.Options{
+		Hooks: s.hooks, Watched: seen.Last, Zones: zones, Store: opened, Alone: s.Store == storeEmbedded,
+		Registerer: reg, Logger: log,
+	})
+	hooks.Start(ctx)
+	defer hooks.Stop(ctx)
+
 	minutes := history.New(history.Options{
 		Watch: seen, Store: zones, Refused: metrics.RefusedBy, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour, Logger: log,
 	})
@@ -214,9 +222,12 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	})
 	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Log: admissions, Meter: metrics})
 	var seenByGates observed.Log
-	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Pilots: steering, Logger: log})
 	known := openPeople(ctx, keys, opened, log)
 	defer known.Stop()
+	service := operator.New(operator.Options{
+		Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Pilots: steering,
+		Admissions: admissions, Keep: steering.Keep, People: known, Logger: log,
+	})
 	entrance := openEntrance(s, known, operatorListener.Addr().String(), clientIP(s), log)
 	notKept := notKept(opened, zones, limits.policies, known)
 	metrics.ShowKept(notKept)
@@ -261,7 +272,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		log:           log,
 	}
 
-	public := s.origins.Handler(r.public())
+	public := s.origins.Handler(health.closing(r.public()))
 	sites, err := openSites(s, gate, zones, r, public, metrics, steering)
 	if err != nil {
 		return err
@@ -273,10 +284,10 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	boundConnections(s, reg, log, publicListener, operatorListener, limitsListener, siteListener, sitesListener)
 	failed := make(chan error, 5)
 	publicListener.serve(public, writeTimeout, log, failed)
-	sitesListener.serve(sites, 0, log, failed)
+	sitesListener.serve(health.closing(sites), 0, log, failed)
 	operatorListener.serve(r.operators(), profileTimeout, log, failed)
-	limitsListener.serve(r.limitChecks(), writeTimeout, log, failed)
-	siteListener.serve(r.siteGate(), writeTimeout, log, failed)
+	limitsListener.serve(health.closing(r.limitChecks()), writeTimeout, log, failed)
+	siteListener.serve(health.closing(r.siteGate()), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
 	operatorListener.server.RegisterOnShutdown(seen.Stop)
 	if sitesListener != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/login"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/webhook"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -91,7 +92,7 @@ type settings struct {
 	AdminHosts          []string      `setting:"QUEUE_ADMIN_HOSTS" placeholder:"NAME,..." help:"Names, without ports, of the proxies in front of the operators' listener; http://NAME for one without TLS. A listener on a loopback address answers as localhost, 127.0.0.1 and these names only; on another address as any name when absent."`
 	AdminURL            string        `setting:"QUEUE_ADMIN_URL" placeholder:"URL" help:"Where browsers reach the console, such as https://queue-admin.example: the provider of QUEUE_OIDC_ISSUER sends them back there. Commands ask the server at this URL."`
 	AdminUserHeader     string        `setting:"QUEUE_ADMIN_USER_HEADER" placeholder:"NAME" help:"Header in which a proxy that logs operators in names who asks, such as X-Forwarded-Email. The proxy must remove what browsers send under that name. None when absent."`
-	AdminGroupsHeader   string        `setting:"QUEUE_ADMIN_GROUPS_HEADER" placeholder:"NAME" help:"Header in which that proxy names the groups of who asks, with commas between, such as X-Forwarded-Groups."`
+	AdminGroupsHeader   string        `setting:"QUEUE_ADMIN_GROUPS_HEADER" placeholder:"NAME" help:"Header in which that proxy names the groups of who asks, with commas between, such as X-Forwarded-Groups. When absent, groups in the file of QUEUE_CONFIG names persons."`
 	AdminProxies        []string      `setting:"QUEUE_ADMIN_PROXIES" placeholder:"CIDR,..." help:"Networks of the proxies that log operators in. These headers count from their addresses alone: let nobody else connect from there."`
 	OIDCIssuer          string        `setting:"QUEUE_OIDC_ISSUER" placeholder:"URL" help:"OpenID Connect provider by which operators log in to the console. groups in the file of QUEUE_CONFIG says what they may do. None when absent."`
 	OIDCClientID        string        `setting:"QUEUE_OIDC_CLIENT_ID" placeholder:"TEXT" help:"Name of this waiting room at the provider."`
@@ -135,13 +136,14 @@ type settings struct {
 	Zone                string        `setting:"QUEUE_ZONE" placeholder:"NAME=PERMINUTE" help:"Zone of the visitors of that site, such as SHOP=600: made, with so many admissions a minute, when absent. NAME alone for one that is there."`
 	SitesAddr           string        `setting:"QUEUE_SITES_ADDR" placeholder:"ADDR" help:"Address of the sites' listener, for visitors of the sites that this server stands in front of. :8088 when absent, if there are any."`
 	SitesAnswerTimeout  time.Duration `setting:"QUEUE_SITES_ANSWER_TIMEOUT" default:"60s" help:"How long a site may take to begin an answer; then its visitor gets a 504."`
-	SitesStallTimeout   time.Duration `setting:"QUEUE_SITES_STALL_TIMEOUT" default:"60s" help:"How long a visitor of a site may send or take nothing of a body; then the connection ends."`
+	SitesStallTimeout   time.Duration `setting:"QUEUE_SITES_STALL_TIMEOUT" default:"60s" help:"How long a visitor of a site may send or take nothing of a body, or the site take nothing of it; then the connection ends."`
 	SitesMaxBody        int64         `setting:"QUEUE_SITES_MAX_BODY" default:"0" help:"The most bytes that a request to a site may have in its body; 0 for no bound but the site's own."`
 	PilotSignalURL      string        `setting:"QUEUE_PILOT_SIGNAL_URL" placeholder:"URL" help:"URL that tells the autopilot how a site does, with {zone} for the zone's name: it answers {\"p95Millis\": 180, \"errorPercent\": 0.4}, or 204. What the gateway in the box sees when absent."`
 	IdleTimeout         time.Duration `setting:"QUEUE_IDLE_TIMEOUT" default:"75s" help:"How long an idle connection is kept. Longer than the balancer in front keeps one: Google's keeps them for 600 s."`
 	DoorLimits          string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, and early polls are answered from memory; off: neither, for load tests."`
 	DrainDelay          time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long the server answers requests after SIGTERM while /readyz says 503. Longer than the balancer takes to notice."`
 	AdmissionsLog       string        `setting:"QUEUE_ADMISSIONS_LOG" placeholder:"DIR" help:"Folder in which this server logs who took a place, was admitted and left, under pseudonyms, with signed hashes: from it anybody can check afterwards that the limits held. Kept for QUEUE_HISTORY_DAYS. None when absent."`
+	Webhooks            string        `setting:"QUEUE_WEBHOOKS" placeholder:"FILE" help:"YAML file that lists services to tell of places set aside whose turn is near, and of changes of zones, with their secrets. None when absent."`
 	LogLevel            string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat           string        `setting:"QUEUE_LOG_FORMAT" default:"text" help:"text or json."`
 }
@@ -153,6 +155,8 @@ type checked struct {
 	given
 	redisAccess lua.Access
 	passKeys    pass.Keys
+	// hooks are the webhooks.
+	hooks []webhook.Hook
 	// asn is nil without a file.
 	asn *network.File
 	// sites are those that this server stands in front of.
@@ -230,6 +234,11 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 		var err error
 		c.asn, err = network.OpenFile(s.ASNFile)
 		look("asn-file", err)
+	}
+	if s.Webhooks != "" {
+		var err error
+		c.hooks, err = webhook.Read(s.Webhooks)
+		look("webhooks", err)
 	}
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
 	if s.Store == storeRedis {

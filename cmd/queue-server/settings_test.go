@@ -122,7 +122,7 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 			says: []string{`QUEUE_OIDC_ISSUER: "http://id.example" is no address`, `--admin-url: "" is no address`, "--oidc-client-id: is empty",
 				"QUEUE_OIDC_SCOPES: lacks openid", "QUEUE_OIDC_SESSION: 13h0m0s is out of range", "has no groups"}},
 		{name: "a proxy, and nothing else", env: map[string]string{"QUEUE_ADMIN_USER_HEADER": "X-User"}, file: "groups: [{group: shop, role: boss}]\n",
-			says: []string{"--admin-groups-header: is empty", "--admin-proxies: is empty", `group shop: role "boss" must be viewer`}},
+			says: []string{"--admin-proxies: is empty", `group shop: role "boss" must be viewer`}},
 		{name: "unknown key in the file", file: "addr: :1\nadmin_addr: :2\n",
 			says: []string{`queue.yaml:2: "admin_addr" is not a setting of the file; did you mean "admin-addr"?`}},
 		{name: "bad value in the file", file: "# settings\nstore: mysql\n",

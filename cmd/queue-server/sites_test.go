@@ -27,6 +27,7 @@ func startShop(t *testing.T) *shop {
 	t.Helper()
 	s := &shop{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // its trailer comes behind
 		s.mu.Lock()
 		s.asked = append(s.asked, r)
 		s.mu.Unlock()
@@ -169,6 +170,7 @@ var attacks = []string{
 	"POST /open/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1ffffffffffffffff\r\nSECRET",
 	"POST /open/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabSECRET",
 	"POST /open/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Forwarded-Uri: /open/\r\nTrailer: Host\r\n\r\nSECRET",
+	"POST /open/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n0\r\nX: y\r\nX-Forwarded-For: 6.6.6.6\r\nX_Waiting-Room-Jti: 6.6.6.6\r\n\r\n",
 	// Lines.
 	"GET /open/ HTTP/1.1\r\nHost: a\r\nX: y\rTransfer-Encoding: chunked\r\n\r\nSECRET",
 	"GET /open/\r\nHost: a\r\n\r\nSECRET",
@@ -213,7 +215,7 @@ func TestSmuggling(t *testing.T) {
 	shop.Close()
 	seen := map[string]bool{}
 	for _, r := range shop.took() {
-		header := fmt.Sprint(r.Header)
+		header := fmt.Sprint(r.Header, r.Trailer)
 		if seen[r.Host] || r.URL.Path != "/open/" || strings.Contains(header, "6.6.6.6") || strings.Contains(header, "Original") || r.Header.Get("Upgrade") != "" {
 			t.Errorf("of the attack on %s, this reaches the site: %s %s %v", r.Host, r.Method, r.URL, r.Header)
 		}
@@ -361,4 +363,20 @@ type writes func(n int)
 func (w writes) Write(p []byte) (int, error) {
 	w(len(p))
 	return len(p), nil
+}
+
+// TestClosing: whoever keeps a connection open is asked to close it while the server drains, but no WebSocket is.
+func TestClosing(t *testing.T) {
+	h := newHealth(nil)
+	h.drain()
+	for upgrade, want := range map[string]string{"": "close", "websocket": ""} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		if upgrade != "" {
+			r.Header.Set("Upgrade", upgrade)
+		}
+		h.closing(http.NotFoundHandler()).ServeHTTP(w, r)
+		if got := w.Header().Get("Connection"); got != want {
+			t.Errorf("upgrade %q: %q", upgrade, got)
+		}
+	}
 }

@@ -24,6 +24,7 @@ type eitherStore interface {
 	store.Store
 	policyset.PolicyStore
 	store.Keeper
+	store.Webhooks
 	Close() error
 }
 

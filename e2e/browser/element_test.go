@@ -26,6 +26,44 @@ const noteScript = `window.heard = []; window.refused = [];
 for (const name of ['placed', 'moved', 'turn', 'gone']) addEventListener(name, (e) => heard.push(name + ' ' + (e.detail.position ?? e.detail.code ?? typeof e.detail.pass)));
 addEventListener('securitypolicyviolation', (e) => refused.push(e.violatedDirective));`
 
+// ownShop starts a shop on the room's own origin, with a page, files of its own and a strict policy, and returns its address.
+func ownShop(t *testing.T, s *room.Server, page string, files map[string]string) (shop string) {
+	t.Helper()
+	return ownShopWith(t, s, page, files, "'self'")
+}
+
+// ownShopWith takes styles from there.
+func ownShopWith(t *testing.T, s *room.Server, page string, files map[string]string, styles string) (shop string) {
+	t.Helper()
+	to, err := url.Parse(s.Public)
+	must(t, err)
+	mux := http.NewServeMux()
+	mux.Handle("/traffic/", &httputil.ReverseProxy{Transport: room.Transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }})
+	mux.Handle("/js/", http.StripPrefix("/js/", http.FileServer(http.Dir("../../clients/js"))))
+	script := func(text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/javascript")
+			_, _ = fmt.Fprint(w, text)
+		}
+	}
+	mux.HandleFunc("/note.js", script(noteScript))
+	for name, text := range files {
+		mux.HandleFunc(name, script(text))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src "+styles+"; connect-src 'self'; img-src data:")
+		if r.URL.Path == "/checkout" {
+			_, _ = fmt.Fprint(w, "<!doctype html><title>In</title><h1>In</h1>")
+			return
+		}
+		_, _ = fmt.Fprint(w, page)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // TestElement has the custom element wait in a shop's own page with a strict policy: with the shop's texts and slots, up to the turn,
 // and given up by keyboard. Together with the client it is small.
 func TestElement(t *testing.T) {
@@ -42,29 +80,10 @@ func TestElement(t *testing.T) {
 	}
 
 	s := room.Start(t, map[string]string{"QUEUE_CONFIG": room.Config(t, "zones:\n  - {zoneId: LINE, perMinute: 0, windowSeconds: 1}\n")})
-	to, err := url.Parse(s.Public)
-	must(t, err)
-	mux := http.NewServeMux()
-	mux.Handle("/traffic/", &httputil.ReverseProxy{Transport: room.Transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }})
-	mux.Handle("/js/", http.StripPrefix("/js/", http.FileServer(http.Dir("../../clients/js"))))
-	mux.HandleFunc("/note.js", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/javascript")
-		_, _ = fmt.Fprint(w, noteScript)
-	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:")
-		if r.URL.Path == "/checkout" {
-			_, _ = fmt.Fprint(w, "<!doctype html><title>In</title><h1>In</h1>")
-			return
-		}
-		_, _ = fmt.Fprint(w, ownPage)
-	})
-	shop := httptest.NewServer(mux)
-	t.Cleanup(shop.Close)
+	shop := ownShop(t, s, ownPage, nil)
 
 	b := openBrowser(t)
-	b.start(t, shop.URL+"/")
+	b.start(t, shop+"/")
 	const of = `document.querySelector("waiting-room").shadowRoot.querySelector("[part~=%s]")`
 	shows := func(part, text string) {
 		t.Helper()
@@ -95,7 +114,7 @@ func TestElement(t *testing.T) {
 		t.Errorf("led to %s", at)
 	}
 	s.Operate(t, http.MethodPatch, "/admin/zones/LINE", `{"mode":"closed","perMinute":0}`)
-	b.do(t, "a newcomer", chromedp.Evaluate[chromedp.Void](`localStorage.clear()`), chromedp.Navigate(shop.URL+"/"))
+	b.do(t, "a newcomer", chromedp.Evaluate[chromedp.Void](`localStorage.clear()`), chromedp.Navigate(shop+"/"))
 	shows("heading", "The line is closed")
 	b.until(t, "gone", `heard.join() === "gone zone_closed"`)
 	if got := value[string](t, b, `refused.join()`); got != "" {

@@ -14,7 +14,7 @@ const challengeZones = `zones:
   - {zoneId: OFFLINE, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 500}
   - {zoneId: HARD, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 5000}
   - {zoneId: QUIET, perMinute: 600, challenge: work}
-  - {zoneId: SLOW, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 5000, challengeWithoutScript: wait}
+  - {zoneId: SLOW, perMinute: 0, challenge: work, challengeWhen: always, challengeMillis: 5000}
 `
 
 // TestChallengeInABrowser: the page does the work by itself and takes a place, in any language, in two tabs, on the way back,
@@ -71,7 +71,8 @@ func TestChallengeInABrowser(t *testing.T) {
 	}
 }
 
-// TestChallengeWithoutJIT: a browser that compiles no scripts, as in a phone's locked mode, has a place though it cannot do the work in time.
+// TestChallengeWithoutJIT: a browser that compiles no scripts, as in a phone's locked mode, has a place though it cannot do the work in
+// time, also where browsers without scripts get none.
 func TestChallengeWithoutJIT(t *testing.T) {
 	t.Parallel()
 	s := openShopFrontWith(t, challengeZones)

@@ -101,7 +101,8 @@ func TestAShopWithoutCookies(t *testing.T) {
 	}
 }
 
-// TestAShopOfTwoHosts: the site leads from one host to another, after the wait, too. That takes one wait and one admission.
+// TestAShopOfTwoHosts: the site leads from one host to another, after the wait and after the button of an invitation, too. That takes
+// one wait and one admission.
 func TestAShopOfTwoHosts(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
@@ -118,7 +119,14 @@ func TestAShopOfTwoHosts(t *testing.T) {
 	walksIn.opens("/shelf")
 	walksIn.sees("GET /shelf")
 	s.has(t, "HOSTS", 2, 0)
-	for _, c := range []*customer{waits, walksIn} {
+	guest := s.customer(t, b, strings.Replace(s.before(t, "GUESTS"), "127.0.0.1", apex, 1))
+	guest.opens("/sale?item=7&waiting_room_ticket=" + ticket("alice"))
+	guest.sees("You are invited")
+	s.has(t, "GUESTS", 0, 0)
+	guest.do(t, "accept the invitation", chromedp.Click(css("#accept")))
+	guest.sees("GET /sale?item=7")
+	s.has(t, "GUESTS", 1, 0)
+	for _, c := range []*customer{waits, walksIn, guest} {
 		if at := value[string](t, c.browser, `location.hostname`); at != "www."+apex {
 			t.Errorf("at %s", at)
 		}

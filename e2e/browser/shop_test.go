@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/binary"
@@ -49,7 +50,7 @@ var shopZones = func() string {
 		all += fmt.Sprintf("  - {zoneId: %s, perMinute: %d, windowSeconds: 1, idleTimeoutSeconds: 3600, passTtlSeconds: 3600, sessionSeconds: 7200, bypassPaths: [/assets/*]}\n",
 			zoneID, perMinute)
 	}
-	return all
+	return all + "  - {zoneId: GUESTS, perMinute: 6000, invitation: spring, cookieDomain: shop.example}\n"
 }()
 
 // apex is a host of the site that leads to another, www.shop.example.
@@ -57,6 +58,16 @@ const apex = "shop.example"
 
 // shopSecret signs the sessions, and tests sign some of their own with it.
 var shopSecret = bytes.Repeat([]byte("a shop's secret. "), 2)
+
+// shopTickets signs tickets of invitations.
+var shopTickets = ed25519.NewKeyFromSeed(shopSecret[:ed25519.SeedSize])
+
+// ticket is an invitation of a name to GUESTS.
+func ticket(name string) string {
+	text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"EdDSA"}`)) + "." + base64.RawURLEncoding.EncodeToString(
+		fmt.Appendf(nil, `{"aud":"GUESTS","event":"spring","sub":%q,"exp":%d}`, name, time.Now().Add(time.Hour).Unix()))
+	return text + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(shopTickets, []byte(text)))
+}
 
 func openShop(t *testing.T) *shop {
 	t.Helper()
@@ -74,7 +85,8 @@ func openShop(t *testing.T) *shop {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...), 0o600))
 	s.Server = room.Start(t, map[string]string{
 		"QUEUE_CONFIG": room.Config(t, shopZones), "QUEUE_TRUSTED_PROXIES": "127.0.0.1", "QUEUE_DOOR_LIMITS": "off",
-		"QUEUE_SECRET": base64.StdEncoding.EncodeToString(shopSecret),
+		"QUEUE_SECRET": base64.StdEncoding.EncodeToString(shopSecret), "QUEUE_TICKETS_JWKS": room.Config(t, fmt.Sprintf(
+			`{"keys":[{"kty":"OKP","crv":"Ed25519","x":%q}]}`, base64.RawURLEncoding.EncodeToString(shopTickets[ed25519.SeedSize:]))),
 	})
 	backend := httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(backend.Close)

@@ -148,6 +148,7 @@ func (c *cluster) testChart(t *testing.T, helm string) {
 		"a zone's name":        {"redis.url=redis://r,zones[0].zoneId=shop a", "zoneId"},
 		"a setting's slip":     {"redis.url=redis://r,settings.log-fromat=json", "log-fromat"},
 		"plain operators":      {"redis.url=redis://r,networkPolicy.enabled=false", "admin-plaintext"},
+		"a site elsewhere":     {"redis.url=redis://r,settings.upstream=http://shop", "write sites"},
 		"nobody may scrape":    {"redis.url=redis://r,serviceMonitor.enabled=true", "networkPolicy.adminFrom"},
 		"TLS for plain Redis":  {"redis.url=redis://r,redis.tlsSecret=a", "rediss"},
 	} {

@@ -34,6 +34,7 @@ const config :Workerd.Config = (
       modules = [
         (name = "worker.js", esModule = embed "worker.js"), (name = "@openqueue/edge", esModule = embed "index.js"),
         (name = "@openqueue/pass.js", esModule = embed "pass.js"), (name = "@openqueue/path.js", esModule = embed "path.js"),
+        (name = "pages.js", esModule = embed "pages.js"),
       ],
       compatibilityDate = "2026-11-01",
       bindings = [
@@ -93,7 +94,7 @@ func startShopfront(t *testing.T, onFailure string, z zone.Settings, env map[str
 	}))
 	t.Cleanup(shop.Close)
 	f.cache = room.StartNginxOf(t, cache, room.Others{"CACHE": t.TempDir(), "SHOP": shop.Listener.Addr().String()}, "")
-	f.edge = startEdge(t, onFailure, strings.TrimPrefix(f.room.Public, "http://"), f.cache)
+	f.edge = startEdge(t, f.room, onFailure, f.cache)
 	return f
 }
 
@@ -107,10 +108,11 @@ func startRoom(t *testing.T, z zone.Settings, env map[string]string) *room.Serve
 }
 
 // startEdge starts workerd with the program that the README shows.
-func startEdge(t *testing.T, onFailure, public, site string) (addr string) {
+func startEdge(t *testing.T, r *room.Server, onFailure, site string) (addr string) {
 	t.Helper()
 	dir, addr := t.TempDir(), room.FreeAddr(t)
-	files := map[string]string{"worker.js": shown(t, "export default {"), "config.capnp": fmt.Sprintf(config, key, onFailure, public, site, addr)}
+	files := map[string]string{"worker.js": shown(t, "export default {"), "config.capnp": fmt.Sprintf(config, key, onFailure, strings.TrimPrefix(r.Public, "http://"), site, addr)}
+	files["pages.js"] = room.Read(t, filepath.Join(r.Export(t, "SHOP", "edge"), "pages.js"))
 	for _, name := range []string{"index.js", "pass.js", "path.js"} {
 		files[name] = room.Read(t, folder+name)
 	}

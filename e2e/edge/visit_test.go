@@ -3,6 +3,7 @@ package edge
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -101,7 +102,9 @@ func TestTheRoomIsAway(t *testing.T) {
 	for onFailure, want := range map[string]int{"hold": 503, "admit": 200} {
 		t.Run(onFailure, func(t *testing.T) {
 			t.Parallel()
-			f := startShopfront(t, onFailure, zone.Defaults("SHOP"), nil)
+			z := zone.Defaults("SHOP")
+			z.PageTitle = "Café & Söhne"
+			f := startShopfront(t, onFailure, z, nil)
 			inside := newBrowser(t, f.edge, "203.0.113.1")
 			room.Await(t, "somebody is inside", func() bool { // one whose answer is late goes on without a session, with admit
 				return inside.open("/").Status == http.StatusOK && inside.session() != ""
@@ -112,8 +115,13 @@ func TestTheRoomIsAway(t *testing.T) {
 					t.Errorf("inside: %+v", got)
 				}
 				newcomer := newBrowser(t, f.edge, fmt.Sprintf("203.0.113.%d", 10+i))
-				got := newcomer.once(http.MethodGet, "/", "Sec-Fetch-Mode", "navigate")
-				if got.Status != want || newcomer.session() != "" || want == 503 && got.Header.Get("Refresh") != "3" {
+				got := newcomer.once(http.MethodGet, "/", "Sec-Fetch-Mode", "navigate", "Accept-Language", "xx,de-AT;q=0.9")
+				if got.Status != want || newcomer.session() != "" {
+					t.Errorf("a newcomer: %+v", got)
+				}
+				again, _ := strconv.Atoi(got.Header.Get("Refresh"))
+				german := strings.Contains(got.Body, `<html lang="de"`) && strings.Contains(got.Body, "Café &amp; Söhne")
+				if want == 503 && (!german || again < 5 || again > 14) {
 					t.Errorf("a newcomer: %+v", got)
 				}
 			}

@@ -95,7 +95,7 @@ func TestEvidence(t *testing.T) {
 	o.prove(t, 1)
 	r := o.judgedBy(t, folders)
 	f, saw := r.Figures, o.verdicts[0]
-	if r.Verdict != evidence.Held || f.Admitted != int64(saw.Admitted) || f.Joined < aSmallSale || f.InWindow.Limit != 120 || f.InWindow.Admissions > 120 || f.Inside.Limit != 5_000 {
+	if r.Verdict != evidence.Held || f.Admitted != int64(saw.Admitted) || f.Joined != int64(len(o.crowd.visitors)) || f.InWindow.Limit != 120 || f.InWindow.Admissions > 120 || f.Inside.Limit != 5_000 {
 		t.Errorf("the logs: %s, %+v; the crowd saw %d admitted; %+v", r.Verdict, f, saw.Admitted, r.Findings)
 	}
 	o.loseLog(t, folders[:1])

@@ -82,7 +82,7 @@ func StartCaddyOf(t testing.TB, example string, others Others, certificate strin
 // made if it is not there. away is what happens while no server runs: hold or enter.
 func (s *Server) NginxSite(t testing.TB, zoneID, away string, others Others, certificate string) (addr string) {
 	t.Helper()
-	dir, choice := s.export(t, zoneID, "nginx"), "set $waiting_room_away "+away+";"
+	dir, choice := s.Export(t, zoneID, "nginx"), "set $waiting_room_away "+away+";"
 	all := Others{
 		"include waiting-room/http.conf;": "include " + dir + "/http.conf;", "include waiting-room/server.conf;": "include " + dir + "/server.conf;",
 		"# " + choice: choice, "set $waiting_room_zone SHOP;": "set $waiting_room_zone " + zoneID + ";",
@@ -97,7 +97,7 @@ func (s *Server) NginxSite(t testing.TB, zoneID, away string, others Others, cer
 func (s *Server) CaddySite(t testing.TB, zoneID, away string, others Others, certificate string) (addr string) {
 	t.Helper()
 	all := Others{
-		"import waiting-room/waiting-room.caddy": "import " + s.export(t, zoneID, "caddy") + "/waiting-room.caddy",
+		"import waiting-room/waiting-room.caddy": "import " + s.Export(t, zoneID, "caddy") + "/waiting-room.caddy",
 		"import waiting_room SHOP CHOOSE":        "import waiting_room " + zoneID + " " + away,
 		"to 127.0.0.1:8083":                      "to " + strings.TrimPrefix(s.Site, "http://"),
 		"to 127.0.0.1:8080":                      "to " + strings.TrimPrefix(s.Public, "http://"),
@@ -106,8 +106,8 @@ func (s *Server) CaddySite(t testing.TB, zoneID, away string, others Others, cer
 	return StartCaddyOf(t, deployed(t, "site/Caddyfile"), all, certificate)
 }
 
-// export has the command line write what a gateway includes into a folder, which is returned.
-func (s *Server) export(t testing.TB, zoneID, gateway string) (dir string) {
+// Export has the command line write what a gateway includes into a folder, which is returned.
+func (s *Server) Export(t testing.TB, zoneID, gateway string) (dir string) {
 	t.Helper()
 	if !s.knows(t.Context(), zoneID) {
 		s.Put(t, zone.Defaults(zoneID))

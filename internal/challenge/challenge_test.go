@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"maps"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -23,6 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // spends is a store of what is spent, which counts its calls.
 type spends struct {
+	store.Spender
+
 	mu    sync.Mutex
 	spent map[string]bool
 	calls int
@@ -167,7 +171,6 @@ func TestWork(t *testing.T) {
 		"of another secret":  {"c", solved(t, theirs), ReasonUnknownKey},
 		"of another zone":    {"c", solved(t, elsewhere), ReasonWrongZone},
 		"of another visitor": {"d", good, ReasonWrongVisitor},
-		"without the work":   {"c", must(t)(Unsolved(w)), ReasonRequired},
 	} {
 		before := r.press
 		required := r.required(t, r.join(tt.client, tt.shown), tt.reason)
@@ -259,6 +262,67 @@ func TestLevels(t *testing.T) {
 		if p := r.required(t, r.join("c", ""), ReasonRequired).Parameters; p.MemoryCost != blocks {
 			t.Errorf("%d ms: %+v", millis, p)
 		}
+	}
+}
+
+// TestTooSlow: in a zone that gives browsers without scripts no place, a few that are too slow for the work take one without, where
+// the network has taken little: always slowFloor in all, and then one in slowShare of the solutions; slowOfNetwork of a network.
+func TestTooSlow(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, &Provider{})
+	r.zone.ChallengeWithoutScript = zone.WithoutScriptRefuse
+	clients := 0
+	// takes reports whether a new client takes a place without a solution. It was told whether it may.
+	takes := func() bool {
+		t.Helper()
+		clients++
+		client := strconv.Itoa(clients)
+		asked := r.required(t, r.join(client, ""), ReasonRequired)
+		shown := must(t)(Unsolved(*asked.Work))
+		r.now = r.now.Add(SlowWait)
+		for range 2 {
+			if _, err := r.Check(t.Context(), r.join(client, shown)); (err == nil) != (asked.UnsolvedAfter == 45) {
+				t.Fatalf("%+v: %v", asked, err)
+			}
+		}
+		r.now = r.now.Add(-SlowWait)
+		return asked.UnsolvedAfter > 0
+	}
+	take := func(most int) (n int) {
+		for n < most && takes() {
+			n++
+		}
+		return n
+	}
+	if n := take(100); n != slowOfNetwork {
+		t.Errorf("%d of one network, want %d", n, slowOfNetwork)
+	}
+	in := func(from, upto int) (n int) {
+		for i := from; i < upto; i++ {
+			r.network = "192.0." + strconv.Itoa(i) + ".0/24"
+			n += take(slowOfNetwork)
+		}
+		return n
+	}
+	if n := in(0, 50); n != slowFloor-slowOfNetwork {
+		t.Errorf("%d of 50 other networks, want %d", n, slowFloor-slowOfNetwork)
+	}
+	const solutions = 30 * slowShare
+	for i := range solutions {
+		r.slow.solved("Z", r.now.Add(time.Duration(i)))
+	}
+	if n := in(50, 100); n != solutions/slowShare-slowFloor {
+		t.Errorf("%d after %d solutions", n, solutions)
+	}
+	r.now = r.now.Add(slowSpan)
+	if r.network, r.level = "198.51.100.0/24", 1; takes() {
+		t.Error("a network that takes many places")
+	}
+	r.level = 0
+	asked := r.required(t, r.join("soon", ""), ReasonRequired)
+	r.now = r.now.Add(SlowWait - 20*time.Second)
+	if again := r.required(t, r.join("soon", must(t)(Unsolved(*asked.Work))), ReasonRequired); *again.Work != *asked.Work || again.RetryAfterSeconds() != 20 {
+		t.Errorf("too soon: %+v", again)
 	}
 }
 

@@ -119,6 +119,7 @@ type Checker struct {
 	Options
 	queue queue
 	seen  seen
+	slow  slow
 }
 
 // New returns a checker.
@@ -192,10 +193,19 @@ func (d *Checker) asks(j Join, reason string) *RequiredError {
 	p := newParameters(j.Zone.ZoneID, id, j.Zone.ChallengeMillis, j.Level, d.Now())
 	p.Data.Network = j.Network
 	e.Work = &Work{Parameters: p, Signature: d.Keys.SignChallenge(j.Zone.ZoneID, p.text())}
-	if j.Zone.ChallengeWithoutScript == zone.WithoutScriptWait {
-		e.UnsolvedAfter = int(ScriptlessWait / time.Second)
+	if wait, ok := d.without(j, j.Network, false); ok {
+		e.UnsolvedAfter = int(wait / time.Second)
 	}
 	return e
+}
+
+// without returns how old a challenge must be that the zone takes without a solution; ok is false if it takes none. takes says that
+// one is shown, which is as old.
+func (d *Checker) without(j Join, network string, takes bool) (wait time.Duration, ok bool) {
+	if j.Zone.ChallengeWithoutScript == zone.WithoutScriptWait {
+		return ScriptlessWait, true
+	}
+	return SlowWait, j.Level == 0 && d.slow.room(j.Zone.ZoneID, network, takes, d.Now())
 }
 
 // work checks a solution of work: what costs little first.
@@ -216,27 +226,37 @@ func (d *Checker) work(ctx context.Context, j Join) (Proof, string, error) {
 		reason = ReasonWrongVisitor
 	case now.Unix() >= w.ExpiresAt, w.Cost < leastCost<<j.Level/2: // the network has taken many places since
 		reason = ReasonExpired
-	case shown.Solution == nil && j.Zone.ChallengeWithoutScript != zone.WithoutScriptWait:
-		reason = ReasonRequired
 	}
 	if reason != "" {
 		return Proof{}, "", d.asks(j, reason)
 	}
 	p := Proof{ID: line.ID(id), key: w.Nonce, elsewhere: w.Data.Network != j.Network}
 	if shown.Solution == nil {
-		left := time.Unix(w.ExpiresAt, 0).Add(ScriptlessWait - Life).Sub(now)
-		if left > 0 {
+		wait, ok := d.without(j, w.Data.Network, false)
+		switch left := time.Unix(w.ExpiresAt, 0).Add(wait - Life).Sub(now); {
+		case left > 0 && !ok:
+			return Proof{}, "", d.asks(j, ReasonRequired)
+		case left > 0:
 			e := &RequiredError{Kind: j.Zone.Challenge, Reason: ReasonRequired, Work: &shown.Challenge, after: left}
 			e.UnsolvedAfter = e.RetryAfterSeconds()
 			return Proof{}, "", e
 		}
-		return p, outScriptless, nil
+		return d.decide(j, p, func() (state, string, error) {
+			if _, ok := d.without(j, w.Data.Network, true); ok {
+				return right, outScriptless, nil
+			}
+			if used, err := d.Used(ctx, j, p); err != nil || used { // by this join, whose answer was lost
+				return spent, outRepeated, err
+			}
+			return unseen, "", d.asks(j, ReasonRequired)
+		})
 	}
 	return d.decide(j, p, func() (state, string, error) {
 		found, err := d.queue.check(ctx, w, shown.Solution.Counter, j.CountAttempt(1))
 		if err != nil || !found {
 			return wrong, "", err
 		}
+		d.slow.solved(j.Zone.ZoneID, now)
 		return right, outSolved, nil
 	})
 }

@@ -71,7 +71,7 @@ func (q *zoneQueue) comeBack(t *transaction, id line.ID) *record {
 		if !ok || its.atMillis+q.settings.KeepPlace().Milliseconds() < t.now {
 			continue
 		}
-		if its.stands <= q.edge {
+		if its.stands <= q.edge && !q.gate.Outdates(its.stands, t.now) {
 			its.stands = q.overdueStand(its.stands)
 		}
 		q.totals.Returned++

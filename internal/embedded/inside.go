@@ -192,6 +192,8 @@ func (q *zoneQueue) renewOrEnd(t *transaction, s line.Stay) line.StayStatus {
 		return line.StayOver
 	case !stays && !is && s.Named, stays && !is && s.Begins && in.unknown.Has(s.AtMillis) && t.now < in.unknown.AtMillis+window.QuietMillis:
 		return line.StayUnknown
+	case s.Moved && stays && !is:
+		return q.move(t, s.Admission, until)
 	case !stays:
 		if s.Before && !s.Named && is && s.AtMillis <= in.unknown.AtMillis {
 			in.unknown.Count++ // another server did not know that it was over, and told that it goes on
@@ -205,6 +207,17 @@ func (q *zoneQueue) renewOrEnd(t *transaction, s line.Stay) line.StayStatus {
 		in.put(s.Admission, max(until, ends), false)
 		in.note(q.settings.ZoneID, s.Admission, max(until, ends), false, t.now)
 	}
+	return line.StayInside
+}
+
+// move has an admission be inside until then, in the slot of the one of a millisecond before.
+func (q *zoneQueue) move(t *transaction, to line.Admission, until int64) line.StayStatus {
+	from := line.Admission{ID: to.ID, AtMillis: to.AtMillis - 1}
+	if ends, is := q.in.ends[from]; !is || ends <= t.from {
+		return line.StayOver
+	}
+	q.done(t, from)
+	q.countIn(t, to, until, q.settings.InsideBy == zone.InsideBySession)
 	return line.StayInside
 }
 

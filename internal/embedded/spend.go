@@ -24,13 +24,54 @@ type spends struct {
 type spent struct {
 	by          store.SpendID
 	untilMillis int64
+	// visit is that of a ticket, the zero value for what is no ticket.
+	visit store.Visit
 }
 
-const hourMillis = 3_600_000
+const (
+	hourMillis = 3_600_000
+	// visitLife is for how long a record of the journal matters at most: a pass of a day, or a session, and what a visit is kept for.
+	visitLife = store.MaxSpendLife + store.VisitKept + store.SpendSetBack
+)
 
 // Spend implements store.Spender.
 func (s *Store) Spend(_ context.Context, key, by string, life time.Duration) (bool, error) {
 	return s.spends.spend(s.now().UnixMilli(), store.SpendIDOf(key), store.SpendIDOf(by), min(life, store.MaxSpendLife)), nil
+}
+
+// Visit implements store.Spender.
+func (s *Store) Visit(_ context.Context, key string, v store.Visit) (store.Visit, error) {
+	newest, record := s.spends.visit(s.now().UnixMilli(), store.SpendIDOf(key), v)
+	if record != "" {
+		s.spends.journal.add(record)
+	}
+	return newest, nil
+}
+
+// visit returns the newest visit of a key, and its record if that is not what was known.
+func (s *spends) visit(now int64, key store.SpendID, v store.Visit) (newest store.Visit, record string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var was store.Visit
+	for _, keys := range s.byHour {
+		if is, known := keys[key]; known && now < is.untilMillis {
+			if was = is.visit; was.AtMillis == 0 { // a version before 0.2 noted that the ticket is used
+				return store.Visit{AtMillis: 1}, ""
+			}
+		}
+	}
+	if newest = was.Newer(v); newest == was {
+		return was, ""
+	}
+	s.keep(key, visited(newest))
+	return newest, fmt.Sprintf(visitRecord, key, newest.AtMillis, newest.UntilMillis, newest.BegunMillis)
+}
+
+// visitRecord is a visit in the journal.
+const visitRecord = "visit %x %d %d %d"
+
+func visited(v store.Visit) spent {
+	return spent{untilMillis: v.UntilMillis + store.VisitKept.Milliseconds(), visit: v}
 }
 
 func (s *spends) spend(now int64, key, by store.SpendID, life time.Duration) (first bool) {
@@ -79,7 +120,7 @@ func (s *spends) tidy(now time.Time) {
 	kept := now.Add(-store.SpendSetBack).UnixMilli() / hourMillis // the first hour whose keys are kept
 	maps.DeleteFunc(s.byHour, func(hour int64, _ map[store.SpendID]spent) bool { return hour < kept })
 	s.mu.Unlock()
-	s.journal.rotate(store.MaxSpendLife + store.SpendSetBack)
+	s.journal.rotate(visitLife)
 }
 
 // take brings in the journal's records.
@@ -87,6 +128,11 @@ func (s *spends) take(records []string) {
 	for _, record := range records {
 		var key, by []byte
 		var is spent
+		var v store.Visit
+		if n, _ := fmt.Sscanf(record, visitRecord, &key, &v.AtMillis, &v.UntilMillis, &v.BegunMillis); n == 4 && len(key) == len(is.by) {
+			s.keep(store.SpendID(key), visited(v))
+			continue
+		}
 		_, err := fmt.Sscanf(record, "%x %x %d", &key, &by, &is.untilMillis)
 		if err == nil && len(key) == len(is.by) && len(by) == len(is.by) {
 			is.by = store.SpendID(by)

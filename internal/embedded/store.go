@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -68,7 +69,7 @@ type Store struct {
 	// in force before it is on the disk, even if it cannot be written.
 	changing sync.Mutex
 
-	// mu guards queues, deleted, records, policies and credentials; it is taken within changing.
+	// mu guards queues, deleted, records, policies, credentials and progress; it is taken within changing.
 	mu      sync.RWMutex
 	queues  map[string]*zoneQueue
 	deleted map[string]deleted
@@ -78,6 +79,8 @@ type Store struct {
 	policies limit.PolicySet
 	// credentials are the operators'.
 	credentials store.Document
+	// progress has how far each webhook has been told, by its name.
+	progress map[string]store.Document
 	// unwritten are the lines of the journal added that are not written. It is guarded by changing.
 	unwritten []byte
 	// clockSet is by how many microseconds the clock was set forward since the store was opened.
@@ -105,7 +108,8 @@ func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger, sealer: o.Sealer,
 		queues: make(map[string]*zoneQueue), minutes: make(map[string][]store.Minute), deleted: make(map[string]deleted), records: make(map[string]changeRecord),
-		asked: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+		progress: make(map[string]store.Document),
+		asked:    make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	opened := time.Now()
 	s.clockSet = func(now time.Time) int64 {
@@ -150,6 +154,7 @@ func (s *Store) load() error {
 	}
 	if err == nil {
 		s.policies, s.credentials = had.Policies, had.Credentials
+		maps.Copy(s.progress, had.Webhooks)
 		err = (&file{disk: s.disk, name: oldPoliciesName, format: 1, of: "policies"}).load(s.readOldPolicies)
 	}
 	if err != nil {

@@ -273,8 +273,11 @@ func (q *zoneQueue) before(t *transaction, p line.Place) (line.Answer, bool) {
 
 func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID) line.Answer {
 	q.comeBack(t, id)
+	if !q.gate.SameDraw(drawn) {
+		drawn = event.Drawn{}
+	}
 	if arrived, ok := q.arrival(id); ok {
-		return q.poll(t, line.Place{ID: id, ArrivedAtMicros: arrived})
+		return q.poll(t, line.Place{ID: id, ArrivedAtMicros: arrived, ScoreMicros: drawn.ScoreMicros})
 	}
 	if a, ok := q.before(t, line.Place{ID: id}); ok {
 		// The log keeps no arrivals. Any will do, unless it is newer than the
@@ -286,7 +289,7 @@ func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID) line.Ans
 		return line.Answer{Status: line.Closed}
 	}
 	draws := q.gate.DrawOpenAt(t.now)
-	if draws && !q.gate.SameDraw(drawn) {
+	if draws && drawn.ScoreMicros == 0 {
 		return line.Answer{Status: line.Undrawn}
 	}
 	enters := t.hold == 0 && (q.mode == zone.ModeOpen || q.straightIn(t))
@@ -298,20 +301,33 @@ func (q *zoneQueue) join(t *transaction, drawn event.Drawn, id line.ID) line.Ans
 			return line.Answer{Status: line.TooLong, WaitMillis: wait}
 		}
 	}
-	q.last = max(q.clock.NowMicros, q.last+1)
-	p := line.Place{ID: id}
-	if draws {
-		p.ScoreMicros = drawn.ScoreMicros
-	} else {
-		// A newcomer stands behind all who were drawn, even if the opening was moved to an earlier time.
-		q.last = q.gate.Behind(q.last)
-	}
-	p.ArrivedAtMicros = q.last
+	p := q.arrive(draws, line.Place{ID: id, ScoreMicros: drawn.ScoreMicros})
 	q.totals.Joined++
 	if enters {
 		return q.admit(t, p)
 	}
 	return q.wait(t, q.put(p), p)
+}
+
+// arrive returns the place of one who arrives now: where a draw says, or at the end of the line.
+func (q *zoneQueue) arrive(draws bool, p line.Place) line.Place {
+	if q.last = max(q.clock.NowMicros, q.last+1); !draws {
+		// The visitor stands behind all who were drawn, even if the opening was moved to an earlier time.
+		q.last, p.ScoreMicros = q.gate.Behind(q.last), 0
+	}
+	p.ArrivedAtMicros, p.Told = q.last, 0
+	return p
+}
+
+// placeAnew has a visitor arrive now who came before people gathered for a draw, so that nobody stands before all who gather. ok is
+// false if the draw is open, and p has no score of it.
+func (q *zoneQueue) placeAnew(t *transaction, p line.Place) (anew line.Place, ok bool) {
+	draws := q.gate.DrawOpenAt(t.now)
+	if draws && !q.gate.Scores(p.ScoreMicros) {
+		return p, false
+	}
+	q.forget(p)
+	return q.arrive(draws, p), true
 }
 
 // tooLong returns how long a newcomer at the end of the line would wait, in milliseconds, and whether that is more than the
@@ -380,25 +396,22 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 		r = q.comeBack(t, p.ID)
 	}
 	restored := r == nil
-	if restored {
+	switch {
+	case restored:
 		if a, ok := q.before(t, p); ok {
 			return a
 		}
-		if !q.wasLost(t, p) {
-			return line.Answer{Status: line.Gone}
+		var status line.Status
+		if r, p, status = q.restore(t, p); r == nil {
+			return line.Answer{Status: status}
 		}
-		if q.gate.TookPart(p.ArrivedAtMicros) && !q.gate.Scores(p.ScoreMicros) {
+	case q.gate.Outdates(r.arrived, t.now):
+		anew, ok := q.placeAnew(t, p)
+		if !ok {
 			return line.Answer{Status: line.Undrawn}
 		}
-		stands := p
-		if p.StandsAtMicros() <= q.edge && p.DueMillis+q.settings.IdleTimeout().Milliseconds() < q.heal.alive { // it had been set aside
-			stands.ScoreMicros = q.overdueStand(p.StandsAtMicros())
-		}
-		q.refill(t)
-		r = q.put(stands)
-		q.heal.any = true
-		q.totals.Restored++
-	} else if p.DueMillis < t.now-window.GraceMillis {
+		r, p = q.put(anew), anew
+	case p.DueMillis < t.now-window.GraceMillis, q.gate.Outdates(p.ArrivedAtMicros, t.now):
 		// The token is old, and may name an earlier place. The answer names the present one.
 		if at, _ := q.arrival(p.ID); at != p.ArrivedAtMicros {
 			p.ArrivedAtMicros, p.Told = at, 0
@@ -412,6 +425,31 @@ func (q *zoneQueue) poll(t *transaction, p line.Place) line.Answer {
 	}
 	a.Restored = restored
 	return a
+}
+
+// restore puts a visitor back whose place was lost. r is nil, and the status says why, if there was none, or if a draw gives the place
+// and p has no score of it.
+func (q *zoneQueue) restore(t *transaction, p line.Place) (r *record, is line.Place, status line.Status) {
+	if !q.wasLost(t, p) {
+		return nil, p, line.Gone
+	}
+	stands, took := p, q.gate.TookPart(p.ArrivedAtMicros)
+	switch {
+	case took && !q.gate.Scores(p.ScoreMicros):
+		return nil, p, line.Undrawn
+	case !took && q.gate.Outdates(p.ArrivedAtMicros, t.now):
+		anew, ok := q.placeAnew(t, p)
+		if !ok {
+			return nil, p, line.Undrawn
+		}
+		stands, p = anew, anew
+	case p.StandsAtMicros() <= q.edge && p.DueMillis+q.settings.IdleTimeout().Milliseconds() < q.heal.alive: // it had been set aside
+		stands.ScoreMicros = q.overdueStand(p.StandsAtMicros())
+	}
+	q.refill(t)
+	q.heal.any = true
+	q.totals.Restored++
+	return q.put(stands), p, line.Waiting
 }
 
 // itsTurn reports whether a visitor in the line may enter. An overdue one counts as live from

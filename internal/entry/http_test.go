@@ -137,7 +137,7 @@ func TestPollUsesTheTicket(t *testing.T) {
 		t.Error("used by who waits, or not by who was let in")
 	}
 	r.Forward(6001 * time.Millisecond)
-	r.Store.Fail(line.ErrStoreUnavailable, "spend")
+	r.Store.Fail(line.ErrStoreUnavailable, "visit")
 	if w := r.Poll(waits); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("let in, though the use is not noted: %d %s", w.Code, w.Body)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 const zoneID = "TEST_ZONE"
@@ -33,9 +34,9 @@ func newServer(tb testing.TB) *server {
 // used reports whether the visitor has used a ticket of the spring sale.
 func (s *server) used(t *testing.T, id line.ID) bool {
 	t.Helper()
-	used, err := s.Tickets.Used(t.Context(), zoneID, "spring", id)
+	visit, err := s.Tickets.Visit(t.Context(), zoneID, "spring", id, store.Visit{})
 	room.Must(t, err)
-	return used
+	return visit != store.Visit{}
 }
 
 // place takes a place past the room, and returns it and its token. They are the same in every run, as the processes of a fuzz

@@ -13,6 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/refusal"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -88,7 +89,7 @@ func (s *Service) Poll(ctx context.Context, z *zones.Zone, held answer.Held, fro
 		err = answer.SoldOut(settings, &a)
 	}
 	if err == nil {
-		err = s.use(ctx, settings, &a)
+		err = s.visit(ctx, settings, held.Place, &a)
 	}
 	s.Meter.Poll(z.ID(), answer.Outcome(&a, err))
 	if err != nil {
@@ -111,14 +112,31 @@ func (s *Service) Poll(ctx context.Context, z *zones.Zone, held answer.Held, fro
 	return out, nil
 }
 
-// use notes that an admitted visitor has used the ticket, in a zone by invitation. The store may not have taken the note of an
-// admission that the guard repeats from memory, so use notes it for such an answer, too.
-func (s *Service) use(ctx context.Context, z *zone.Settings, a *line.Told) error {
-	if a.Status != line.Admitted && a.Status != line.AdmittedBefore {
+// visit notes that an admitted visitor has used the ticket, in a zone by invitation. The store may not have taken the note of an
+// admission that the guard repeats from memory, so visit notes it for such an answer, too. Where the visit has moved to another
+// device, the admission is no longer this one's; where it has moved here, the line does not know of it.
+func (s *Service) visit(ctx context.Context, z *zone.Settings, held line.Place, a *line.Told) error {
+	admitted := a.Status == line.Admitted || a.Status == line.AdmittedBefore
+	if !admitted && (a.Status != line.Gone || held.AdmittedAtMillis == 0) {
 		return nil
 	}
-	if invitation := z.InvitationAt(time.UnixMilli(a.State.NowMillis)); invitation != "" {
-		return s.Tickets.Use(ctx, z.ZoneID, invitation, a.Place.ID)
+	invitation := z.InvitationAt(time.UnixMilli(a.State.NowMillis))
+	if invitation == "" {
+		return nil
+	}
+	var visit store.Visit
+	if admitted {
+		visit = store.Visit{AtMillis: a.AdmittedAtMillis, UntilMillis: a.ExpiresAtMillis}
+	}
+	newest, err := s.Tickets.Visit(ctx, z.ZoneID, invitation, held.ID, visit)
+	switch {
+	case err != nil:
+		return err
+	case newest.AtMillis <= visit.AtMillis: // a version before has noted an earlier one without its time
+	case newest.AtMillis == held.AdmittedAtMillis && newest.BegunMillis == 0 && a.State.NowMillis < newest.UntilMillis:
+		a.Answer = ticket.Admitted(held.ID, newest, a.State)
+	default:
+		a.Status = line.Gone
 	}
 	return nil
 }

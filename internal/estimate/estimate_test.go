@@ -136,6 +136,44 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestReasonsOfACap: a change of the cap is said, whoever made it, and a small one, or one that holds nobody back, is not.
+func TestReasonsOfACap(t *testing.T) {
+	t.Parallel()
+	m := new(Model)
+	at := int64(30)
+	for _, step := range []struct {
+		maxInside int64
+		full      bool
+		after     int64
+		want      line.Reason
+	}{
+		{100, true, 1, line.FullInside},
+		{70, true, 1, line.Slower},
+		{70, true, 10, line.Slower},
+		{71, true, 1, line.Slower},
+		{71, true, 60, line.FullInside},
+		{78, true, 1, line.Faster},
+		{79, true, 80, line.FullInside},
+		{40, true, 1, line.Slower},
+		{0, false, 1, line.Faster},
+		{0, false, 80, line.NoReason},
+		{500, false, 1, line.NoReason},
+		{200, false, 1, line.NoReason},
+		{50, true, 1, line.Slower},
+	} {
+		var a line.Told
+		for range step.after {
+			at++
+			s := rush(400, at, nobody)
+			s.MaxInside, s.State.Full = step.maxInside, step.full
+			a = tell(m.Learn(s, time.Minute), 330, at)
+		}
+		if a.Reason != step.want {
+			t.Errorf("with a cap of %d, full %t: %s, want %s", step.maxInside, step.full, a.Reason, step.want)
+		}
+	}
+}
+
 // TestALossIsSaidOfALineThatWasKnown: a zone that begins, in a store that cannot tell it from one that was lost, says
 // nothing of a loss.
 func TestALossIsSaidOfALineThatWasKnown(t *testing.T) {

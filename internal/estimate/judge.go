@@ -1,6 +1,10 @@
 package estimate
 
-import "math"
+import (
+	"math"
+
+	"github.com/openqueue/waitingroom/internal/line"
+)
 
 // Prediction is an estimate and its range, as a visitor was told them.
 type Prediction struct {
@@ -58,8 +62,9 @@ func (t Prediction) Judge(enteredMicros, windowMillis int64) (j Judgement, ok bo
 	return j, true
 }
 
-// Changed reports whether an operator changed how many may enter between the two tables. Then estimates of the earlier
+// Changed reports whether an operator or the autopilot changed how many may enter between the two tables. Then estimates of the earlier
 // one are not to be judged.
 func (t *Table) Changed(before *Table) bool {
-	return t != nil && before != nil && (t.pace != before.pace && (!t.full || !before.full) || t.held != before.held)
+	return t != nil && before != nil && (t.pace != before.pace && (!t.full || !before.full) || t.held != before.held ||
+		t.recapped(before) != line.NoReason)
 }

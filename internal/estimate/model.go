@@ -78,7 +78,7 @@ func (m *Model) Learn(s line.Observation, idle time.Duration) *Table {
 	millis := min(recall, float64(idle.Milliseconds()))
 	m.enter(&s, millis)
 	t := &Table{
-		at: now, edge: s.State.EdgeMicros, front: s.FrontMicros, last: s.State.EdgeMicros, pace: s.Pace, held: held, full: s.State.Full && !held,
+		at: now, edge: s.State.EdgeMicros, front: s.FrontMicros, last: s.State.EdgeMicros, pace: s.Pace, held: held, full: s.State.Full && !held, maxInside: s.MaxInside,
 		slot: float64(s.SlotMillis), coming: s.Coming,
 	}
 	left := leftInside(&s) - m.left

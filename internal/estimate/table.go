@@ -13,6 +13,8 @@ const (
 	staleMillis = 10_000
 	// saidMillis is for how long answers say why the estimate moved: in that time everybody polls.
 	saidMillis = window.MaxPeriodMillis + 5*window.SecondMillis
+	// noticed is by which share a cap changes for visitors to be told. The autopilot's smallest steps are less, and come each minute.
+	noticed = 0.05
 )
 
 // point is when a visitor who stands at micros enters (entry), in Unix milliseconds.
@@ -61,6 +63,8 @@ type Table struct {
 	held bool
 	// full: as many are inside as may be, and pace is the measured one of those who leave.
 	full bool
+	// maxInside is the cap, 0 for none.
+	maxInside int64
 	// doubt is how far the logarithm of that pace may be off. exits, if not nil, tell when visitors enter, in the place of the pace.
 	doubt float64
 	exits *exits
@@ -168,6 +172,9 @@ func (m *Model) say(t *Table, s *line.Observation, old *Table) {
 		m.reason, m.reasonUntil = line.Resumed, t.at+saidMillis
 	case s.State.LostLine() && t.at < s.State.LostAtMillis+saidMillis:
 		m.reason, m.reasonUntil = line.Recovering, s.State.LostAtMillis+saidMillis
+	case t.recapped(old) != line.NoReason:
+		m.reason, m.reasonUntil = t.recapped(old), t.at+saidMillis
+	case t.full && (was == line.Faster || was == line.Slower) && t.at < m.reasonUntil: // it is still said
 	case t.full:
 		m.reason, m.reasonUntil = line.FullInside, t.at+staleMillis
 	case was == line.FullInside:
@@ -180,6 +187,26 @@ func (m *Model) say(t *Table, s *line.Observation, old *Table) {
 		m.reason = line.NoReason
 	}
 	t.reason, t.reasonUntil = m.reason, m.reasonUntil
+}
+
+// recapped is what a change of the cap does, by an operator or the autopilot, where the cap holds visitors back.
+func (t *Table) recapped(before *Table) line.Reason {
+	if before == nil || !t.full && !before.full {
+		return line.NoReason
+	}
+	inside := func(t *Table) float64 {
+		if t.maxInside == 0 {
+			return math.Inf(1)
+		}
+		return float64(t.maxInside)
+	}
+	switch was, is := inside(before), inside(t); {
+	case is > was*(1+noticed):
+		return line.Faster
+	case is < was*(1-noticed):
+		return line.Slower
+	}
+	return line.NoReason
 }
 
 // Tell returns what a visitor who stands there is told: the store's answer and, if the visitor waits, the estimate, its
@@ -230,4 +257,25 @@ func (t *Table) Wait(standsAtMicros, fromMillis int64) int64 {
 		p.entry = t.slot + p.ahead*window.MinuteMillis/float64(t.pace)
 	}
 	return max(0, int64(p.entry)-max(t.at, fromMillis))
+}
+
+// Upto returns the last place in the line whose turn is expected by a time in Unix milliseconds. It is 0 if there is none, as while the
+// zone is on hold, and math.MaxInt64 if all who wait are to enter by then. A nil table returns 0.
+func (t *Table) Upto(millis int64) int64 {
+	if t == nil || t.held {
+		return 0
+	}
+	for i := len(t.points) - 1; i >= 0; i-- {
+		p := t.points[i]
+		by := float64(millis) - p.entry
+		switch {
+		case by < 0:
+		case i+1 == len(t.points):
+			return math.MaxInt64
+		default:
+			next := t.points[i+1]
+			return p.micros + int64(float64(next.micros-p.micros)*by/(next.entry-p.entry))
+		}
+	}
+	return 0
 }

@@ -109,6 +109,11 @@ func (g Gate) SameDraw(d Drawn) bool {
 	return d.FromMicros == g.FromMicros && d.UptoMicros == g.UptoMicros && g.Scores(d.ScoreMicros)
 }
 
+// Outdates reports whether one who stands there came before people gathered for the draw, which then gives a place as to everybody else.
+func (g Gate) Outdates(standsAtMicros, nowMillis int64) bool {
+	return g.UptoMicros > 0 && nowMillis >= g.GatherAtMillis && standsAtMicros < g.FromMicros
+}
+
 // Scores reports whether the draw gives such scores.
 func (g Gate) Scores(micros int64) bool { return g.FromMicros <= micros && micros < g.UptoMicros }
 

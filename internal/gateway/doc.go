@@ -20,7 +20,7 @@
 // # What it bounds
 //
 // A site has Options.AnswerTimeout to begin an answer. A body may take for ever, in either direction, as long as something of it
-// moves within Options.StallTimeout. A connection that was upgraded and an event stream end when they are closed on either side, when the
+// moves within Options.StallTimeout; a site that is silent between two parts of an answer is waited for. A connection that was upgraded and an event stream end when they are closed on either side, when the
 // visitor's session is revoked, or when the server has drained. In a zone with a cap the visitor counts as inside while they are open;
 // where sessions are not renewed, they end with the session.
 package gateway

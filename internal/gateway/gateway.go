@@ -79,7 +79,7 @@ type Options struct {
 	Proxies []netip.Prefix
 	// AnswerTimeout is how long a site may take to begin an answer, once it has the whole request.
 	AnswerTimeout time.Duration
-	// StallTimeout is how long no byte of a body may move.
+	// StallTimeout is how long no byte of a body may move, to or from the visitor, or to the site.
 	StallTimeout time.Duration
 	// MaxBody is the most that a request's body may have, in bytes; 0 for no bound.
 	MaxBody int64
@@ -118,7 +118,7 @@ const (
 	answerHeaderBytes = 256 << 10
 	// revokedEvery is how often upgraded connections and event streams are looked at, whether their session was revoked or has ended.
 	revokedEvery = time.Second
-	// roomReads and roomWrites bound what the room is asked, as on the public listener.
+	// roomReads and roomWrites bound what does not go on to a site, as on the public listener.
 	roomReads, roomWrites = 10 * time.Second, 30 * time.Second
 )
 
@@ -149,11 +149,34 @@ func New(o Options) (*Gateway, error) {
 // transport returns one for a site: HTTP/1.1, no proxy, and nothing is changed in bodies.
 func (g *Gateway) transport() *http.Transport {
 	return &http.Transport{
-		DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext, TLSHandshakeTimeout: dialTimeout,
+		DialContext: g.dial, TLSHandshakeTimeout: dialTimeout,
 		MaxIdleConnsPerHost: mostIdle, MaxConnsPerHost: g.Connections, IdleConnTimeout: keepIdle,
 		ResponseHeaderTimeout: g.AnswerTimeout, ExpectContinueTimeout: continueWithin, MaxResponseHeaderBytes: answerHeaderBytes,
 		DisableCompression: true, TLSNextProto: noHTTP2,
 	}
+}
+
+// dial connects to a site.
+func (g *Gateway) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &siteConn{c, g.StallTimeout}, nil
+}
+
+// siteConn is a connection to a site, which must take what is written within limit.
+type siteConn struct {
+	net.Conn
+	limit time.Duration
+}
+
+// Write writes to the site.
+func (c *siteConn) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(c.limit)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
 }
 
 // Start begins to look at upgraded connections and event streams. Stop ends that, and ends them.
@@ -199,21 +222,20 @@ func ofRoom(path string) bool {
 // ServeHTTP answers a visitor.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ofRoom(r.URL.Path) {
-		control := http.NewResponseController(w)
-		now := time.Now()
-		_ = errors.Join(control.SetReadDeadline(now.Add(roomReads)), control.SetWriteDeadline(now.Add(roomWrites)))
+		bound(w)
 		g.Room.ServeHTTP(w, r)
 		return
 	}
 	v := visitor{request: r, gateway: g}
 	v.peer, v.trusted = g.peer(r)
-	t, err := g.find(v.host(), r.URL.Path, r.URL.EscapedPath())
-	switch {
-	case err != nil:
+	// By the host that is sent on, whatever a proxy says that the browser asked for: many hand on what the browser says of that.
+	t, err := g.find(r.Host, r.URL.Path, r.URL.EscapedPath())
+	if err == nil && (!strings.HasPrefix(r.URL.EscapedPath(), "/") || r.URL.Opaque != "" || r.Method == http.MethodConnect) {
+		err = &serve.FieldError{Field: "the path", Reason: "is none that a site has"}
+	}
+	if err != nil {
+		bound(w)
 		g.Refuse(w, r, "", err)
-		return
-	case !strings.HasPrefix(r.URL.EscapedPath(), "/"), r.URL.Opaque != "", r.Method == http.MethodConnect:
-		g.Refuse(w, r, "", &serve.FieldError{Field: "the path", Reason: "is none that a site has"})
 		return
 	}
 	onlyWebSocket(r)
@@ -224,6 +246,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.pass(w, &v, t, &d)
 		return
 	}
+	bound(w)
 	maps.Copy(w.Header(), d.Header)
 	if d.Err != nil {
 		g.Refuse(w, r, t.Zone, d.Err)
@@ -233,6 +256,13 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(d.Document) // the visitor may be gone
 	}
+}
+
+// bound bounds an answer of this server's own, and what net/http still reads of the request before it. The connection may have limits of
+// the request before it, or none.
+func bound(w http.ResponseWriter) {
+	control, now := http.NewResponseController(w), time.Now()
+	_ = errors.Join(control.SetReadDeadline(now.Add(roomReads)), control.SetWriteDeadline(now.Add(roomWrites)))
 }
 
 // visitor is who sends a request, and site.Origin.

@@ -62,12 +62,13 @@ func (g *Gateway) pass(w http.ResponseWriter, v *visitor, t *target, d *site.Dec
 	p := &passage{Gateway: g, v: v, t: t, d: d, began: time.Now()}
 	r := v.request
 	out := &writer{ResponseWriter: w, control: http.NewResponseController(w), passage: p}
+	out.disarm() // what a request before, on the same connection, left
 	if r.ContentLength != 0 {
 		in := r.Body
 		if g.MaxBody > 0 {
 			in = http.MaxBytesReader(w, in, g.MaxBody)
 		}
-		p.body = &body{ReadCloser: in, control: out.control, limit: g.StallTimeout}
+		p.body = &body{ReadCloser: in, control: out.control, limit: g.StallTimeout, trailer: r.Trailer}
 		r.Body = p.body
 	}
 	defer func() {
@@ -154,6 +155,11 @@ func (p *passage) answered(res *http.Response) error {
 	events := strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
 	p.endless = first == 0 || events
 	p.count(outcome, first)
+	if p.d.Header["Cache-Control"] != nil { // no cache may go by what the site says: nginx and CDNs have headers of their own (RFC 9213)
+		maps.DeleteFunc(res.Header, func(name string, _ []string) bool {
+			return name == "Expires" || name == "X-Accel-Expires" || strings.HasSuffix(name, "Cache-Control")
+		})
+	}
 	for name, values := range p.d.Header {
 		if name == "Set-Cookie" {
 			values = append(res.Header[name], values...)
@@ -165,9 +171,6 @@ func (p *passage) answered(res *http.Response) error {
 	}
 	if clears := strings.Join(res.Header["Clear-Site-Data"], ","); strings.Contains(clears, "cookies") || strings.Contains(clears, "*") {
 		res.Header["Clear-Site-Data"] = clearsOthers
-	}
-	if p.d.Header["Cache-Control"] != nil {
-		delete(res.Header, "Expires")
 	}
 	return nil
 }
@@ -191,6 +194,7 @@ func (p *passage) failed(w http.ResponseWriter, r *http.Request, err error) {
 		err = errors.Join(ErrAway, err)
 	}
 	p.Logger.Debug("a site did not answer", "zone", p.t.Zone, "upstream", p.t.url.Host, "error", err)
+	bound(w)
 	maps.Copy(w.Header(), p.d.Header)
 	p.Refuse(w, p.v.request, p.t.Zone, err)
 }
@@ -227,6 +231,8 @@ type body struct {
 	control *http.ResponseController
 	limit   time.Duration
 	set     time.Time
+	// trailer is filled in by the end of the body.
+	trailer http.Header
 	// broken: the visitor did not send the whole of it.
 	broken atomic.Bool
 }
@@ -239,6 +245,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
+		maps.DeleteFunc(b.trailer, func(name string, _ []string) bool { return ours(name) }) // a site may take it for a header
 		b.broken.Store(!errors.Is(err, io.EOF))
 		_ = b.control.SetReadDeadline(time.Time{})
 	}

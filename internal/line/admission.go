@@ -46,6 +46,9 @@ type Stay struct {
 	// Begins says that its session begins with this, by a pass. Just after a loss of data the store cannot know whether the
 	// admission was done before, until servers have told it.
 	Begins bool
+	// Moved says that the visit goes on under this admission, in the slot of the one that the visitor was given a millisecond
+	// before, which ends: see package ticket. If neither is inside, nothing is done, and the answer is StayOver. Begins is false then.
+	Moved bool
 	// Before says of one that is over that it was so before the latest loss of data: so it was not among those who may have
 	// been inside then.
 	Before bool

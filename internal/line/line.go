@@ -109,8 +109,8 @@ const (
 	Full
 	// TooLong: no place was taken, the visitor would wait for longer than maxWaitMinutes.
 	TooLong
-	// Undrawn: people gather for a draw, and the call had no score from it. No place was taken or put back. The caller
-	// has to read the zone's settings anew.
+	// Undrawn: people gather for a draw, and the call had no score from it. No place was taken, put back or changed. The
+	// caller has to read the zone's settings anew.
 	Undrawn
 )
 

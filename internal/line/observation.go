@@ -6,6 +6,8 @@ type Observation struct {
 	Stats
 	// Pace is how many a minute enter from the line; 0 while the zone is on hold.
 	Pace int64
+	// MaxInside is the cap in force, which the caller of the store knows; 0 for none.
+	MaxInside int64
 	// FirstMillis is when the next slot opens. SlotMillis is when the first visitor who is not released is expected to
 	// enter.
 	FirstMillis, SlotMillis int64

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/css"
+
 	"github.com/openqueue/waitingroom/internal/markup"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -82,6 +85,38 @@ func TestAttacksOfCSS(t *testing.T) {
 	for _, want := range []string{"--card: #fffbe6", "--on-accent: #", ".slot .shop-hero", "linear-gradient(", "@media (prefers-color-scheme: dark)"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is not in %s", want, shown)
+		}
+	}
+}
+
+// TestNothingStaysOpen: a string, an address or a comment that ends with the text, or with a line, takes in nothing of what is shown behind it.
+func TestNothingStaysOpen(t *testing.T) {
+	t.Parallel()
+	const behind = `.a { background: url("data:image/png;base64,') ; opacity: 0; x: (") } `
+	for _, text := range []string{
+		behind + ":root { --font: \"'\"'\n}", behind + ":root { --background: url('data:image/png;base64,", behind + ":root { --background: url(data:image/png;base64,",
+		".b { content: 'x", `.b { background: url("data:image/png;base64,x`, ".b { background: url('data:image/png;base64,x'", ".b { color: rgb(1, 2", ".b { margin: 1px / * }",
+	} {
+		p, root, selectors := css.NewParser(parse.NewInputString(markup.CSS(text, nil)+" main { top: 0 }"), false), false, ""
+		for kind := css.CommentGrammar; kind != css.ErrorGrammar; {
+			var data []byte
+			kind, _, data = p.Next()
+			switch kind {
+			case css.BeginRulesetGrammar:
+				written := ""
+				for _, v := range p.Values() {
+					written += string(v.Data)
+				}
+				root, selectors = written == ":root", selectors+written+";"
+			case css.DeclarationGrammar:
+				if root {
+					t.Errorf("%q sets %s of :root", text, data)
+				}
+			default:
+			}
+		}
+		if !strings.HasSuffix(selectors, "main;") {
+			t.Errorf("%q takes in what is behind it: %s", text, selectors)
 		}
 	}
 }

@@ -31,7 +31,7 @@ var Properties = []Property{
 	{"--ink", "text", "#16191f", "#eef0f4"},
 	{"--quiet", "labels and hints", "#555e6e", "#aab2c0"},
 	{"--line", "edges", "#d4d8df", "#343b48"},
-	{"--radius", "corners of the card, such as 12px", "", ""},
+	{"--radius", "corners of the card, such as 12px; at most 2rem", "", ""},
 	{"--font", "names of fonts that visitors have, such as Georgia, serif", "", ""},
 	{"--background", "an image or a gradient behind the card", "", ""},
 }
@@ -225,7 +225,7 @@ var forbidden = []string{"behavior", "-moz-binding", "view-transition-name", "an
 // functions may stand in a value.
 var functions = []string{
 	"rgb(", "rgba(", "hsl(", "hsla(", "calc(", "min(", "max(", "clamp(", "var(", "linear-gradient(", "radial-gradient(", "conic-gradient(",
-	"repeat(", "minmax(", "translate(", "rotate(", "scale(", "blur(", "brightness(", "url(",
+	"repeat(", "minmax(", "translate(", "rotate(", "scale(", "blur(", "brightness(",
 }
 
 // sets reports whether a custom property may have that value.
@@ -237,8 +237,8 @@ func (s *sheet) sets(name, value string) bool {
 		return hex.MatchString(value)
 	case name == "--radius":
 		return length.MatchString(value)
-	case name == "--font":
-		return family.MatchString(value) && strings.Count(value, `"`)%2 == 0 && strings.Count(value, `'`)%2 == 0
+	case name == "--font" && !family.MatchString(value):
+		return false
 	}
 	l := css.NewLexer(parse.NewInputString(value))
 	var values []css.Token
@@ -250,13 +250,13 @@ func (s *sheet) sets(name, value string) bool {
 		values = append(values, css.Token{TokenType: kind, Data: slices.Clone(data)})
 	}
 	_, ok := s.value(values)
-	return ok && (strings.HasPrefix(value, "url(") || strings.Contains(value, "-gradient("))
+	return ok && (name == "--font" || strings.HasPrefix(value, "url(") || strings.Contains(value, "-gradient("))
 }
 
 // value writes a value of whose tokens each may be. An address is that of an image.
 func (s *sheet) value(values []css.Token) (string, bool) {
 	depth := 0
-	for i, t := range values {
+	for _, t := range values {
 		switch t.TokenType {
 		case css.IdentToken, css.NumberToken, css.PercentageToken, css.DimensionToken, css.HashToken, css.CommaToken, css.WhitespaceToken:
 		case css.DelimToken:
@@ -264,7 +264,7 @@ func (s *sheet) value(values []css.Token) (string, bool) {
 				return "", false
 			}
 		case css.StringToken:
-			if i > 0 && string(values[i-1].Data) == "url(" && !imageFrom(unquote(string(t.Data)), s.sources) {
+			if !closed(string(t.Data)) {
 				return "", false
 			}
 		case css.FunctionToken:
@@ -278,8 +278,9 @@ func (s *sheet) value(values []css.Token) (string, bool) {
 				return "", false
 			}
 		case css.URLToken:
-			address := strings.TrimSuffix(string(t.Data[len("url("):]), ")")
-			if !imageFrom(unquote(strings.TrimSpace(address)), s.sources) {
+			address, ends := strings.CutSuffix(string(t.Data[len("url("):]), ")")
+			address = strings.TrimSpace(address)
+			if quoted := strings.Trim(address, `"'`); !ends || quoted != address && !closed(address) || !imageFrom(quoted, s.sources) {
 				return "", false
 			}
 		default:
@@ -289,13 +290,15 @@ func (s *sheet) value(values []css.Token) (string, bool) {
 			return "", false
 		}
 	}
-	return strings.TrimSpace(write(values)), depth == 0
+	written := strings.TrimSpace(write(values))
+	return written, depth == 0 && !strings.Contains(written, "/*") // the parser leaves out spaces behind /
 }
 
 // oneOf reports whether a delimiter, which is one character, is among some.
 func oneOf(delimiter []byte, some string) bool { return bytes.ContainsAny(delimiter, some) }
 
-func unquote(text string) string { return strings.Trim(text, `"'`) }
+// closed reports whether a string ends as it begins. One that the end of the text ends would go on in what is shown behind it.
+func closed(text string) bool { return len(text) > 1 && text[0] == text[len(text)-1] }
 
 // pseudos may stand behind a colon in a selector.
 var pseudos = []string{

@@ -2,7 +2,7 @@
 // for shops that put the room in front of a site without code of their own.
 //
 //	GET  /wait/{zoneId}?to=...   joins or polls, and shows the place
-//	POST /wait/{zoneId}          the script's joins and polls; else gives the place up
+//	POST /wait/{zoneId}          the script's joins and polls; else a button: accepts an invitation, or gives the place up
 //
 // # Two ways to wait
 //

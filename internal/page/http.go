@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	_ "embed" // the page's files
 	"encoding/hex"
@@ -21,8 +20,6 @@ import (
 	"github.com/openqueue/waitingroom/clients/js"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/guard"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/wait"
@@ -116,7 +113,14 @@ func (h *HTTP) Get(c echo.Context) error {
 		}
 		return h.show(c, h.without(c, settings, ""))
 	}
-	a, err := h.ask(ctx, c, z, &seat)
+	return h.seat(c, z, seat, false)
+}
+
+// seat shows what becomes of a visitor who has a place, or asks for one, and leads on whose turn it is. acts says that the visitor
+// has pressed the button of an invitation.
+func (h *HTTP) seat(c echo.Context, z *zones.Zone, seat seat, acts bool) error {
+	a, err := h.ask(c.Request(), c, z, &seat, acts)
+	zoneID := z.ID()
 	v := h.view(c, z, &a, err, "")
 	if cookie := unsolved(zoneID, err); cookie != nil && v.Scriptless == "" {
 		set(c, cookie)
@@ -125,7 +129,13 @@ func (h *HTTP) Get(c echo.Context) error {
 		seat.token, seat.used = a.Token, v.Go != "" // a visitor who comes back gets the admission again, or a new place
 	}
 	seat.write(c, zoneID)
-	if v.Go != "" {
+	switch {
+	case acts && err == nil:
+		// No redirect: Chromium holds all that follow a form's answer against form-action, also those of the site.
+		c.Response().Header().Set("Refresh", "0; url="+cmp.Or(string(v.Go), "?"+own(c).Encode()))
+		v.RefreshSeconds = 0
+		return h.show(c, v)
+	case v.Go != "":
 		return lead(c, string(v.Go))
 	}
 	v.Reloaded = with(c, reloadedParameter)
@@ -164,7 +174,12 @@ func (h *HTTP) view(c echo.Context, z *zones.Zone, a *answer.Answer, err error, 
 		settings = *z.Settings()
 	}
 	v := &view{locale: h.locales.choose(accept), settings: settings, Again: with(c, AgainParameter)}
+	is, invited := errors.AsType[*invitedError](err)
 	switch {
+	case invited:
+		if v.State, v.Accept = invitation, with(c, JoinParameter); is.underWay {
+			v.Text = v.text("movesText")
+		}
 	case err != nil:
 		if v.refuse(err, accept); v.State == closed && z != nil {
 			h.shut(c.Request().Context(), z, v, accept)
@@ -179,10 +194,10 @@ func (h *HTTP) view(c echo.Context, z *zones.Zone, a *answer.Answer, err error, 
 	return v
 }
 
-// Post answers POST /wait/:zoneId: a join or a poll of the script, in JSON, or else the button of a browser without it.
+// Post answers POST /wait/:zoneId: a join or a poll of the script, in JSON, or else a button.
 func (h *HTTP) Post(c echo.Context) error {
 	if !ofScript(c) {
-		return h.leave(c)
+		return h.press(c)
 	}
 	ctx, zoneID, n := c.Request().Context(), c.Param("zoneId"), wait.Newcomer{ClientAgent: clientAgent}
 	var token, shown string
@@ -200,7 +215,7 @@ func (h *HTTP) Post(c echo.Context) error {
 	case token != "":
 		a, err = h.poll(ctx, z, token, c)
 	default:
-		a, err = h.join(ctx, c, z, n)
+		a, err = h.join(c.Request(), c, z, n)
 	}
 	var told strings.Builder
 	if err := h.page.ExecuteTemplate(&told, "told", h.view(c, z, &a, err, shown)); err != nil {
@@ -231,16 +246,26 @@ func opened(header http.Header) bool {
 		(dest == "" || dest == "document" || dest == "empty" && header.Get("Sec-Fetch-Mode") == "navigate")
 }
 
-// leave gives the place up, for browsers without the script.
-func (h *HTTP) leave(c echo.Context) error {
+// press answers a button of a page without a script: that of an invitation takes a place, the other gives the place up.
+func (h *HTTP) press(c echo.Context) error {
 	zoneID := c.Param("zoneId")
 	seat := readCookie(c.Request(), zoneID)
 	z, err := h.zones.Find(c.Request().Context(), zoneID)
-	if err != nil {
+	switch {
+	case err != nil:
 		return h.Refuse(c, err)
+	case c.QueryParam(JoinParameter) == "":
+		return h.leave(c, z, seat)
+	case seat.client == "": // its minute is over
+		seat.client = randomHex()
 	}
+	return h.seat(c, z, seat, true)
+}
+
+// leave gives the place up.
+func (h *HTTP) leave(c echo.Context, z *zones.Zone, seat seat) error {
 	if seat.waits() {
-		held, err := h.entry.Verify(zoneID, seat.token)
+		held, err := h.entry.Verify(z.ID(), seat.token)
 		if err == nil {
 			err = h.wait.Leave(c.Request().Context(), z, held)
 		}
@@ -249,7 +274,7 @@ func (h *HTTP) leave(c echo.Context) error {
 		}
 	}
 	seat.token, seat.used = "", false
-	seat.write(c, zoneID)
+	seat.write(c, z.ID())
 	accept := accepted(c.Request())
 	v := &view{locale: h.locales.choose(accept), settings: *z.Settings(), State: left, Again: with(c, AgainParameter)}
 	v.finish(accept)
@@ -274,47 +299,12 @@ func (h *HTTP) Refuse(c echo.Context, err error) error {
 	return h.show(c, v)
 }
 
-// ask polls the place in the cookie. It joins if there is none, or if that place is of no use any more.
-func (h *HTTP) ask(ctx context.Context, c echo.Context, z *zones.Zone, s *seat) (answer.Answer, error) {
-	if s.token != "" {
-		a, err := h.poll(ctx, z, s.token, c)
-		if !errors.Is(err, token.ErrInvalid) && (!s.used || !errors.Is(err, entry.ErrGone)) {
-			return a, err
-		}
-		// The token is another installation's, or signed with an old secret; or its admission has expired.
-		*s = s.next()
-	}
-	return h.join(ctx, c, z, wait.Newcomer{
-		Newcomer: guard.Newcomer{ClientID: s.client}, ClientAgent: clientAgent, Ticket: readTicket(c, z.ID()),
-		Challenge: readUnsolved(c.Request(), z.ID()),
-	})
-}
-
-// poll verifies the token, and polls its place.
-func (h *HTTP) poll(ctx context.Context, z *zones.Zone, tok string, from entry.Origin) (answer.Answer, error) {
-	held, err := h.entry.Verify(z.ID(), tok)
-	if err != nil {
-		return answer.Answer{}, err
-	}
-	return h.entry.Poll(ctx, z, held, from)
-}
-
-// join takes a place. Before an event gathers people in a zone that is closed, there is none to take: neither the store nor
-// the limits of an address are asked then, since a page that waits for the event joins every few minutes.
-func (h *HTTP) join(ctx context.Context, c echo.Context, z *zones.Zone, n wait.Newcomer) (answer.Answer, error) {
-	s := z.Settings()
-	if e := s.EventState.Now; e != nil && e.Phase == event.PhaseAnnounced && s.Mode == zone.ModeClosed && len(s.SoldOut) == 0 {
-		return answer.Answer{}, answer.InZone(z.ID(), wait.ErrClosed)
-	}
-	return h.wait.Join(ctx, z, n.From(c.RealIP(), c.Request().Header))
-}
-
 // show sends the page.
 func (h *HTTP) show(c echo.Context, v *view) error {
 	if v.Data.PollAfter == 0 {
 		v.Data.PollAfter = 1000 * v.RefreshSeconds
 	}
-	v.Data.Secure, v.Data.Ticket = c.Scheme() == "https", readTicket(c, v.settings.ZoneID)
+	v.Data.Secure, v.Data.Ticket = c.Scheme() == "https", readTicket(c.Request(), v.settings.ZoneID)
 	header := c.Response().Header()
 	scripts, frames := providers(v.settings.Challenge)
 	v.prepare(header, scripts, "connect-src 'self'"+frames+"; frame-src"+cmp.Or(frames, " 'none'")+
@@ -390,6 +380,8 @@ const (
 	AgainParameter = "again"
 	// RefusedParameter goes with AgainParameter: what Refused returns for a pass that the gate did not take.
 	RefusedParameter = "refused"
+	// JoinParameter is in the address to which the button of an invitation posts.
+	JoinParameter = "join"
 	// TicketParameter hands over a ticket, which is then kept in a cookie of its own: see package ticket.
 	TicketParameter = "ticket"
 	// reloadedParameter is in the address at which a browser without scripts loads the page again. A browser that
@@ -407,19 +399,6 @@ const cookielessSeconds = 30
 func Refused(pass string) string {
 	sum := sha256.Sum256([]byte(pass))
 	return hex.EncodeToString(sum[:8])
-}
-
-// ticketPrefix begins the name of the ticket's cookie; the zone follows. It differs from cookiePrefix
-// in a character before the zone, so no zone's name makes the two names equal.
-const ticketPrefix = "waitingroom_ticket-"
-
-// readTicket returns the visitor's invitation, "" for none.
-func readTicket(c echo.Context, zoneID string) string {
-	cookie, err := c.Cookie(ticketPrefix + zoneID)
-	if err != nil || len(cookie.Value) > ticket.MaxTicket {
-		return ""
-	}
-	return cookie.Value
 }
 
 // write sets the place's cookie in the place of those of keyCookie.
@@ -449,7 +428,7 @@ func (h *HTTP) reseat(c echo.Context, zoneID string, q url.Values) error {
 		s.write(c, zoneID)
 	}
 	shown := q.Get(TicketParameter)
-	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(zoneID, z, shown, readTicket(c, zoneID)) {
+	if shown != "" && len(shown) <= ticket.MaxTicket && h.wait.Displaces(zoneID, z, shown, readTicket(c.Request(), zoneID)) {
 		set(c, &http.Cookie{Name: ticketPrefix + zoneID, Value: shown, MaxAge: cookieSeconds, HttpOnly: true})
 	}
 	return lead(c, "?"+own(c).Encode())

@@ -3,7 +3,6 @@ package page_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/json"
 	"html"
 	"net/http"
@@ -442,14 +441,12 @@ func (invites) Claims(token string) (jwt.MapClaims, error) {
 	return jwt.MapClaims{"aud": zoneID, "event": "spring", "sub": token}, nil
 }
 
-// Spend implements store.Spender: nobody has used anything.
-func (invites) Spend(context.Context, string, string, time.Duration) (bool, error) { return true, nil }
-
-// TestATicketHandedOver: a ticket that is handed over is kept in a cookie, taken out of the address, and given to the script.
+// TestATicketHandedOver: a ticket that is handed over is kept in a cookie, taken out of the address, and used when its visitor presses
+// the button, which programs that open links in mails do not.
 func TestATicketHandedOver(t *testing.T) {
 	t.Parallel()
 	r := newServer(t, 10)
-	r.Tickets = ticket.New(invites{}, invites{}, r.Log)
+	r.Tickets = ticket.New(invites{}, r.Store, r.Log)
 	r.serve()
 	r.browser().get("")
 	r.set(func(s *zone.Settings) { s.Invitation = "spring" })
@@ -458,6 +455,16 @@ func TestATicketHandedOver(t *testing.T) {
 	b, forger := r.browser(), r.browser()
 	if w := b.get("?to=/x&ticket=alice"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "?to=%2Fx" || !b.cookies["waitingroom_ticket-"+zoneID].HttpOnly {
 		t.Errorf("%d to %q, cookies %v", w.Code, w.Header().Get("Location"), b.cookies)
+	}
+	for range 2 {
+		shows(t, b.get("?to=/x"), http.StatusOK, "You are invited", `<form method="post" action="?join=1&amp;`)
+	}
+	if r.waits() != 0 {
+		t.Errorf("%d places, and nobody has pressed the button", r.waits())
+	}
+	w := b.ask(http.MethodPost, "/wait/"+zoneID+"?join=1&to=/x")
+	if shows(t, w, http.StatusOK, "You are in line"); w.Header().Get("Refresh") != "0; url=?to=%2Fx" || strings.Contains(w.Body.String(), "<script") {
+		t.Errorf("on to %q", w.Header().Get("Refresh"))
 	}
 	shows(t, b.get("?to=/x"), http.StatusOK, "You are in line", `"ticket":"alice"`)
 	b.get("?ticket=forged") // a link that somebody else made
@@ -470,12 +477,14 @@ func TestATicketHandedOver(t *testing.T) {
 	shows(t, b.get("?to=/x"), http.StatusOK, `"ticket":"bob"`)
 	other := r.browser()
 	other.get("?ticket=alice")
+	other.ask(http.MethodPost, "/wait/"+zoneID+"?join=1")
 	if shows(t, other.get(""), http.StatusOK, "You are in line", `"position":1`); r.waits() != 1 {
 		t.Errorf("%d places for one ticket", r.waits())
 	}
 	forger.get("?ticket=forged")
 	shows(t, forger.get(""), http.StatusForbidden, "By invitation only")
 	forger.get("?ticket=carol")
+	forger.ask(http.MethodPost, "/wait/"+zoneID+"?join=1")
 	shows(t, forger.get(""), http.StatusOK, "You are in line", `"ticket":"carol"`)
 	long := r.browser()
 	if long.get("?ticket=" + strings.Repeat("x", ticket.MaxTicket+1)); long.cookies["waitingroom_ticket-"+zoneID] != nil {

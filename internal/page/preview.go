@@ -68,6 +68,7 @@ func States() []Shown {
 		{"soldOut", "Sold out", func(v *view) { v.State, v.Text = soldOut, serve.TextFor(v.settings.SoldOut, v.accept) }},
 		{"closed", "Closed", refused(closed)},
 		{"invited", "By invitation", refused("invited")},
+		{"invitation", "Invited", func(v *view) { v.State, v.Accept = invitation, "#" }},
 		{"proving", "Challenge", refused(proving)},
 		{"tooLong", "Wait too long", refused("tooLong")},
 		{"full", "Line full", refused("full")},

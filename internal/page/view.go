@@ -33,6 +33,8 @@ const (
 	siteAway state = "siteAway"
 	// proving: the browser is asked for a proof before it has a place.
 	proving state = "proving"
+	// invitation: the visitor has a ticket, and is to press a button.
+	invitation state = "invitation"
 	// cookieless: the browser keeps no cookies.
 	cookieless state = "cookieless"
 
@@ -81,6 +83,7 @@ type view struct {
 	// RefreshSeconds is in how many seconds the page is to be asked for again; 0 for never.
 	RefreshSeconds int64
 	Again          string // the address that joins again
+	Accept         string // the address that joins with an invitation, "" for none
 	Reloaded       string // the address that a browser without scripts is to load, "" for the same
 	Data           data
 

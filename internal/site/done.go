@@ -42,13 +42,17 @@ func (p place) left(g pass.Grant, now time.Time) time.Duration {
 	return p.Session()
 }
 
-// begin returns a new session, of which the store was told; or says that the admission is over.
-func (p place) begin(ctx context.Context, g pass.Grant, now time.Time) (is token.Session, over bool, err error) {
-	is = token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: p.left(g, now)}
-	if p.zone != nil {
-		if over, err = p.zone.Begin(ctx, g.Admission, now.Add(is.Length)); err != nil {
-			err = fmt.Errorf("site: begin: %w", err)
-		}
+// beginAt returns a new session, of which the store was told; or says that the admission is over.
+func (s *Service) beginAt(ctx context.Context, at place, g pass.Grant, now time.Time) (is token.Session, over bool, err error) {
+	is = token.Session{Admission: g.Admission, Begun: now, Issued: now, Length: at.left(g, now)}
+	if at.zone == nil {
+		return is, false, nil
+	}
+	if over, err = s.moved(ctx, &at.Settings, is, now); !over && err == nil {
+		over, err = at.zone.Begin(ctx, g.Admission, now.Add(is.Length))
+	}
+	if err != nil {
+		err = fmt.Errorf("site: begin: %w", err)
 	}
 	return is, over, err
 }

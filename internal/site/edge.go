@@ -35,7 +35,7 @@ func (s *Service) exchangeFor(ctx context.Context, at place, shown, key, tok str
 	}
 	if err == nil {
 		var over bool
-		if is, over, err = at.begin(ctx, g, now); over {
+		if is, over, err = s.beginAt(ctx, at, g, now); over {
 			err = entry.ErrGone
 		}
 		s.Room.Used(at.ZoneID, g.Admission)
@@ -60,9 +60,12 @@ func (s *Service) renewFor(ctx context.Context, at place, text string, now time.
 	case !is.Good(now), at.over(is.Admission):
 		return is, "", entry.ErrGone
 	}
-	is, anew := renewed(ctx, at.zone, is, now)
+	is, anew, over := s.renewed(ctx, at.zone, is, now)
 	if outcome = outSession; anew {
 		outcome = outRenewed
+	}
+	if over {
+		return is, "", entry.ErrGone
 	}
 	return is, outcome, nil
 }

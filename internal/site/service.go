@@ -147,19 +147,27 @@ func (p place) over(admission [16]byte) bool { return p.zone != nil && p.zone.Ov
 // ask decides about a request, and counts its outcome. The zone's name must be well-formed.
 func (s *Service) ask(ctx context.Context, zoneID string, q *request) verdict {
 	now, z := s.Now(), s.Zones.Known(zoneID)
-	h := find(s.Keys, zoneID, q.header, now, func(is token.Session) bool { return stays(z, q, is) })
+	var moved [][16]byte // a browser may have several sessions: one whose visit has moved does not hide another
+	look := func() held {
+		return find(s.Keys, zoneID, q.header, now, func(is token.Session) bool { return !slices.Contains(moved, is.Admission) && stays(z, q, is) })
+	}
+	h := look()
 	shown := ""
 	if q.reads() && strings.Contains(q.uri, page.PassParameter) && q.navigates() {
 		shown = q.takeOut(page.PassParameter)
 	}
 	v := verdict{outcome: outSession}
-	if shown != "" || !h.inside || h.session.HalfOver(now) || h.key != "" && q.navigates() {
+	if shown != "" || !h.inside || due(z, h.session, now) || h.key != "" && q.navigates() {
 		// Most requests do not come here, and so do without the timer.
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
-		if h.inside && shown == "" {
-			v = s.renew(ctx, z, q, h, now)
-		} else {
+		for over := true; over && h.inside && shown == ""; {
+			if v, over = s.renew(ctx, z, q, h, now); over {
+				moved = append(moved, h.session.Admission)
+				h = look()
+			}
+		}
+		if !h.inside || shown != "" {
 			v = s.decide(ctx, zoneID, z, q, shown, h, now)
 		}
 	}
@@ -271,40 +279,6 @@ func refuse(q *request) verdict {
 	return verdict{outcome: outRefused, refused: http.StatusTooManyRequests}
 }
 
-// renew lets a visitor who is inside go on. It renews the session if half of it is over and the zone's settings say so, or else
-// takes the browser's key away, which a browser needs only while it waits.
-func (s *Service) renew(ctx context.Context, z *zones.Zone, q *request, h held, now time.Time) verdict {
-	if z == nil || bypasses(z.Settings(), q) { // caches may keep what is never queued, and must not keep a session with it
-		return verdict{outcome: outSession}
-	}
-	settings := *z.Settings()
-	is, renewed := renewed(ctx, z, h.session, now)
-	switch {
-	case renewed:
-		return verdict{outcome: outRenewed, keep: s.session(settings, is, q.header.Get(SessionHeader) != ""), origin: named(settings, q)}
-	case h.key != "" && q.navigates():
-		return verdict{outcome: outSession, keep: keep{names: &keyNames, domain: settings.CookieDomain}}
-	}
-	return verdict{outcome: outSession}
-}
-
-// renewed returns a session anew, if half of it is over, the zone's settings say so, and the store was told in time. If it could not
-// be told, the next request tries again.
-func renewed(ctx context.Context, z *zones.Zone, is token.Session, now time.Time) (token.Session, bool) {
-	settings := z.Settings()
-	left := is.Begun.Add(zones.MaxSession).Sub(now)
-	ends := is.Issued.Add(is.Length)
-	if !is.HalfOver(now) || settings.SessionRenewal != zone.RenewalUse || left < time.Second || !z.MayRenew(is.Admission, ends) {
-		return is, false
-	}
-	anew := is
-	anew.Issued, anew.Length = now, min(settings.Session(), left.Truncate(time.Second))
-	if over, err := z.Begin(ctx, is.Admission, now.Add(anew.Length)); over || err != nil {
-		return is, false
-	}
-	return anew, true
-}
-
 // session returns what a visitor keeps as a session: a cookie, or a header of an app.
 func (s *Service) session(settings zone.Settings, is token.Session, app bool) keep {
 	k := keep{names: &sessionNames, text: s.Keys.SignSession(settings.ZoneID, is), length: is.Length, domain: settings.CookieDomain}
@@ -317,7 +291,7 @@ func (s *Service) session(settings zone.Settings, is token.Session, app bool) ke
 // begin lets a visitor in with a new session for an admission. ok is false if the admission is over, and with an error if the store
 // could not be told: then the visitor comes again.
 func (s *Service) begin(ctx context.Context, outcome string, at place, g pass.Grant, app bool, now time.Time) (v verdict, ok bool) {
-	begun, over, err := at.begin(ctx, g, now)
+	begun, over, err := s.beginAt(ctx, at, g, now)
 	if err != nil {
 		return verdict{outcome: outUnknown, err: err}, false
 	}

@@ -91,8 +91,11 @@ func find(keys *token.Keys, zoneID string, header http.Header, now time.Time, st
 // Inside returns a function that reports whether a request has a good session of the zone, which the gate lets go on.
 func Inside(keys *token.Keys, known *zones.Zones, now func() time.Time) func(zoneID string, header http.Header) bool {
 	return func(zoneID string, header http.Header) bool {
-		z := known.Known(zoneID)
-		return find(keys, zoneID, header, now(), func(is token.Session) bool { return z == nil || !z.Over(is.Admission) }).inside
+		z, at := known.Known(zoneID), now()
+		return find(keys, zoneID, header, at, func(is token.Session) bool {
+			// The gate may not let one go on that is due, and so must not be led to.
+			return z == nil || !z.Over(is.Admission) && (!due(z, is, at) || z.Settings().InvitationAt(at) == "")
+		}).inside
 	}
 }
 

@@ -66,12 +66,15 @@ type Steer struct {
 	name       string
 	mu         sync.Mutex
 	zones      map[string]*steered
+	looks      sync.WaitGroup
 	background background.Group
 }
 
 // steered is a zone with an autopilot. The Steer's mu guards all but the tally.
 type steered struct {
 	tally pilot.Tally
+	// looking: a look has begun, and not ended.
+	looking bool
 	// slot is the one that runs, began the first whole one, own what this server saw in the one before, unread: nobody has decided by that yet.
 	slot, began int64
 	own         []byte
@@ -97,11 +100,14 @@ func New(o Options) *Steer {
 
 // Start steers in the background until Stop.
 func (s *Steer) Start(ctx context.Context) {
-	s.background.Start(ctx, background.Every(every, s.RunOnce))
+	s.background.Start(ctx, background.Every(every, s.begin))
 }
 
 // Stop ends what Start began, and waits for it.
-func (s *Steer) Stop() { s.background.Stop() }
+func (s *Steer) Stop() {
+	s.background.Stop()
+	s.looks.Wait()
+}
 
 // Saw takes in an answer of a site to a visitor with a session: after which time it began, 0 if it never did, and whether it failed.
 func (s *Steer) Saw(zoneID string, session [16]byte, first time.Duration, failed bool) {
@@ -113,38 +119,48 @@ func (s *Steer) Saw(zoneID string, session [16]byte, first time.Duration, failed
 	}
 }
 
-// RunOnce does once what Start has done again and again.
+// RunOnce does once what Start has done again and again, and waits until it is done.
 func (s *Steer) RunOnce(ctx context.Context) {
+	s.begin(ctx)
+	s.looks.Wait()
+}
+
+// begin begins a look at each zone at which no earlier one still looks. Zones whose site, source or store is slow delay no other.
+func (s *Steer) begin(ctx context.Context) {
 	all, err := s.Zones.Zones(ctx)
 	if err != nil {
 		return // the log of package zones says why
 	}
 	there := map[string]bool{}
-	var group sync.WaitGroup
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, is := range all {
 		if is.Pilot == zone.PilotOff {
 			continue
 		}
 		there[is.ZoneID] = true
-		s.mu.Lock()
 		z := s.zones[is.ZoneID]
 		if z == nil {
 			z = &steered{was: is}
 			s.zones[is.ZoneID] = z
 		}
-		s.mu.Unlock()
-		group.Go(func() {
+		if z.looking {
+			continue
+		}
+		z.looking = true
+		s.looks.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, within)
 			defer cancel()
-			if err := s.look(ctx, z, is); err != nil {
-				s.set(func() { z.state = StateStore })
-				s.Logger.Debug("the autopilot waits", "zone", is.ZoneID, "error", err)
-			}
+			err := s.look(ctx, z, is)
+			s.set(func() {
+				z.looking = false
+				if err != nil {
+					z.state = StateStore
+					s.Logger.Debug("the autopilot waits", "zone", is.ZoneID, "error", err)
+				}
+			})
 		})
 	}
-	group.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for id := range s.zones {
 		if !there[id] {
 			delete(s.zones, id)
@@ -159,8 +175,8 @@ func (s *Steer) signal(zoneID string, away time.Duration) {
 	}
 }
 
-// look takes in a change of the settings, shares what was seen when a slot has ended, and decides by what all servers saw. Only this goroutine
-// writes to z, so that reads need no lock.
+// look takes in a change of the settings, shares what was seen when a slot has ended, and decides by what all servers saw. One look at a zone at a
+// time writes to z, so that its reads need no lock.
 func (s *Steer) look(ctx context.Context, z *steered, is zone.Settings) error {
 	now := s.Zones.NowMillis(is.ZoneID)
 	if now == 0 { // the store is away, or was not heard of yet
@@ -322,6 +338,7 @@ func (s *Steer) decide(ctx context.Context, z *steered, is zone.Settings, now in
 	case !ok:
 		return nil
 	case is.Pilot == zone.PilotAdvise:
+		step.AtMillis = now - now%pilot.Every.Milliseconds() // on all servers, so that one is kept
 		if step.Advice = true; step.To == z.advised.To && step.Why == z.advised.Why && step.From == z.advised.From {
 			return nil
 		}

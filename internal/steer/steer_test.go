@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/pilot"
 	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -45,7 +46,7 @@ func newRoom(tb testing.TB, set func(*zone.Settings)) *room {
 	tb.Cleanup(r.zones.Stop)
 	r.steer = r.another()
 	z := zone.Defaults("Z")
-	z.PerMinute, z.Pilot, z.PilotMin, z.PilotMax, z.PilotP95Millis = 60_000, zone.PilotSteer, 10, 1_000, 200
+	z.PerMinute, z.PassTTLSeconds, z.Pilot, z.PilotMin, z.PilotMax, z.PilotP95Millis = 60_000, 300, zone.PilotSteer, 10, 1_000, 200
 	set(&z)
 	_, err := r.zones.PutZone(tb.Context(), z, nil, audit.By{Name: "anna"})
 	parts.Must(tb, err)
@@ -152,9 +153,18 @@ func TestSteers(t *testing.T) {
 	if v := r.view(); v.State != steer.StateOn || v.MaxInside != 95 {
 		t.Errorf("with another bound: %s, %d", v.State, v.MaxInside)
 	}
+	// A step of another server, and a change of the cap by somebody else, within one second.
+	r.put(func(s *zone.Settings) {
+		s.MaxInside, s.PilotState.AtMillis, s.PilotState.To = 100, r.Now().UnixMilli(), 100
+	})
+	r.put(func(s *zone.Settings) { s.MaxInside = 96 })
+	r.passes(12, 50*time.Millisecond)
+	if v := r.view(); v.State != steer.StateHeld {
+		t.Errorf("after a step and a change of the cap: %s", v.State)
+	}
 	r.put(func(s *zone.Settings) { s.PerMinute = 0 })
 	r.passes(40, 500*time.Millisecond)
-	if v := r.view(); v.State != steer.StatePaused || v.MaxInside != 95 {
+	if v := r.view(); v.State != steer.StatePaused || v.MaxInside != 96 {
 		t.Errorf("in a pause: %s, %d", v.State, v.MaxInside)
 	}
 }
@@ -174,6 +184,64 @@ func TestTwoServers(t *testing.T) {
 	r.wants("two servers", 70, steer.StateOn, "slow")
 }
 
+// TestSlowSource: a zone whose source does not answer delays the looks at no other.
+func TestSlowSource(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, func(*zone.Settings) {})
+	other := r.is()
+	other.ZoneID = "SLOW"
+	_, err := r.zones.PutZone(t.Context(), other, nil, audit.By{Name: "anna"})
+	parts.Must(t, err)
+	asked, end := make(chan string, 100), make(chan struct{})
+	r.steer = steer.New(steer.Options{Zones: r.zones, Keep: time.Hour, Source: func(_ context.Context, zoneID string) (pilot.Look, error) {
+		asked <- zoneID
+		if zoneID == "SLOW" {
+			<-end
+		}
+		return pilot.Look{Told: true}, nil
+	}})
+	forward := func() {
+		r.Forward(pilot.Every)
+		for _, zoneID := range []string{"Z", "SLOW"} {
+			_, err := r.zones.Observe(t.Context(), zoneID)
+			parts.Must(t, err)
+		}
+	}
+	forward()
+	r.steer.RunOnce(t.Context()) // it has not seen a whole slot yet
+	seen := map[string]int{}
+	for slots := range 3 {
+		for forward(); seen["Z"] <= slots; {
+			r.steer.Begin(t.Context())
+			select {
+			case zoneID := <-asked:
+				seen[zoneID]++
+			case <-time.After(time.Millisecond): // the look before has not ended
+			}
+		}
+	}
+	close(end)
+	r.steer.Stop()
+	if seen["SLOW"] > 1 {
+		t.Errorf("the slow one was asked %d times at once", seen["SLOW"])
+	}
+}
+
+// TestTwoServersAdvise: of the same advice one is kept.
+func TestTwoServersAdvise(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, func(s *zone.Settings) { s.Pilot, s.MaxInside = zone.PilotAdvise, 2_000 })
+	other := r.another()
+	for range 45 {
+		r.passes(1, time.Second)
+		r.Forward(time.Millisecond)
+		other.RunOnce(t.Context())
+	}
+	if v := r.view(); len(v.Steps) != 1 {
+		t.Errorf("%v", v.Steps)
+	}
+}
+
 // TestAway: without a signal, and without a store, nothing is changed, and that is said.
 func TestAway(t *testing.T) {
 	t.Parallel()
@@ -187,9 +255,8 @@ func TestAway(t *testing.T) {
 	}
 	r.store.Fail(fmt.Errorf("gone: %w", line.ErrStoreUnavailable))
 	r.passes(90, time.Second)
+	r.wants("the store is away", 100, steer.StateStore)
 	r.store.Fail(nil)
-	r.steer.RunOnce(t.Context())
-	r.wants("the store was away", 100, steer.StateStore)
 	r.passes(45, time.Second)
 	r.wants("the store is back", 70, steer.StateOn, "slow")
 }

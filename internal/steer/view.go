@@ -3,10 +3,12 @@ package steer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pilot"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -40,7 +42,7 @@ type View struct {
 	Steps             []zone.PilotStep `json:"steps" maxItems:"200" doc:"The steps of the last day, the newest first."`
 }
 
-// View returns the autopilot of a zone.
+// View returns the autopilot of a zone; without its steps while the store is away.
 func (s *Steer) View(ctx context.Context, is zone.Settings) (View, error) {
 	v := View{
 		ZoneID: is.ZoneID, Pilot: is.Pilot, State: StateOff, MaxInside: is.MaxInside,
@@ -60,7 +62,11 @@ func (s *Steer) View(ctx context.Context, is zone.Settings) (View, error) {
 	}
 	s.mu.Unlock()
 	var err error
-	v.Steps, err = s.steps(ctx, is.ZoneID, now)
+	if v.Steps, err = s.steps(ctx, is.ZoneID, now); errors.Is(err, line.ErrStoreUnavailable) {
+		if v.Steps, err = []zone.PilotStep{}, nil; v.State != StateOff {
+			v.State = StateStore
+		}
+	}
 	if v.Looks == nil {
 		v.Looks = []pilot.Sight{}
 	}

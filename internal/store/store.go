@@ -59,6 +59,8 @@ type Drawer interface {
 	// JoinDrawn is Join by a caller who knows for which draw people gather (zone.Settings.Gate): a visitor who joins
 	// before people settle stands at the score. At other times it does what Join does. If people gather for a draw and
 	// the call has no score of it, as any Join has not, or that of another draw, no place is taken (line.Undrawn).
+	// A visitor who came before people gathered is given a new place with the first Poll or join from then on: at the score,
+	// or behind all who were drawn once the draw is closed. So the Place of a Poll has the score, too.
 	JoinDrawn(ctx context.Context, zoneID string, drawn event.Drawn, id line.ID) (line.Answer, error)
 	// Drawn returns the visitors in a zone's line whose scores are at least fromMicros and less than uptoMicros, in
 	// order, at most DrawnBatch of them. Of each place only the id and the score are set. after is the last place of
@@ -178,7 +180,7 @@ type History interface {
 type Historian interface {
 	History
 	// KeepMinutes keeps rows of a zone for as long as keep, counted from now. Of several rows of the same minute and writer the
-	// first stays, so the call can be repeated. The rows survive their zone, and any loss of its line. It returns neither
+	// first stays, or the latest with Replaces, so the call can be repeated. The rows survive their zone, and any loss of its line. It returns neither
 	// ErrZoneUnknown nor ErrZoneDeleted.
 	KeepMinutes(ctx context.Context, zoneID string, keep time.Duration, rows []Minute) error
 }
@@ -203,6 +205,8 @@ type Minute struct {
 	By string `json:"by,omitempty"`
 	// Row is what is kept.
 	Row []byte `json:"row"`
+	// Replaces: the row takes the place of one that is there. Rows that are read do not have it.
+	Replaces bool `json:"-"`
 }
 
 // MinutesOfDay is how many minutes are kept in one place. All servers and versions must agree on it.
@@ -260,6 +264,7 @@ const (
 	Minutes
 	Share
 	FindVisitor
+	VisitByTicket
 )
 
 // Calls are the names of all calls, as metrics write them.
@@ -269,5 +274,5 @@ var Calls = [...]string{
 	RestoreZone: "restore_zone", Recall: "recall", Ping: "ping",
 	Drawn: "drawn", KeepDraw: "keep_draw", Draw: "draw",
 	Spend: "spend", Report: "report",
-	KeepMinutes: "keep_minutes", Minutes: "minutes", Share: "share", FindVisitor: "find_visitor",
+	KeepMinutes: "keep_minutes", Minutes: "minutes", Share: "share", FindVisitor: "find_visitor", VisitByTicket: "visit",
 }

@@ -29,11 +29,11 @@ var (
 		"ticket_invalid", "The ticket is not valid here", "The shop did not sign the ticket.",
 		"The shop did not sign the ticket, or the ticket has expired, or it is for another zone or another event: `detail` says "+
 			"which. No place was taken."))
-	// ErrUsed: the ticket's visitor was admitted before, and that admission has expired.
+	// ErrUsed: the ticket's visitor was admitted before, and that visit is over.
 	ErrUsed = refusal.New("ticket: used", uninvited(
 		"ticket_used", "The ticket was used", "A visitor was admitted with the ticket before. It is good for one admission.",
-		"A visitor was admitted with the ticket before, and the pass has expired. While the pass is good, a join with the ticket "+
-			"gets the same pass."))
+		"A visitor was admitted with the ticket before, and that visit is over. While the pass was not used yet, a join with the "+
+			"ticket gets the same pass. While the session lasts, it moves the visit: it gets another pass, and the first session ends."))
 )
 
 func uninvited(code, title, detail, doc string) refusal.Refusal {
@@ -56,8 +56,6 @@ func (e *InvalidError) Detail() string { return e.Reason }
 func (e *InvalidError) Unwrap() error { return ErrInvalid }
 
 const (
-	// remembered is for how long a use is remembered: operators are told to have tickets expire within it.
-	remembered = 24 * time.Hour
 	// MaxTicket is the longest ticket, in bytes. A body has at most 8,192.
 	MaxTicket = 3_072
 	// maxName is the longest name in a ticket, in bytes.
@@ -132,22 +130,26 @@ func (v *Verifier) Joined(ctx context.Context, zoneID, invitation, name string, 
 	v.log.InfoContext(ctx, "joined by ticket", "zone", zoneID, "invitation", invitation, "name", name, "visitor", hex.EncodeToString(id[:]))
 }
 
-// Use notes that the visitor was admitted. It can be repeated. With an error, one of the store, nobody may be given the
-// admission: the ticket might be used again.
-func (v *Verifier) Use(ctx context.Context, zoneID, invitation string, id line.ID) error {
-	if _, err := v.spends.Spend(ctx, key(zoneID, invitation, id), "", remembered); err != nil {
-		return fmt.Errorf("ticket: use: %w", err)
+// Visit takes in a visit by the visitor's ticket, and returns the newest: see store.Spender. The zero value only asks. With an
+// error, one of the store, nobody may be given an admission: the ticket might be used again.
+func (v *Verifier) Visit(ctx context.Context, zoneID, invitation string, id line.ID, visit store.Visit) (store.Visit, error) {
+	newest, err := v.spends.Visit(ctx, key(zoneID, invitation, id), visit)
+	if err != nil {
+		return store.Visit{}, fmt.Errorf("ticket: visit: %w", err)
 	}
-	return nil
+	return newest, nil
 }
 
-// Used reports whether the visitor was admitted within the last day. With an error, one of the store, nobody knows.
-func (v *Verifier) Used(ctx context.Context, zoneID, invitation string, id line.ID) (bool, error) {
-	unused, err := v.spends.Spend(ctx, key(zoneID, invitation, id), "", 0)
-	if err != nil {
-		return false, fmt.Errorf("ticket: used: %w", err)
+// MovedAfter is for how long a visit has been under way before it can move to another device: whoever passes a ticket on has others
+// inside by turns alone.
+const MovedAfter = 10 * time.Second
+
+// Admitted is the answer for a visit that has moved, whose pass was not used yet. The line knows nothing of it.
+func Admitted(id line.ID, v store.Visit, s line.State) line.Answer {
+	return line.Answer{
+		Status: line.AdmittedBefore, AdmittedAtMillis: v.AtMillis, ExpiresAtMillis: v.UntilMillis, State: s,
+		Place: line.Place{ID: id, ArrivedAtMicros: v.AtMillis * 1000, Epoch: s.Epoch, AdmittedAtMillis: v.AtMillis},
 	}
-	return !unused, nil
 }
 
 func key(zoneID, invitation string, id line.ID) string {

@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/limits/identity"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
 )
 
@@ -112,22 +113,23 @@ func TestUse(t *testing.T) {
 	t.Parallel()
 	d, log := desk(t)
 	id := line.ID{1}
-	is := func(zoneID, invitation string, id line.ID, want bool) {
+	visit := store.Visit{AtMillis: now.UnixMilli(), UntilMillis: now.Add(time.Minute).UnixMilli()}
+	is := func(zoneID, invitation string, id line.ID, tells, want store.Visit) {
 		t.Helper()
-		if used, err := d.Used(t.Context(), zoneID, invitation, id); err != nil || used != want {
-			t.Errorf("%s, %s, %x: used %t, %v", zoneID, invitation, id, used, err)
+		if newest, err := d.Visit(t.Context(), zoneID, invitation, id, tells); err != nil || newest != want {
+			t.Errorf("%s, %s, %x: %+v, %v", zoneID, invitation, id, newest, err)
 		}
 	}
 	for range 3 {
-		is("SALE", "spring", id, false)
+		is("SALE", "spring", id, store.Visit{}, store.Visit{})
 	}
 	for range 20 {
-		parts.Must(t, d.Use(t.Context(), "SALE", "spring", id))
+		is("SALE", "spring", id, visit, visit)
 	}
-	is("SALE", "spring", id, true)
-	is("SALE", "autumn", id, false)
-	is("OTHER", "spring", id, false)
-	is("SALE", "spring", line.ID{2}, false)
+	is("SALE", "spring", id, store.Visit{}, visit)
+	is("SALE", "autumn", id, store.Visit{}, store.Visit{})
+	is("OTHER", "spring", id, store.Visit{}, store.Visit{})
+	is("SALE", "spring", line.ID{2}, store.Visit{}, store.Visit{})
 	d.Joined(t.Context(), "SALE", "spring", "member-1", id)
 	if got := log.String(); !strings.Contains(got, `msg="joined by ticket" zone=SALE invitation=spring name=member-1 visitor=0100000000000000`) {
 		t.Errorf("log %s", got)
@@ -135,20 +137,17 @@ func TestUse(t *testing.T) {
 }
 
 // away is a store that does not answer.
-type away struct{}
+type away struct{ store.Spender }
 
-func (away) Spend(context.Context, string, string, time.Duration) (bool, error) {
-	return true, line.ErrStoreUnavailable
+func (away) Visit(context.Context, string, store.Visit) (store.Visit, error) {
+	return store.Visit{}, line.ErrStoreUnavailable
 }
 
 // TestNobodyKnows: a use that cannot be noted, or looked up, is an error.
 func TestNobodyKnows(t *testing.T) {
 	t.Parallel()
 	d := ticket.New(nil, away{}, nil)
-	if err := d.Use(t.Context(), "SALE", "spring", line.ID{1}); !errors.Is(err, line.ErrStoreUnavailable) {
-		t.Error(err)
-	}
-	if _, err := d.Used(t.Context(), "SALE", "spring", line.ID{1}); !errors.Is(err, line.ErrStoreUnavailable) {
+	if _, err := d.Visit(t.Context(), "SALE", "spring", line.ID{1}, store.Visit{}); !errors.Is(err, line.ErrStoreUnavailable) {
 		t.Error(err)
 	}
 }

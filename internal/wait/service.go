@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/refusal"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/token"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -275,35 +276,100 @@ func (s *Service) Displaces(zoneID string, z *zones.Zone, handed, has string) bo
 	return err != nil
 }
 
+// invitee is who is named in a ticket for the invitation that is in force.
+type invitee struct {
+	invitation, name string
+	id               line.ID
+	// visit is the newest by the ticket, the zero value before the first.
+	visit store.Visit
+}
+
+// invitee returns who is named in a ticket. The error is one of package ticket, or of the store.
+func (s *Service) invitee(ctx context.Context, zoneID, invitation, shown string) (who invitee, err error) {
+	who.invitation = invitation
+	if who.name, err = s.Tickets.Name(shown, zoneID, invitation); err != nil {
+		return who, err
+	}
+	who.id = s.Tokens.VisitorID(ticket.VisitorName(zoneID, invitation, who.name))
+	who.visit, err = s.Tickets.Visit(ctx, zoneID, invitation, who.id, store.Visit{})
+	return who, err
+}
+
+// Invited reports whether visitors need an invitation to join a zone now, and whether a visit by the ticket goes on. It takes no
+// place, and uses nothing. The error is one of package ticket, answer.ErrSoldOut, or one of the store.
+func (s *Service) Invited(ctx context.Context, z *zones.Zone, shown string) (invited, underWay bool, err error) {
+	now := s.Now()
+	invitation := z.Settings().InvitationAt(now)
+	if invitation == "" {
+		return false, false, nil
+	}
+	who, err := s.invitee(ctx, z.ID(), invitation, shown)
+	switch {
+	case err != nil:
+	case who.visit == store.Visit{}:
+		err = answer.SoldOut(z.Settings(), &line.Told{})
+	case who.visit.UntilMillis <= now.UnixMilli():
+		err = ticket.ErrUsed
+	}
+	if err != nil {
+		return true, false, answer.InZone(z.ID(), err)
+	}
+	return true, who.visit != store.Visit{}, nil
+}
+
 // takeInvited asks the store for the one place of a ticket.
 func (j *join) takeInvited(ctx context.Context, invitation string) (line.Told, error) {
 	zoneID := j.zone.ID()
-	name, err := j.Tickets.Name(j.Ticket, zoneID, invitation)
-	if err != nil {
+	who, err := j.invitee(ctx, zoneID, invitation, j.Ticket)
+	switch {
+	case err != nil:
 		return line.Told{}, err
+	case who.visit != store.Visit{}:
+		return j.visitAgain(ctx, who)
 	}
-	id := j.Tokens.VisitorID(ticket.VisitorName(zoneID, invitation, name))
-	used, err := j.Tickets.Used(ctx, zoneID, invitation, id)
-	if err != nil {
-		return line.Told{}, err
-	}
-	if used {
-		// A used ticket is good for the same admission while that lasts, and never for another place.
-		// The log of admissions goes by the id alone.
-		a, err := j.zone.Poll(ctx, line.Place{ID: id, ArrivedAtMicros: line.AnyArrival})
-		if err == nil && a.Status != line.AdmittedBefore {
-			err = ticket.ErrUsed
-		}
-		return a, err
-	}
-	a, err := j.zone.Join(ctx, id)
+	a, err := j.zone.Join(ctx, who.id)
 	if err == nil && (a.Status == line.Waiting || a.Status == line.Admitted) {
-		j.Tickets.Joined(ctx, zoneID, invitation, name, a.Place.ID)
+		j.Tickets.Joined(ctx, zoneID, invitation, who.name, a.Place.ID)
 	}
 	if err == nil && (a.Status == line.Admitted || a.Status == line.AdmittedBefore) {
-		err = j.Tickets.Use(ctx, zoneID, invitation, a.Place.ID)
+		_, err = j.Tickets.Visit(ctx, zoneID, invitation, who.id, store.Visit{AtMillis: a.AdmittedAtMillis, UntilMillis: a.ExpiresAtMillis})
 	}
 	return a, err
+}
+
+// visitAgain answers a join with a used ticket: with the same pass while nobody has used that, and with one for this device while
+// the visit goes on elsewhere, which ends there. It never takes another place.
+func (j *join) visitAgain(ctx context.Context, who invitee) (line.Told, error) {
+	// The log of admissions goes by the id alone.
+	a, err := j.zone.Poll(ctx, line.Place{ID: who.id, ArrivedAtMicros: line.AnyArrival})
+	if err != nil {
+		return a, err
+	}
+	visit, now := who.visit, j.Now().UnixMilli()
+	same := a.Status == line.AdmittedBefore && (a.AdmittedAtMillis == visit.AtMillis || visit.UntilMillis == 0)
+	since := time.Duration(now-visit.BegunMillis) * time.Millisecond
+	switch {
+	case visit.BegunMillis == 0 && same:
+		return a, nil
+	case visit.UntilMillis <= now:
+		return line.Told{}, ticket.ErrUsed
+	case visit.BegunMillis > 0 && since < ticket.MovedAfter:
+		return line.Told{}, &guard.RefusedError{RetryMillis: (ticket.MovedAfter - max(0, since)).Milliseconds()}
+	case visit.BegunMillis > 0:
+		ttl := j.settings.PassTTL()
+		visit = store.Visit{AtMillis: visit.AtMillis + 1, UntilMillis: now + ttl.Milliseconds()}
+		over, err := j.zone.Move(ctx, line.Admission{ID: who.id, AtMillis: visit.AtMillis}, ttl)
+		if over {
+			err = ticket.ErrUsed
+		}
+		if err == nil {
+			visit, err = j.Tickets.Visit(ctx, j.zone.ID(), who.invitation, who.id, visit)
+		}
+		if err != nil {
+			return line.Told{}, err
+		}
+	}
+	return line.Told{Answer: ticket.Admitted(who.id, visit, a.State)}, nil
 }
 
 // Leave gives up the place that the visitor holds. It can be repeated: a place that is already gone is no error. It
@@ -312,7 +378,7 @@ func (s *Service) Leave(ctx context.Context, z *zones.Zone, held answer.Held) er
 	if err := z.Leave(ctx, held.Place); err != nil {
 		return answer.InZone(z.ID(), fmt.Errorf("wait: leave: %w", err))
 	}
-	s.Log.Left(z, held.Place)
+	s.Log.Left(z, held.Place, false)
 	s.Used(z.ID(), line.Admission{ID: held.Place.ID, AtMillis: held.Place.AdmittedAtMillis}.JTI(z.ID()))
 	return nil
 }

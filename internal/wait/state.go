@@ -67,7 +67,7 @@ type Site struct {
 	CORSOrigins  []string `json:"corsOrigins,omitempty"`
 	CookieDomain string   `json:"cookieDomain,omitempty"`
 	Sites        []string `json:"sites,omitempty"`
-	// Counted: those inside are counted (maxInside), so the room is told of sessions, and of DonePaths.
+	// Counted: those inside are counted (maxInside), or come by invitation, so the room is told of sessions, and of DonePaths.
 	Counted   bool     `json:"counted,omitempty"`
 	DonePaths []string `json:"donePaths,omitempty"`
 	// RevokedUpTo: sessions of admissions up to this time are refused, in Unix milliseconds; 0 for none.
@@ -79,12 +79,12 @@ func siteOf(z zone.Settings, waits bool, nowMillis int64) Site {
 	now := time.UnixMilli(nowMillis)
 	s := Site{
 		Newcomers: NewcomersJoin, SessionSeconds: z.SessionSeconds, SessionRenewal: z.SessionRenewal, BypassCommon: z.BypassCommon,
-		BypassPaths: z.BypassPaths, CORSOrigins: z.CORSOrigins, CookieDomain: z.CookieDomain, Sites: z.Sites, Counted: z.MaxInside > 0, RevokedUpTo: z.InsideState.RevokedUpToMillis,
+		BypassPaths: z.BypassPaths, CORSOrigins: z.CORSOrigins, CookieDomain: z.CookieDomain, Sites: z.Sites, RevokedUpTo: z.InsideState.RevokedUpToMillis,
 	}
 	if z.SiteGate == zone.GateObserve {
 		s.Gate = z.SiteGate
 	}
-	if s.Counted {
+	if s.Counted = z.MaxInside > 0 || z.InvitationAt(now) != ""; z.MaxInside > 0 {
 		s.DonePaths = z.DonePaths
 	}
 	f := z.InForce()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -74,12 +75,12 @@ func TestJoinByInvitation(t *testing.T) {
 		t.Errorf("the tokens of one admission are of two visitors: %s, then %s", in.Body, w.Body)
 	}
 	bob := r.Place(t, other.Token)
-	if err := r.Tickets.Use(t.Context(), zoneID, "spring", bob.ID); err != nil { // as the room of polls does
-		t.Fatal(err)
-	}
+	used := store.Visit{AtMillis: r.Now().UnixMilli(), UntilMillis: r.Now().UnixMilli() + 1}
+	_, err := r.Tickets.Visit(t.Context(), zoneID, "spring", bob.ID, used) // as the room of polls does
+	room.Must(t, err)
 	r.Forward(301 * time.Second)
 	before = r.Stats(t)
-	for _, name := range []string{"spring/first", "spring/first"} {
+	for _, name := range []string{"spring/first", "spring/bob"} {
 		if w := r.show("c", name); w.Code != http.StatusForbidden || room.Read(t, w).Code != "ticket_used" {
 			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
 		}

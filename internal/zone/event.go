@@ -169,7 +169,7 @@ func setBy(p *event.Progress) event.Values {
 // from before the event.
 func (s Settings) During(is Settings) Settings {
 	next := s
-	next.EventState, next.InsideState = is.EventState, is.InsideState
+	next.EventState, next.InsideState, next.PilotState = is.EventState, is.InsideState, is.PilotState
 	if is.EventState.Now == nil {
 		return next
 	}

@@ -100,5 +100,6 @@ func (s Settings) SamePilot(was Settings) bool {
 func (s Settings) PilotHeldBy(was Settings) bool {
 	is, before := s.InForce(), was.InForce()
 	return s.SamePilot(was) && (is.PerMinute != before.PerMinute || is.Mode != before.Mode || s.SiteGate != was.SiteGate ||
-		!reflect.DeepEqual(s.EventState, was.EventState) || s.MaxInside != was.MaxInside && s.PilotState.AtMillis == was.PilotState.AtMillis)
+		!reflect.DeepEqual(s.EventState, was.EventState) ||
+		s.MaxInside != was.MaxInside && (s.PilotState.AtMillis == was.PilotState.AtMillis || s.MaxInside != s.PilotState.To)) // after a step, too
 }

@@ -79,11 +79,19 @@ var Table = setting.Table[Settings]{
 			"[How the times go together](#a-visitor-who-falls-silent)",
 	},
 	{
+		Name: "soonSeconds", At: func(s *Settings) any { return &s.SoonSeconds },
+		Default: int64(DefaultSoonSeconds), Least: 0, Most: MaxSoonSeconds, Unit: "s", None: "not told",
+		Label: "Told before the turn", Hint: "Seconds before the expected turn at which webhooks are told of a place set aside, 0 to 3600.",
+		Choose: "how long before the expected turn [webhooks](../integrate/webhooks.md) are told of a place that is set aside (`place.soon`), " +
+			"0-3600 s. 0 does not tell",
+	},
+	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },
-		Default: int64(DefaultPassTTLSeconds), Least: MinPassTTLSeconds, Most: MaxPassTTLSeconds, Unit: "s",
-		Label: "Life of a pass", Hint: "Seconds in which an admitted visitor may enter the service, 10 to 86400.",
+		Default: int64(0), Least: 0, Most: MaxPassTTLSeconds, Unit: "s", Fault: Settings.passTTLFault, Say: Settings.sayPassTTL,
+		Label: "Life of a pass", Hint: "Seconds in which an admitted visitor may enter the service, 10 to 86400. 0: 300, or 60 with a cap.",
 		Column: "PASS",
-		Choose: "the time from the admission to the first request to the service, 10-86400 s. The log of admissions is kept as " +
+		Choose: "the time from the admission to the first request to the service, 10-86400 s. 0 is 300 s, or 60 s with `maxInside`, " +
+			"where nobody else gets the slot of an unused pass. The log of admissions is kept as " +
 			"long. A change concerns later admissions only. Values above 2700 are rounded up to whole minutes",
 	},
 	{
@@ -401,7 +409,7 @@ var Table = setting.Table[Settings]{
 		},
 		Label: "Without JavaScript", Hint: "Wait: a browser without JavaScript takes a place at the end of the line after 60 s. Bots can do that, too.",
 		Choose: "browsers without JavaScript: `refuse` gives them no place; `wait` gives them a place at the end of the line " +
-			"after 60 s, and bots as well",
+			"after 60 s, and bots as well. [Browsers that are slow](../operate/challenge.md#without-javascript) get one either way",
 	},
 	{
 		Name: "onChallengeFailure", At: func(s *Settings) any { return (*string)(&s.OnChallengeFailure) },

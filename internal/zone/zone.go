@@ -64,8 +64,9 @@ const (
 	DefaultIdleTimeoutSeconds = 60
 	// DefaultKeepPlaceSeconds is a quarter of an hour: as long as others keep the place of a phone in a pocket.
 	DefaultKeepPlaceSeconds = 900
-	// DefaultPassTTLSeconds gives five minutes to begin what one waited for.
-	DefaultPassTTLSeconds = 300
+	// passTTL gives five minutes to begin what one waited for. passTTLInside is that where a pass holds a slot that nobody else gets.
+	passTTL       = 5 * time.Minute
+	passTTLInside = time.Minute
 	// DefaultSessionSeconds is what analytics count as one visit.
 	DefaultSessionSeconds = 1800
 
@@ -78,6 +79,10 @@ const (
 	MinIdleTimeoutSeconds = 5
 	// MaxIdleTimeoutSeconds is an hour: longer would keep a dead line alive.
 	MaxIdleTimeoutSeconds = 3600
+	// DefaultSoonSeconds is for a push message, and for its reader to come back.
+	DefaultSoonSeconds = 120
+	// MaxSoonSeconds is an hour, as long as a place is set aside at most.
+	MaxSoonSeconds = 3600
 	// MaxKeepPlaceSeconds is an hour: servers remember departures for as long.
 	MaxKeepPlaceSeconds = 3600
 	// MinPassTTLSeconds covers a slow redirect.
@@ -117,6 +122,7 @@ type Settings struct {
 	Burst              int64
 	IdleTimeoutSeconds int64
 	KeepPlaceSeconds   int64
+	SoonSeconds        int64
 	PassTTLSeconds     int64
 	MaxWaiting         int64
 	MaxWaitMinutes     int64
@@ -219,13 +225,34 @@ func (s Settings) MaxWait() time.Duration { return time.Duration(s.MaxWaitMinute
 // passTTLExact is up to which time to live a store keeps a pass's to the second; see lua/line/include/expiry.lua.
 const passTTLExact = 45 * time.Minute
 
-// PassTTL is how long a pass is good for: what PassTTLSeconds says, above 45 minutes rounded up to whole minutes.
+// PassTTL is how long a pass is good for: what PassTTLSeconds says, above 45 minutes rounded up to whole minutes. Where it says 0, that
+// depends on whether there is a cap.
 func (s Settings) PassTTL() time.Duration {
 	ttl := time.Duration(s.PassTTLSeconds) * time.Second
-	if ttl > passTTLExact {
-		ttl = (ttl + time.Minute - 1).Truncate(time.Minute)
+	switch {
+	case ttl > passTTLExact:
+		return (ttl + time.Minute - 1).Truncate(time.Minute)
+	case ttl == 0 && s.MaxInside > 0:
+		return passTTLInside
+	case ttl == 0:
+		return passTTL
 	}
 	return ttl
+}
+
+func (s Settings) passTTLFault() string {
+	if s.PassTTLSeconds > 0 && s.PassTTLSeconds < MinPassTTLSeconds {
+		return fmt.Sprintf("is %d, must be 0 or between %d and %d", s.PassTTLSeconds, MinPassTTLSeconds, MaxPassTTLSeconds)
+	}
+	return ""
+}
+
+func (s Settings) sayPassTTL() string {
+	said := setting.Count(int64(s.PassTTL()/time.Second)) + " s"
+	if s.PassTTLSeconds == 0 {
+		said += " (by default)"
+	}
+	return said
 }
 
 // Session is how long a session at the gate lasts.

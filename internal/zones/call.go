@@ -67,6 +67,7 @@ func (r *Zones) Observe(ctx context.Context, zoneID string) (line.Stats, error) 
 		z.tableBefore.CompareAndSwap(nil, z.table.Load())
 		return line.Stats{}, err
 	}
+	o.MaxInside = z.settings.Load().MaxInside
 	table := z.model.Learn(o, z.settings.Load().IdleTimeout())
 	if was := z.table.Swap(table); table.Changed(was) {
 		z.judge.forget()

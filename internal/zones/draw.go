@@ -52,13 +52,24 @@ func (z *Zone) drawnNow(id line.ID) event.Drawn {
 	return event.Drawn{}
 }
 
-// placed returns the place with its score, if a draw has given it one.
+// placed returns the place with its score, if a draw has given it one; or gives it one now, as people gather whom it precedes.
 func (z *Zone) placed(p line.Place) line.Place {
+	if g := z.settings.Load().Gate(); g.DrawOpenAt(z.zones.Millis() + z.ahead.Load()) {
+		return z.gathered(p, g)
+	}
 	all := *z.draws.Load()
 	for i := range all {
 		if all[i].Holds(p.ArrivedAtMicros) {
 			p.ScoreMicros = all[i].score(p.ID)
 		}
+	}
+	return p
+}
+
+// gathered returns the place with the score that the draw gives it for which people gather, whether it is of before or not.
+func (z *Zone) gathered(p line.Place, g event.Gate) line.Place {
+	if d := z.drawnNow(p.ID); g.SameDraw(d) {
+		p.ScoreMicros = d.ScoreMicros
 	}
 	return p
 }
@@ -75,16 +86,16 @@ func (z *Zone) Drew(p line.Place) (scoreMicros int64, t event.Ticket) {
 }
 
 // drawn makes a call that may need a draw's seed. If the store answers that people gather for a draw of which this
-// server has not heard, drawn reads the zone and makes the call once more.
-func (z *Zone) drawn(ctx context.Context, call store.Call, do func() (line.Answer, error)) (line.Answer, error) {
-	a, err := ask(ctx, z, call, do)
+// server has not heard, or not yet by its clock, drawn reads the zone and makes the call once more, as again.
+func (z *Zone) drawn(ctx context.Context, call store.Call, do func(again bool) (line.Answer, error)) (line.Answer, error) {
+	a, err := ask(ctx, z, call, func() (line.Answer, error) { return do(false) })
 	if err != nil || a.Status != line.Undrawn {
 		return a, err
 	}
 	is, err := z.zones.readZone(ctx, z.id)
 	if err == nil {
 		z.zones.remember(is, false)
-		a, err = ask(ctx, z, call, do)
+		a, err = ask(ctx, z, call, func() (line.Answer, error) { return do(true) })
 	}
 	if err == nil && a.Status == line.Undrawn {
 		err = fmt.Errorf("zones: people gather for a draw whose seed is not known: %w", line.ErrStoreUnavailable)

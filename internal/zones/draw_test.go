@@ -3,9 +3,13 @@ package zones
 import (
 	"errors"
 	"testing"
+	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/check/parts"
 	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // anySeed is that of every draw.
@@ -53,5 +57,45 @@ func TestServerThatHasNotHeardOfTheDraw(t *testing.T) {
 			t.Errorf("%s: %v, want ErrStoreUnavailable: the place is kept", call, err)
 		}
 		f.wantCalls(t, map[string]int{call: 2, "Zone": 1})
+	}
+}
+
+// TestWhoComesBeforePeopleGather is drawn with the first poll from then on, by a server that knows the store's time, and by one
+// whose clock is an hour behind and has not heard of it yet.
+func TestWhoComesBeforePeopleGather(t *testing.T) {
+	t.Parallel()
+	for name, behind := range map[string]time.Duration{"a server": 0, "a clock that is behind": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := parts.NewClock()
+			store := parts.OpenStore(t, clock.Now, nil)
+			servers := func(behind time.Duration) *Zones {
+				r := New(Options{Store: store, Now: func() time.Time { return clock.Now().Add(-behind) }, DrawSeeds: anySeed{}})
+				t.Cleanup(r.Stop)
+				return r
+			}
+			early, r := servers(0), servers(behind)
+			s := zone.Defaults("Z")
+			s.PerMinute = 0
+			gathers := clock.Now().Add(time.Minute).UnixMilli()
+			d := event.Draw{Event: "noon", Nonce: "n", FromMicros: gathers * 1000, UptoMicros: (gathers + 60_000) * 1000, GathersAtMillis: gathers, SettlesAtMillis: gathers + 60_000}
+			s.EventState = event.State{Draws: []event.Draw{d}, Now: &event.Progress{
+				Event: event.Event{Name: "noon"}, Fixed: true, Order: event.OrderDraw, PreQueueAtMillis: gathers, SettlesAtMillis: d.SettlesAtMillis, OpensAtMillis: d.SettlesAtMillis + 30_000,
+			}}
+			_, err := early.PutZone(t.Context(), s, nil, audit.By{Name: "anna"})
+			parts.Must(t, err)
+			id := line.ID{7}
+			was, err := early.Join(t.Context(), "Z", id)
+			parts.Must(t, err)
+			clock.Forward(time.Minute)
+			is, err := r.Poll(t.Context(), "Z", was.Place)
+			if err != nil || is.Status != line.Waiting || !d.Holds(is.Place.ArrivedAtMicros) {
+				t.Fatalf("%+v, %v", is, err)
+			}
+			drawn, err := store.Drawn(t.Context(), "Z", line.Place{}, d.FromMicros, d.UptoMicros)
+			if want := d.Score(event.Seed{1}, event.TicketOf("Z", "noon", id)); err != nil || len(drawn) != 1 || drawn[0].ScoreMicros != want {
+				t.Errorf("%+v, %v; want the score %d", drawn, err, want)
+			}
+		})
 	}
 }

@@ -97,7 +97,7 @@ func TestAChangeLetsEverybodyTryOnce(t *testing.T) {
 		"window":       {func(z *zone.Settings) { z.WindowSeconds++ }, true},
 		"idle timeout": {func(z *zone.Settings) { z.IdleTimeoutSeconds = 20 }, true},
 		"open":         {func(z *zone.Settings) { z.Mode = zone.ModeOpen }, true},
-		"pass":         {func(z *zone.Settings) { z.PassTTLSeconds++ }, false},
+		"pass":         {func(z *zone.Settings) { z.PassTTLSeconds = 301 }, false},
 		"max waiting":  {func(z *zone.Settings) { z.MaxWaiting = 5 }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func (f *fakeStore) known(zoneID string) error {
 	return fmt.Errorf("fake: %w", line.ErrZoneUnknown)
 }
 
-func (f *fakeStore) visit(name, zoneID string) (line.Answer, error) {
+func (f *fakeStore) tell(name, zoneID string) (line.Answer, error) {
 	return fakeCall(f, name, zoneID, func() (line.Answer, error) {
 		if err := f.known(zoneID); err != nil {
 			return line.Answer{}, err
@@ -88,11 +88,11 @@ func (f *fakeStore) visit(name, zoneID string) (line.Answer, error) {
 }
 
 func (f *fakeStore) Join(_ context.Context, zoneID string, _ line.ID) (line.Answer, error) {
-	return f.visit("Join", zoneID)
+	return f.tell("Join", zoneID)
 }
 
 func (f *fakeStore) JoinDrawn(_ context.Context, zoneID string, drawn event.Drawn, _ line.ID) (line.Answer, error) {
-	a, err := f.visit("JoinDrawn", zoneID)
+	a, err := f.tell("JoinDrawn", zoneID)
 	a.Place.ScoreMicros = drawn.ScoreMicros
 	return a, err
 }
@@ -130,12 +130,16 @@ func (f *fakeStore) Spend(context.Context, string, string, time.Duration) (bool,
 	return fakeCall(f, "Spend", "", nothing[bool])
 }
 
+func (f *fakeStore) Visit(context.Context, string, store.Visit) (store.Visit, error) {
+	return fakeCall(f, "Visit", "", nothing[store.Visit])
+}
+
 func (f *fakeStore) Poll(_ context.Context, zoneID string, _ line.Place) (line.Answer, error) {
-	return f.visit("Poll", zoneID)
+	return f.tell("Poll", zoneID)
 }
 
 func (f *fakeStore) Leave(_ context.Context, zoneID string, _ line.Place) error {
-	_, err := f.visit("Leave", zoneID)
+	_, err := f.tell("Leave", zoneID)
 	return err
 }
 
@@ -147,17 +151,17 @@ func (f *fakeStore) Report(_ context.Context, zoneID string, t line.SessionRepor
 }
 
 func (f *fakeStore) Observe(_ context.Context, zoneID string, _ int) (line.Observation, error) {
-	a, err := f.visit("Observe", zoneID)
+	a, err := f.tell("Observe", zoneID)
 	return line.Observation{Stats: line.Stats{State: a.State}}, err
 }
 
 func (f *fakeStore) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration) error {
-	_, err := f.visit("HoldSweeps", zoneID)
+	_, err := f.tell("HoldSweeps", zoneID)
 	return err
 }
 
 func (f *fakeStore) Sweep(_ context.Context, zoneID, _ string, _ uint64) (line.Sweep, error) {
-	_, err := f.visit("Sweep", zoneID)
+	_, err := f.tell("Sweep", zoneID)
 	return line.Sweep{}, err
 }
 

@@ -263,6 +263,22 @@ func (z *Zone) Done(ctx context.Context, admission [16]byte, named bool) (known 
 	return true, nil
 }
 
+// Move has an admission take the slot of the one that its visitor was given a millisecond before, which ends. over says that
+// this one was not inside. In a zone without a cap it does nothing.
+func (z *Zone) Move(ctx context.Context, to line.Admission, left time.Duration) (over bool, err error) {
+	if z.settings.Load().MaxInside == 0 {
+		return false, nil
+	}
+	reply, err := z.report(z.zones.deadlines.bound(ctx), line.SessionReport{
+		Stays: []line.Stay{{Admission: to, LeftMillis: left.Milliseconds(), Moved: true}}, SinceMillis: z.now.Load(),
+	})
+	if err != nil || reply.Statuses[0] != line.StayInside {
+		return err == nil, err
+	}
+	z.end(line.Admission{ID: to.ID, AtMillis: to.AtMillis - 1}.JTI(z.id), false)
+	return false, nil
+}
+
 // End is Done in the background, for the session of a visitor who asks for a path that ends the visit.
 func (z *Zone) End(admission [16]byte) {
 	if !z.Over(admission) {

@@ -32,7 +32,7 @@ func (z *Zone) join(ctx context.Context, id line.ID) (line.Told, error) {
 	}
 	r := z.zones
 	var drawn event.Drawn
-	a, err := z.drawn(ctx, store.Join, func() (line.Answer, error) {
+	a, err := z.drawn(ctx, store.Join, func(bool) (line.Answer, error) {
 		if drawn = z.drawnNow(id); drawn == (event.Drawn{}) {
 			return r.store.Join(ctx, z.id, id)
 		}
@@ -88,7 +88,13 @@ func (z *Zone) poll(ctx context.Context, p line.Place) (line.Told, error) {
 	if _, ended := z.departures.find(p); ended {
 		p.DueMillis = 0 // the token no longer shows that its visitor was in the line lately
 	}
-	a, err := z.drawn(ctx, store.Poll, func() (line.Answer, error) { return z.zones.store.Poll(ctx, z.id, z.placed(p)) })
+	a, err := z.drawn(ctx, store.Poll, func(again bool) (line.Answer, error) {
+		shown := z.placed(p)
+		if again {
+			shown = z.gathered(p, z.settings.Load().Gate())
+		}
+		return z.zones.store.Poll(ctx, z.id, shown)
+	})
 	if err != nil {
 		return line.Told{}, err
 	}

@@ -205,7 +205,7 @@ func TestRestoreIsSharedByConcurrentPolls(t *testing.T) {
 			before := z.restored.Load()
 			first := true
 			_, err := ask(t.Context(), z, store.Poll, func() (line.Answer, error) {
-				a, err := f.visit("Poll", "a")
+				a, err := f.tell("Poll", "a")
 				if first {
 					first = false
 					refused.Done()
@@ -642,6 +642,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.KeepDraw(ctx, "a", "e", nil)
 		_, _ = r.Draw(ctx, "a", "e")
 		_, _ = r.Spend(ctx, "k", "", 0)
+		_, _ = r.Visit(ctx, "k", store.Visit{})
 		_ = r.KeepMinutes(ctx, "a", 0, nil)
 		_, _ = r.Minutes(ctx, "a", 0, 1)
 		_, _ = r.FindVisitor(ctx, "a", line.ID{1})

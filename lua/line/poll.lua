@@ -8,7 +8,7 @@
 --             a draw and follow one another may share a string. Numbers are
 --             big-endian, times in microseconds where nothing else is said. First come those who
 --             p  poll:  the id (8 bytes); of the token the arrival (8), when it is due, in ms
---                       (6), and the epoch (4); of a place that a draw has given, the score (8)
+--                       (6), and the epoch (4); where a draw gives or has given the place, the score (8)
 --             then those who
 --               l  leave: the id; of the token the arrival, and when it was admitted, in ms (6), or 0
 --             and last those who

@@ -9,6 +9,7 @@
 -- ARGV[5]     of each admission, at most 256, a letter, the id (8 bytes), and when it was given (6, ms)
 --               h  it is here, and (6) for how much longer at least, ms
 --               g  the same of one whose session begins with this
+--               m  the same of one that takes the slot of the one of a millisecond before
 --               d  it is done, and (6) nothing
 --               n  the same of one that is only named
 --               b  the same of one that was done before the loss
@@ -25,6 +26,7 @@
 --@include zone
 --@include begin
 --@include stay
+--@include move
 --@include reply
 
 local OVER_MOST = 5000
@@ -48,6 +50,8 @@ for i = 1, #ARGV[5], 21 do
   local what, id, at, left = struct.unpack('>c1c8I6I6', ARGV[5], i)
   if what == 'h' or what == 'g' then
     statuses[#statuses + 1] = stays_in(z, t, id, at, t.now + left, what == 'g')
+  elseif what == 'm' then
+    statuses[#statuses + 1] = moves(z, t, id, at, t.now + left)
   else
     statuses[#statuses + 1] = done(z, t, id, at, what == 'n', what == 'b')
   end

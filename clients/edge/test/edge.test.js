@@ -97,10 +97,31 @@ test('without an answer in a second, hold asks to come again', async () => {
     const site = shop(state ?? waits);
     if (state) await site.visit('/', { ...page, 'Accept-Language': 'first' });
     const answer = await silent(site);
-    assert.deepEqual([answer.status, answer.headers.get('Refresh'), answer.headers.get('Retry-After'), answer.headers.get('Cache-Control')], [503, '3', '3', state ? 'private, no-store' : 'no-store']);
+    assert.deepEqual([answer.status, answer.headers.get('Cache-Control')], [503, state ? 'private, no-store' : 'no-store']);
+    assert.match(answer.headers.get('Refresh'), /^([5-9]|1[0-4])$/);
+    assert.equal(answer.headers.get('Retry-After'), answer.headers.get('Refresh'));
     assert.equal(value(answer), site.asked.at(-1).clientId); // of the join, where there was one
     assert.equal(site.visited, state ? 1 : 0);
   }
+});
+
+test('without an answer, browsers see the page of the zone in their language', async () => {
+  const pages = Object.fromEntries(['away', 'busy', 'unsent'].flatMap((state) => ['en', 'de', 'zh-Hans', 'zh-Hant'].map((code) => [`${state}-${code}`, `${state} ${code}`])));
+  const post = { method: 'POST', headers: { ...page, Origin: 'https://shop.example' } };
+  for (const [accepted, init, want] of [
+    ['de-AT,de;q=0.9,en;q=0.8', {}, 'away de'], ['zh-TW, en', {}, 'away zh-Hant'], ['ZH', {}, 'away zh-Hans'], ['xx;q=1,constructor', {}, 'away en'], ['', {}, 'away en'],
+    ['de', post, 'unsent de'], ['de', { headers: { Accept: '*/*' } }, 'Very many people are here. Please come again in a few seconds.'],
+  ]) {
+    const gate = waitingRoom({ room: ROOM, zone: 'SHOP', key: KEY, pages, fetch: async () => { throw new Error('refused'); } });
+    const { headers = page, method } = init;
+    const answer = await gate.fetch(new Request('https://shop.example/', { method, headers: { ...headers, 'Accept-Language': accepted } }), '203.0.113.9');
+    const [html, refresh] = [want.length < 20, headers === page];
+    assert.deepEqual([answer.status, await answer.text(), answer.headers.get('Refresh') !== null], [503, want, refresh]);
+    assert.deepEqual([answer.headers.get('Vary'), answer.headers.get('Content-Type')], html ? ['Accept, Accept-Language', 'text/html; charset=utf-8'] : [null, 'text/plain;charset=UTF-8']);
+    assert.match(answer.headers.get('Retry-After'), /^\d+$/);
+  }
+  const site = shop(joins, 'away', { pages });
+  assert.equal(await (await site.visit(`/?waiting_room_pass=${await pass()}`, { ...other, 'Accept-Language': 'de' })).text(), 'busy de');
 });
 
 test('a room that takes 400 ms for each answer admits, and a try whose answer is lost costs no admission', async () => {

@@ -12,7 +12,7 @@ func TestARequestFindsItsZoneOnce(t *testing.T) {
 	resolves := map[string][]string{
 		"internal/entry": {"Poll", "Revoked"},
 		"internal/wait":  {"Join", "Leave", "State"},
-		"internal/page":  {"Get", "Post", "leave", "reseat"},
+		"internal/page":  {"Get", "Post", "press", "reseat"},
 		"internal/site":  {"Ask", "Here", "Done", "Session", "EndSession", "ask", "decide"}, // Ask where there is no question; decide asks the store for what ask does not know
 	}
 	found := map[string][]string{}

@@ -38,6 +38,9 @@ func (w *fixture) drawnNow(id line.ID) event.Drawn {
 
 // scoreOf is what a server hands over with a token.
 func (w *fixture) scoreOf(p line.Place) int64 {
+	if g := w.model.settings.Gate(); g.DrawOpenAt(w.now().UnixMilli()) && p.ArrivedAtMicros/1000 < g.GatherAtMillis {
+		return w.drawnNow(p.ID).ScoreMicros
+	}
 	for _, d := range w.draws {
 		if d.Holds(p.ArrivedAtMicros) {
 			return w.score(&d, p.ID)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -185,85 +184,44 @@ func (m *model) frozen() bool {
 	return m.now < m.freezeUntil && (m.healed || m.now <= m.phantoms.AtMillis+m.rates.WindowMillis)
 }
 
-func (m *model) join(drawn event.Drawn, id line.ID) line.Answer {
-	m.comeBack(id)
-	if v := m.find(id); v != nil {
-		return m.poll(line.Place{ID: id, ArrivedAtMicros: v.ArrivedAtMicros, ScoreMicros: v.ScoreMicros})
-	}
-	if a, ok := m.admittedBefore(line.Place{ID: id}); ok {
-		a.Place.ArrivedAtMicros = min(a.AdmittedAtMillis*1000, m.last)
-		return a
-	}
-	v := &visitor{Place: line.Place{ID: id, ArrivedAtMicros: max(m.clock.NowMicros, m.last+1)}}
-	in := m.hold() == 0 && (m.mode == zone.ModeOpen || m.straightIn())
-	if m.mode == zone.ModeClosed {
-		return line.Answer{Status: line.Closed}
-	}
-	switch g := m.settings.Gate(); {
-	case g.UptoMicros > 0 && m.gathers():
-		if drawn.FromMicros != g.FromMicros || drawn.UptoMicros != g.UptoMicros {
-			return line.Answer{Status: line.Undrawn}
-		}
-		v.ScoreMicros = drawn.ScoreMicros
-	default:
-		v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.BehindMicros)
-		if g.UptoMicros > 0 && v.ArrivedAtMicros/1000 >= g.GatherAtMillis {
-			v.ArrivedAtMicros = max(v.ArrivedAtMicros, g.UptoMicros)
-		}
-	}
-	if !in && m.settings.MaxWaiting > 0 && m.len() >= m.settings.MaxWaiting {
-		return line.Answer{Status: line.Full}
-	}
-	if most := m.settings.MaxWaitMinutes * window.MinuteMillis; !in && most > 0 && m.rates.PerMinute > 0 && !m.gathers() {
-		if wait := m.estimate(m.len()-m.released()) - m.hold(); wait > most {
-			return line.Answer{Status: line.TooLong, WaitMillis: wait}
-		}
-	}
-	m.last = v.ArrivedAtMicros
-	m.totals.Joined++
-	if in {
-		return m.admit(v.Place)
-	}
-	m.put(v)
-	return m.wait(v, v.Place)
-}
-
-// straightIn: all who wait are released, and there is room for each live one
-// of them and for one more; a burst, for when nobody waits.
-func (m *model) straightIn() bool {
-	room := m.roomInLine()
-	if m.live() == 0 {
-		room = min(m.rates.Limit+m.settings.Burst-m.since(m.rates.WindowMillis), m.rates.PerMinute-m.since(window.MinuteMillis), m.c.room)
-	}
-	return !m.frozen() && m.released() == m.len() && m.live() < room
-}
-
 func (m *model) poll(token line.Place) line.Answer {
 	v, restored := m.find(token.ID), false
 	if v == nil {
 		v = m.comeBack(token.ID)
 	}
-	if v == nil {
+	g := m.settings.Gate()
+	missed := v != nil && g.UptoMicros > 0 && m.now >= g.GatherAtMillis && v.StandsAtMicros() < g.FromMicros // came before the draw
+	switch {
+	case v == nil:
 		if a, ok := m.admittedBefore(token); ok {
 			return a
 		}
 		if !m.wasLost(token) {
 			return line.Answer{Status: line.Gone}
 		}
-		if g := m.settings.Gate(); g.TookPart(token.ArrivedAtMicros) && !g.Scores(token.ScoreMicros) {
+		missed = g.UptoMicros > 0 && m.now >= g.GatherAtMillis && token.ArrivedAtMicros/1000 < g.GatherAtMillis
+		if (g.TookPart(token.ArrivedAtMicros) || missed && g.DrawOpenAt(m.now)) && !g.Scores(token.ScoreMicros) {
 			return line.Answer{Status: line.Undrawn}
+		}
+		if missed {
+			token = m.placeAnew(token)
 		}
 		m.counted()
 		v, restored, m.healed = &visitor{Place: token}, true, true
-		if v.StandsAtMicros() <= m.edge && token.DueMillis+m.settings.IdleTimeout().Milliseconds() < m.alive {
+		if !missed && v.StandsAtMicros() <= m.edge && token.DueMillis+m.settings.IdleTimeout().Milliseconds() < m.alive {
 			m.standOverdue(v)
 		}
 		m.put(v)
 		m.totals.Restored++
-	} else if token.DueMillis < m.now-window.GraceMillis {
-		if token.ArrivedAtMicros != v.ArrivedAtMicros {
-			token.ArrivedAtMicros, token.Told = v.ArrivedAtMicros, 0 // it is of an earlier place
+	case missed:
+		if g.DrawOpenAt(m.now) && !g.Scores(token.ScoreMicros) {
+			return line.Answer{Status: line.Undrawn}
 		}
+		token = m.placeAnew(token)
+		v = &visitor{Place: token}
+		m.put(v)
+	case (token.DueMillis < m.now-window.GraceMillis || g.Outdates(token.ArrivedAtMicros, m.now)) && token.ArrivedAtMicros != v.ArrivedAtMicros:
+		token.ArrivedAtMicros, token.Told = v.ArrivedAtMicros, 0 // it is of an earlier place
 	}
 	a := m.enterOrWait(v, token)
 	a.Restored = restored

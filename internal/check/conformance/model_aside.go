@@ -51,7 +51,7 @@ func (m *model) comeBack(id line.ID) *visitor {
 	}
 	v := &visitor{Place: m.aside[i].Place, polled: m.now, due: m.now}
 	m.aside = slices.Delete(m.aside, i, i+1)
-	if v.StandsAtMicros() <= m.edge {
+	if g := m.settings.Gate(); v.StandsAtMicros() <= m.edge && !g.Outdates(v.StandsAtMicros(), m.now) {
 		m.standOverdue(v)
 	}
 	m.put(v)

@@ -207,6 +207,13 @@ func (m *model) tellOne(s line.Stay) line.StayStatus {
 		return line.StayOver
 	case !stays && s.Named && i < 0, stays && s.Begins && i < 0 && m.c.unknown.Has(s.AtMillis) && m.now < m.c.unknown.AtMillis+window.QuietMillis:
 		return line.StayUnknown
+	case s.Moved && stays && i < 0:
+		from := line.Admission{ID: s.ID, AtMillis: s.AtMillis - 1}
+		if j := m.isInside(from); j < 0 || m.c.in[j].ends <= m.c.before {
+			return line.StayOver
+		}
+		m.endStay(from)
+		m.countsIn(stay{s.Admission, ends, m.settings.InsideBy == zone.InsideBySession})
 	case !stays:
 		if s.Before && !s.Named && i >= 0 && s.AtMillis <= m.c.unknown.AtMillis {
 			m.c.unknown.Count++

@@ -87,7 +87,7 @@ func drawSettings(t *rapid.T, s zone.Settings) zone.Settings {
 	s.MaxPerSecond = rapid.SampledFrom([]zone.PerSecond{zone.PerSecondAuto, zone.PerSecondAuto, zone.PerSecondNone, 1, 3}).Draw(t, "max per second")
 	s.IdleTimeoutSeconds = rapid.SampledFrom([]int64{60, 20, 5}).Draw(t, "idle timeout")
 	s.KeepPlaceSeconds = rapid.SampledFrom([]int64{0, 15, 60, 900}).Draw(t, "keep place")
-	s.PassTTLSeconds = rapid.SampledFrom([]int64{300, 60, 10, 3601}).Draw(t, "pass ttl")
+	s.PassTTLSeconds = rapid.SampledFrom([]int64{0, 60, 10, 3601}).Draw(t, "pass ttl")
 	s.MaxInside = rapid.SampledFrom([]int64{0, 0, 0, 1, 3, 8}).Draw(t, "max inside")
 	s.InsideBy = rapid.SampledFrom([]zone.InsideBy{zone.InsideBySession, zone.InsideBySession, zone.InsideByAdmission}).Draw(t, "inside by")
 	s.SessionSeconds = rapid.SampledFrom([]int64{60, 90, 600}).Draw(t, "session")

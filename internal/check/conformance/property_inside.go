@@ -38,7 +38,11 @@ func (c *crowd) here(t *rapid.T) {
 				left = max(left, (in.until-c.invariants.now)/1000+1)
 			}
 		}
-		told.Stays = append(told.Stays, line.Stay{Admission: a, LeftMillis: left, Begins: rapid.Bool().Draw(t, "begins")})
+		one := line.Stay{Admission: a, LeftMillis: left, Begins: rapid.Bool().Draw(t, "begins")}
+		if rapid.IntRange(0, 3).Draw(t, "moves at 0") == 0 {
+			one.AtMillis, one.Begins, one.Moved = one.AtMillis+1, false, true
+		}
+		told.Stays = append(told.Stays, one)
 	}
 	if rapid.Bool().Draw(t, "lost") {
 		told.LostAtMillis, told.Lost = c.model.healFrom, rapid.Int64Range(0, 12).Draw(t, "supposed")
@@ -111,6 +115,12 @@ func (w *invariants) entered(a line.Answer) {
 // told: the stores were told of an admission.
 func (w *invariants) told(s line.Stay, status line.StayStatus) {
 	stays := status == line.StayInside && s.LeftMillis > 0 && !s.Named
+	if s.Moved && stays && w.rule.MaxInside > 0 {
+		from := line.Admission{ID: s.ID, AtMillis: s.AtMillis - 1}
+		if i := slices.IndexFunc(w.inside, func(in admitted) bool { return in.Admission == from }); i >= 0 {
+			w.inside[i].Admission = s.Admission
+		}
+	}
 	if stays && !slices.ContainsFunc(w.inside, func(in admitted) bool { return in.Admission == s.Admission }) {
 		w.unsure() // no server has signed a session of one that never was
 	}

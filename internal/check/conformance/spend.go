@@ -86,6 +86,62 @@ func spends(uses *[]*use, now time.Time, key, by string, life time.Duration) boo
 	return true
 }
 
+// Visits drives the stores and a map with the same random calls of Visit, and of Spend for the same keys.
+func Visits(t *testing.T, open ...Open) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		clock := NewClock()
+		var stores []store.Store
+		for _, o := range open {
+			stores = append(stores, o(t, clock.Now).Store)
+		}
+		known := map[string]store.Visit{}
+		begin := clock.Now().UnixMilli()
+		t.Repeat(map[string]func(*rapid.T){
+			"visit": func(t *rapid.T) {
+				key := rapid.SampledFrom([]string{"a", "b}c"}).Draw(t, "key")
+				var v store.Visit
+				if rapid.Bool().Draw(t, "tells") {
+					after := func(what string) int64 { return begin + rapid.Int64Range(0, 5).Draw(t, what)*time.Hour.Milliseconds() }
+					v = store.Visit{AtMillis: begin + rapid.Int64Range(0, 3).Draw(t, "at"), UntilMillis: after("until"), BegunMillis: after("begun")}
+				}
+				now := clock.Now().UnixMilli()
+				if now >= known[key].UntilMillis+store.VisitKept.Milliseconds() {
+					delete(known, key)
+				}
+				want := known[key].Newer(v)
+				for i, s := range stores {
+					if is, err := s.Visit(t.Context(), key, v); err != nil || is != want {
+						t.Fatalf("store %d: %q, %+v: %+v, %v; want %+v", i, key, v, is, err, want)
+					}
+				}
+				known[key] = want
+				unspent := now >= want.UntilMillis+store.VisitKept.Milliseconds()
+				for i, s := range stores {
+					if first, err := s.Spend(t.Context(), key, "", 0); err != nil || first != unspent {
+						t.Fatalf("store %d: %q of %+v could be spent: %t, %v", i, key, want, first, err)
+					}
+				}
+			},
+			"time passes": func(t *rapid.T) {
+				clock.Add(rapid.SampledFrom([]time.Duration{time.Millisecond, time.Hour, store.VisitKept}).Draw(t, "time"))
+			},
+		})
+		old := []bool{}
+		for _, s := range stores { // as versions before 0.2 used a ticket
+			first, err := s.Spend(t.Context(), "old", "", time.Hour)
+			is, asked := s.Visit(t.Context(), "old", store.Visit{})
+			if err = errors.Join(err, asked); err != nil {
+				t.Fatal(err)
+			}
+			old = append(old, first && is == store.Visit{AtMillis: 1})
+		}
+		if slices.Contains(old, false) {
+			t.Fatalf("a ticket that a version before has used: %t", old)
+		}
+	})
+}
+
 // SpendsOnce has many goroutines spend one key at once, as many spenders, and fails unless one of them is the first.
 func SpendsOnce(t *testing.T, s store.Spender) {
 	t.Helper()

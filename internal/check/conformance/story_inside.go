@@ -21,6 +21,15 @@ func (s *story) inside(verb string, words []string, want string) bool {
 		}
 		reply := s.report(line.SessionReport{Stays: []line.Stay{one}})
 		s.equal(verb+" "+words[0], strconv.Itoa(int(reply.Statuses[0])), want)
+	case "moves":
+		a := s.admissions[visitorID(words[0])]
+		a.AdmittedAtMillis++
+		reply := s.report(line.SessionReport{Stays: []line.Stay{{
+			Admission: line.Admission{ID: visitorID(words[0]), AtMillis: a.AdmittedAtMillis}, Moved: true, LeftMillis: s.duration(words[1]).Milliseconds(),
+		}}})
+		if s.equal("moves "+words[0], strconv.Itoa(int(reply.Statuses[0])), want); want == "1" {
+			s.admissions[visitorID(words[0])] = a
+		}
 	case "supposed": // by another server
 		n, err := strconv.ParseInt(words[0], 10, 64)
 		s.fails(verb, err, nil)

@@ -20,6 +20,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -179,6 +180,11 @@ func (s *Store) Poll(ctx context.Context, zoneID string, p line.Place) (line.Ans
 func (s *Store) Leave(ctx context.Context, zoneID string, p line.Place) error {
 	_, err := ask(ctx, s, "leave", func() (none, error) { return none{}, s.Store.Leave(ctx, zoneID, p) })
 	return err
+}
+
+// Visit notes a visit by a ticket.
+func (s *Store) Visit(ctx context.Context, key string, v store.Visit) (store.Visit, error) {
+	return ask(ctx, s, "visit", func() (store.Visit, error) { return s.Store.Visit(ctx, key, v) })
 }
 
 // Spend spends what may be used once.

@@ -166,6 +166,9 @@ func (s *Says) rest(was, now zone.Settings, line Line) {
 	if now.KeptFor() < was.KeptFor() {
 		s.Warn("A phone that sleeps for longer than %s loses its place.", seconds(now.IdleTimeoutSeconds+now.KeepPlaceSeconds))
 	}
+	if ttl := now.PassTTL(); ttl != was.PassTTL() {
+		s.Add("Visitors who are admitted from now on have %s to enter the service.", seconds(int64(ttl/time.Second)))
+	}
 	for _, x := range zone.Table.Differences(was, now) {
 		if meaning := x.Meaning(now); !slices.Contains(worded, x.Name) && meaning != x.Hint {
 			s.Add("%s: %s (%s).", x.Label, x.Words(now), meaning)

@@ -100,7 +100,10 @@ func TestEffects(t *testing.T) {
 			s.Burst, s.PassTTLSeconds, s.OnStoreFailure, s.WindowSeconds = 20, 60, zone.FailureAdmit, 12
 		}), line,
 			"At most 120 enter in any 12 s.\n" +
+				"Visitors who are admitted from now on have 60 s to enter the service.\n" +
 				"When the store is away: admit (each server admits its share).\n"},
+		"a cap": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.MaxInside = 50 }), line,
+			"Visitors who are admitted from now on have 60 s to enter the service.\n"},
 		"a share of networks": {zone.Defaults("Z"), set(func(s *zone.Settings) { s.NetworkShares = []string{"AS64500=40"} }), line,
 			"While there is a line, newcomers from a network that has its share are refused. Nobody loses a place.\n"},
 		"no shares of networks": {set(func(s *zone.Settings) { s.MaxShareByNetwork = 5 }), zone.Defaults("Z"), line, "No newcomer is refused for the network.\n"},

@@ -79,13 +79,18 @@ func (s *session) compareZone(ctx context.Context, want zone.Settings, existing 
 	switch {
 	case err == nil:
 		was, want = is.Value, want.During(is.Value)
-		switch existing {
-		case existingKeep:
+		if existing == existingKeep {
 			want = was
-		case existingMerge:
-			if want, one.kept, err = s.merge(ctx, was, want, named); err != nil {
+		}
+		if want, one.kept, err = s.steered(ctx, was, want); err != nil {
+			return one, err
+		}
+		if existing == existingMerge {
+			var kept []string
+			if want, kept, err = s.merge(ctx, was, want, named); err != nil {
 				return one, err
 			}
+			one.kept = append(one.kept, kept...)
 		}
 	case errors.Is(err, adminclient.ErrNotFound):
 		one.action = actionMake
@@ -123,6 +128,25 @@ func (s *session) compareZone(ctx context.Context, want zone.Settings, existing 
 		return err
 	}
 	return one, nil
+}
+
+// steered returns what a file wants of a zone with the cap that its autopilot has set, and a line that says so, if the file has the cap that
+// the autopilot began from: the one that the record says somebody set last. A file with another cap changes it, which holds the autopilot.
+func (s *session) steered(ctx context.Context, is, want zone.Settings) (next zone.Settings, kept []string, err error) {
+	if is.Pilot != zone.PilotSteer || want.Pilot != zone.PilotSteer || is.MaxInside == want.MaxInside {
+		return want, nil, nil
+	}
+	record, err := s.Changes(ctx, is.ZoneID, "", zone.MaxChanges)
+	if err != nil {
+		return want, nil, err
+	}
+	x := zone.Table.Find("maxInside")
+	if last := lastOf(record.Value.Zones, x); last.Now != nil && !x.Same(*last.Now, want) {
+		return want, nil, nil
+	}
+	kept = []string{fmt.Sprintf("%s stays %s, which the autopilot has set; the file says %s, as before", x.Name, x.Text(is), x.Text(want))}
+	x.Take(&want, is)
+	return want, kept, nil
 }
 
 // merge returns a zone with those of a file's settings that the file names and nobody else has set since, and a line for each of

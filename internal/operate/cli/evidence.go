@@ -114,7 +114,7 @@ cannot be shown.`,
 		CompleteFiles(command, name)
 	}
 	_, _ = command.MarkFlagRequired("log"), command.MarkFlagRequired("keys") // they are there
-	command.AddCommand(verifyEvidence(t), c.receipt())
+	command.AddCommand(verifyEvidence(t), c.receipt(), c.forget())
 	return command
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path"
@@ -15,10 +16,14 @@ import (
 	"github.com/openqueue/waitingroom/internal/page"
 )
 
+// edge is a gateway that runs code: it has the pages as a module.
+const edge = "edge"
+
 // gateways are those that the command line writes files for: which of the includes, and where these have the pages.
 var gateways = map[string]struct{ includes, pages, next string }{
 	"nginx": {"*.conf", include.Nginx, "Include http.conf in http { }, and server.conf in the shop's own server { }: deploy/site/nginx.conf is an example. Then: nginx -t && nginx -s reload"},
 	"caddy": {"*.caddy", include.Caddy, "Import waiting-room.caddy in the Caddyfile: deploy/site/Caddyfile is an example. Then: caddy reload"},
+	edge:    {next: "Import pages.js in the program of the edge, and hand it to waitingRoom({ ..., pages }): clients/edge/README.md. Then: deploy it"},
 }
 
 // page is queue-server page.
@@ -28,7 +33,7 @@ func (c *connection) page() *cobra.Command {
 		func(ctx context.Context, s *session, args []string) error {
 			of, known := gateways[gateway]
 			if !known {
-				return Usage("--for %q: name the gateway, nginx or caddy", gateway)
+				return Usage("--for %q: name the gateway: nginx, caddy or edge", gateway)
 			}
 			is, err := s.Zone(ctx, args[0])
 			if err != nil {
@@ -49,8 +54,14 @@ func (c *connection) page() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for name, text := range pages {
-				files[path.Join("pages", name)] = text
+			if gateway == edge {
+				if files["pages.js"], err = module(pages); err != nil {
+					return err
+				}
+			} else {
+				for name, text := range pages {
+					files[path.Join("pages", name)] = text
+				}
 			}
 			if err := writeFiles(dir, files); err != nil {
 				return err
@@ -59,9 +70,19 @@ func (c *connection) page() *cobra.Command {
 				dir, counted(len(pages), "page", "pages"), args[0], of.next)
 			return nil
 		})
-	export.Flags().StringVar(&gateway, "for", "", "the `GATEWAY`: nginx or caddy")
-	_ = export.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]cobra.Completion{"nginx", "caddy"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	export.Flags().StringVar(&gateway, "for", "", "the `GATEWAY`: nginx, caddy or edge (clients/edge)")
+	_ = export.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]cobra.Completion{"nginx", "caddy", edge}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return group("page", "The waiting page of a zone.", export)
+}
+
+// module returns the pages as an ES module, by state and language, such as busy-de.
+func module(pages map[string][]byte) ([]byte, error) {
+	texts := map[string]string{}
+	for name, text := range pages {
+		texts[strings.TrimSuffix(name, ".html")] = string(text)
+	}
+	text, err := json.Marshal(texts)
+	return slices.Concat([]byte("export default "), text, []byte(";\n")), err
 }
 
 // includes returns the files of a gateway, with the pages in another folder.

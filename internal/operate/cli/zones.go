@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +39,7 @@ func zoneTable(zones []zone.Settings) *table {
 		}
 	}
 	for _, z := range zones {
+		z.PassTTLSeconds = int64(z.PassTTL() / time.Second) // which 0 leaves to the server
 		row := []string{z.ZoneID, z.State()}
 		for i := range zone.Table {
 			if x := &zone.Table[i]; x.Column != "" {

@@ -188,7 +188,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request, by people.Identi
 		return fmt.Errorf("console: sign a session: %w", err)
 	}
 	http.SetCookie(w, cookie(c.Secure(r), sealed, s.Expires.Sub(c.Now())))
-	c.Logger.InfoContext(r.Context(), "console log in", "who", by.String(), "proof", by.Proof, "id", by.ID, "role", by.Role, "from", c.Access.From(r))
+	c.Logger.InfoContext(r.Context(), "console log in", "who", by.String(), "proof", by.Proof, "id", by.ID, "grants", by.Grants, "from", c.Access.From(r))
 	return nil
 }
 

@@ -4,11 +4,10 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 const (
@@ -16,8 +15,6 @@ const (
 	// name, and none without TLS, can set such a cookie.
 	cookieName   = "queue_console"
 	securePrefix = "__Host-"
-	// maxWhoBytes bounds the name that goes into the record of changes.
-	maxWhoBytes = 64
 )
 
 // session is who a request comes from.
@@ -45,14 +42,11 @@ func cookie(secure bool, text string, age time.Duration) *http.Cookie {
 // checkWho returns the operator's name without blanks around it, or what is
 // wrong with it.
 func checkWho(name string) (who, fault string) {
-	who = strings.TrimSpace(name)
-	switch {
-	case who == "":
+	if who = strings.TrimSpace(name); who == "" {
 		return who, "Enter your name: the record of changes needs it."
-	case len(who) > maxWhoBytes:
-		return who, "That name is too long: it may have 64 bytes."
-	case !utf8.ValidString(who) || strings.ContainsFunc(who, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return who, "That name has characters that cannot be shown."
+	}
+	if err := zone.CheckBy(who); err != nil {
+		return who, "That name " + err.Error() + "."
 	}
 	return who, ""
 }

@@ -40,9 +40,9 @@ func (c *Console) permitted(pattern string, h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, s session) error {
 		zoneID := r.PathValue("zoneId")
 		if zoneID == "" {
-			zoneID = r.PostForm.Get("zoneId")
+			zoneID = strings.TrimSpace(r.PostForm.Get("zoneId")) // as create reads it
 		}
-		if !s.By.Role.Covers(role) || zoneID != "" && !s.By.Sees(zoneID) || whole && !s.By.MayAll(role) {
+		if whole && !s.By.MayAll(role) || zoneID != "" && !s.By.May(role, zoneID) || !s.By.MaySomewhere(role) {
 			c.People.Refused(s.by(), pattern)
 			return people.ErrForbidden
 		}

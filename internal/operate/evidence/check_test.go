@@ -135,6 +135,17 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestJoinedTwice: a join that is repeated at once, at the other server, may be in both logs. It is one place.
+func TestJoinedTwice(t *testing.T) {
+	t.Parallel()
+	folder, all := t.TempDir(), honest()
+	all["b-2"] = slices.Insert(all["b-2"], 3, all["a-1"][3])
+	heads := write(t, folder, all)
+	if r := judge(t, folder, record, heads...); r.Verdict != evidence.Held || r.Figures.Joined != 300 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestAutopilot: its steps are in no record. Between its bounds the servers' logs say which cap was in force; beyond them, that is no step.
 func TestAutopilot(t *testing.T) {
 	t.Parallel()
@@ -311,6 +322,24 @@ func TestUnproved(t *testing.T) {
 	r := judge(t, folder, record)
 	if r.Verdict != evidence.Unproved || len(r.Findings) != 2 || r.Figures.Admitted != 299 || !strings.Contains(r.Findings[1].What, "admission 103") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestKilledWhileWriting: a log that ends in the middle of a line, without its last head, is what a kill leaves. It is called that, and not forged.
+func TestKilledWhileWriting(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	write(t, folder, honest())
+	edit(t, folder, "b-2", func(l []string) []string {
+		n := len(l) - 1                                   // after it there is an empty one
+		return append(slices.Clone(l[:n-2]), l[n-2][:20]) // the last line is cut, and its head is not there
+	})
+	r := judge(t, folder, record)
+	says := func(text string) bool {
+		return slices.ContainsFunc(r.Findings, func(f evidence.Finding) bool { return f.Verdict == evidence.Unproved && strings.Contains(f.What, text) })
+	}
+	if r.Verdict != evidence.Unproved || !says("in the middle of a line") || !says("killed while it wrote") || !says("run b-2 ends at") || r.Figures.Admitted != 300 {
+		t.Errorf("%s: %+v", r.Verdict, r.Findings)
 	}
 }
 

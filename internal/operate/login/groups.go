@@ -22,14 +22,14 @@ var ErrNoGroup = refusal.New("login: no group with a role", refusal.Refusal{
 
 // Group is a group of the provider, or of the proxy, and what it may do.
 type Group struct {
-	// Group is the group's name, as the provider writes it.
+	// Group is the group's name, as the provider writes it; the name of a person where a proxy tells no groups.
 	Group string `yaml:"group"`
 	// Role is what people of the group may do, in zones with one of the patterns Zones; in all zones when empty.
 	Role  route.Role `yaml:"role"`
 	Zones []string   `yaml:"zones"`
 }
 
-// Groups are those with a role. Of somebody with several the first of the list counts.
+// Groups are those with a role. Somebody in several may do what each of them may, each in its zones.
 type Groups []Group
 
 // Check returns what is wrong with the groups.
@@ -52,22 +52,28 @@ func (g Groups) Check() error {
 func (g Groups) identity(proof audit.Proof, name, id string, of []string) (people.Identity, error) {
 	if err := zone.CheckBy(name); err != nil || name == "" || name == people.RootName || len(id) > maxID {
 		return people.Identity{}, &noGroupError{fmt.Sprintf("The name %.64q cannot stand in the record of changes: "+
-			"ask an admin of this waiting room to name another claim in QUEUE_OIDC_NAME_CLAIM.", name)}
+			"ask an admin of this waiting room to choose another claim or header for names.", name)}
 	}
-	i := slices.IndexFunc(g, func(one Group) bool { return slices.Contains(of, one.Group) })
-	if i < 0 {
-		has := "no group"
-		if len(of) > 0 {
-			has = strings.Join(of[:min(len(of), maxShown)], ", ")
+	who := people.Identity{Name: name, Proof: proof, ID: id}
+	for _, one := range g {
+		if !slices.Contains(of, one.Group) {
+			continue
 		}
-		return people.Identity{}, &noGroupError{fmt.Sprintf("You are logged in as %s, with %s. Ask an admin of this waiting room to give one of your groups a role, "+
-			"or whoever manages the groups to add you to one that has a role.", name, has)}
+		zones := one.Zones
+		if slices.Contains(zones, "*") {
+			zones = nil
+		}
+		who.Grants = append(who.Grants, people.Grant{Role: one.Role, Zones: zones})
 	}
-	zones := g[i].Zones
-	if slices.Contains(zones, "*") {
-		zones = nil
+	if who.Grants != nil {
+		return who, nil
 	}
-	return people.Identity{Name: name, Proof: proof, ID: id, Role: g[i].Role, Zones: zones}, nil
+	has := "no group"
+	if len(of) > 0 {
+		has = strings.Join(of[:min(len(of), maxShown)], ", ")
+	}
+	return people.Identity{}, &noGroupError{fmt.Sprintf("You are logged in as %s, with %s. Ask an admin of this waiting room to give you or one of your groups a role, "+
+		"or whoever manages the groups to add you to one that has a role.", name, has)}
 }
 
 const (

@@ -1,6 +1,7 @@
 package login_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +26,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var groups = login.Groups{
 	{Group: "heads", Role: route.Admin},
 	{Group: "shop", Role: route.Operator, Zones: []string{"SHOP", "SALE-*"}},
+	{Group: "all", Role: route.Viewer, Zones: []string{"TEST-*"}},
+	{Group: "dave@shop.example", Role: route.Admin, Zones: []string{"*"}},
+	{Group: "many", Role: route.Viewer, Zones: strings.Split(strings.Repeat(strings.Repeat("z", 64)+" ", 31)+"z", " ")},
+	{Group: "more", Role: route.Operator, Zones: strings.Split(strings.Repeat(strings.Repeat("z", 64)+" ", 31)+"z", " ")},
 }
 
 // desk is a provider, and two servers that trust it.
@@ -64,7 +69,7 @@ func (d *desk) atProvider(to string) url.Values {
 	return back.Query()
 }
 
-// TestLogIn begins on one server and ends on another, with the first group of the list that the person has.
+// TestLogIn begins on one server and ends on another, with what each group of the person gives in its zones.
 func TestLogIn(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -72,7 +77,8 @@ func TestLogIn(t *testing.T) {
 	parts.Must(t, err)
 	who, next, err := d.two.Finish(t.Context(), kept, d.atProvider(to))
 	parts.Must(t, err)
-	if who.Name != "anna@shop.example" || who.Proof != audit.OIDC || who.ID != "7" || !who.May(route.Operator, "SALE-1") || who.May(route.Viewer, "OTHER") || next != "/console/zones/SHOP" {
+	if who.Name != "anna@shop.example" || who.Proof != audit.OIDC || who.ID != "7" || !who.May(route.Operator, "SALE-1") || who.May(route.Viewer, "OTHER") ||
+		!who.May(route.Viewer, "TEST-1") || who.May(route.Operator, "TEST-1") || next != "/console/zones/SHOP" {
 		t.Errorf("logged in: %+v, to %q", who, next)
 	}
 	// Groups that only userinfo has, and of another subject.
@@ -101,6 +107,9 @@ func TestRefused(t *testing.T) {
 	}{
 		"a good one":             {},
 		"no group":               {spoil: claim("groups", []string{"others"}), want: login.ErrNoGroup},
+		"too much for a cookie":  {spoil: claim("groups", []string{"many", "more"}), want: login.ErrNoGroup},
+		"not verified":           {spoil: claim("email_verified", false), want: login.ErrNoGroup},
+		"verified":               {spoil: claim("email_verified", true)},
 		"groups of another kind": {spoil: claim("groups", map[string]any{"shop": true}), want: login.ErrNoGroup},
 		"no name":                {spoil: claim("email", ""), want: login.ErrNoGroup},
 		"the name of root":       {spoil: claim("email", "root"), want: login.ErrNoGroup},
@@ -171,15 +180,22 @@ func TestProviderAway(t *testing.T) {
 	if _, _, err := d.one.Begin(t.Context(), "/console/"); err != nil {
 		t.Errorf("the provider is back: %v", err)
 	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, _, err := d.two.Begin(gone, "/console/"); err != nil {
+		t.Errorf("a browser that left, before which others would wait: %v", err)
+	}
 }
 
 func TestProxy(t *testing.T) {
 	t.Parallel()
-	p := &login.Proxy{UserHeader: "X-Forwarded-Email", GroupsHeader: "X-Forwarded-Groups", From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}, Groups: groups}
+	groupless := &login.Proxy{UserHeader: "X-Forwarded-Email", From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}, Groups: groups}
+	grouped := *groupless
+	grouped.GroupsHeader = "X-Forwarded-Groups"
 	for name, tt := range map[string]struct {
 		from          string
 		users, groups []string
-		role          route.Role
+		role          route.Role // in SALE-1
 		err           error
 	}{
 		"by the proxy":           {"10.0.0.7:5", []string{"anna@shop.example"}, []string{"all, shop"}, route.Operator, nil},
@@ -190,14 +206,28 @@ func TestProxy(t *testing.T) {
 		"nobody":                 {"10.0.0.7:5", nil, []string{"heads"}, "", nil},
 		"two users":              {"10.0.0.7:5", []string{"eve", "anna@shop.example"}, []string{"shop"}, "", nil},
 		"two headers for groups": {"10.0.0.7:5", []string{"anna@shop.example"}, []string{"heads", "shop"}, "", nil},
+		"two users in one":       {"10.0.0.7:5", []string{"eve, anna@shop.example"}, []string{"shop"}, "", nil},
+		"somebody with a role":   {"10.0.0.7:5", []string{"dave@shop.example"}, []string{"shop"}, route.Operator, nil},
+		"in two groups":          {"10.0.0.7:5", []string{"anna@shop.example"}, []string{"shop,heads"}, route.Admin, nil},
 		"a name that is none":    {"10.0.0.7:5", []string{"a\u202eb"}, []string{"heads"}, "", login.ErrNoGroup},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr, r.Header["X-Forwarded-Email"], r.Header["X-Forwarded-Groups"] = tt.from, tt.users, tt.groups
 		r.Header.Set("X-Forwarded-For", "10.0.0.7")
-		who, named, err := p.Identify(r)
-		if who.Role != tt.role || named != (tt.role != "") || !errors.Is(err, tt.err) {
+		who, named, err := grouped.Identify(r)
+		var role route.Role
+		for _, one := range route.Roles {
+			if who.May(one, "SALE-1") {
+				role = one
+			}
+		}
+		if role != tt.role || named != (tt.role != "") || !errors.Is(err, tt.err) {
 			t.Errorf("%s: %+v, %t, %v", name, who, named, err)
+		}
+		// A proxy that tells no groups: persons have the roles.
+		who, named, err = groupless.Identify(r)
+		if is := name == "somebody with a role"; who.MayAll(route.Admin) != is || named != is {
+			t.Errorf("%s, without groups: %+v, %t, %v", name, who, named, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,6 +42,9 @@ const (
 	PendingAge = 10 * time.Minute
 	// CallbackPath is where the provider sends the browser back to.
 	CallbackPath = "/console/login/callback"
+
+	// maxGrants bounds what somebody may do, in bytes of JSON: a session has it in Base64, and browsers keep 4 KB.
+	maxGrants = 2500
 
 	pendingLabel = "queue-server log in v1"
 	// patience bounds each question to the provider, and retryAfter how often one that does not answer is asked where it is.
@@ -106,7 +110,7 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	if p.Now().Before(p.failedUntil) {
 		return nil, ErrAway
 	}
-	found, err := oidc.NewProvider(ctx, p.Issuer)
+	found, err := oidc.NewProvider(context.WithoutCancel(ctx), p.Issuer) // a browser that leaves makes nobody else wait
 	if err != nil {
 		p.failedUntil = p.Now().Add(retryAfter)
 		return nil, fmt.Errorf("%w: %w", ErrAway, err)
@@ -190,7 +194,16 @@ func (p *Provider) Finish(ctx context.Context, kept string, query url.Values) (w
 	}
 	name, _ := find(claims, p.NameClaim).(string)
 	subject, _ := claims["sub"].(string)
+	const email = "email"
+	if (p.NameClaim == email || p.RolesClaim == email) && fmt.Sprint(claims["email_verified"]) == "false" { // some write it as a text
+		return who, "", &noGroupError{fmt.Sprintf("Your company's log in says that nobody has verified the address %.64q. Have it verified there, "+
+			"or ask an admin of this waiting room to choose another claim for names.", name)}
+	}
 	who, err = p.Groups.identity(audit.OIDC, name, subject, texts(find(claims, p.RolesClaim)))
+	if text, _ := json.Marshal(who.Grants); len(text) > maxGrants { // texts alone: never fails
+		return people.Identity{}, "", &noGroupError{fmt.Sprintf("You are logged in as %s, and your groups have more zones than a browser keeps. "+
+			"Ask an admin of this waiting room to give them fewer patterns of zones, such as SALE-*.", name)}
+	}
 	return who, flow.Next, err
 }
 

@@ -186,6 +186,8 @@ type Hosts struct {
 	// Names are those of proxies in front, without a port. A browser reaches them over TLS, but those that begin with
 	// PlainPrefix.
 	Names []string
+	// Console is the host under which browsers reach the console over TLS; "" where nobody said.
+	Console string
 }
 
 // PlainPrefix stands before the name of a host that browsers reach without TLS.
@@ -194,7 +196,8 @@ const PlainPrefix = "http://"
 // Secure reports whether a browser that sends the request came over TLS: to this listener, or to a proxy in front whose
 // name the request has. No header says so, since anybody can write one.
 func (h Hosts) Secure(r *http.Request) bool {
-	return r.TLS != nil || slices.ContainsFunc(h.Names, func(name string) bool { return strings.EqualFold(name, bare(r.Host)) })
+	host := bare(r.Host)
+	return r.TLS != nil || h.Console != "" && h.Console == host || slices.ContainsFunc(h.Names, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
 // bare is a host without its port, and without the brackets of an address.
@@ -214,7 +217,7 @@ func (h Hosts) own(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil && (ip.IsLoopback() || !h.Loopback) {
 		return true
 	}
-	return host == "localhost" || slices.ContainsFunc(h.Names, func(name string) bool {
+	return host == "localhost" || h.Console != "" && host == h.Console || slices.ContainsFunc(h.Names, func(name string) bool {
 		return strings.EqualFold(strings.TrimPrefix(name, PlainPrefix), host)
 	})
 }

@@ -57,9 +57,9 @@ func TestNobodyIsLockedOutByGuesses(t *testing.T) {
 // TestSecure: a browser came over TLS where this listener, or the setting, says so, and not where a header does.
 func TestSecure(t *testing.T) {
 	t.Parallel()
-	hosts := Hosts{Loopback: true, Names: []string{"Queue.Example", "http://plain.example"}}
+	hosts := Hosts{Loopback: true, Names: []string{"Queue.Example", "http://plain.example"}, Console: "console.example"}
 	for host, want := range map[string]bool{
-		"queue.example": true, "QUEUE.EXAMPLE:8443": true, "plain.example": false, "localhost:8081": false, "127.0.0.1:8081": false,
+		"queue.example": true, "QUEUE.EXAMPLE:8443": true, "Console.example": true, "plain.example": false, "localhost:8081": false, "127.0.0.1:8081": false,
 	} {
 		r := httptest.NewRequest(http.MethodGet, "http://"+host+"/console/", http.NoBody)
 		r.Header.Set("X-Forwarded-Proto", "https")
@@ -74,7 +74,7 @@ func TestSecure(t *testing.T) {
 
 func TestHosts(t *testing.T) {
 	t.Parallel()
-	alone, proxied := Hosts{Loopback: true}, Hosts{Loopback: true, Names: []string{"Queue.Example", "10.0.0.5", "http://plain.example"}}
+	alone, proxied := Hosts{Loopback: true}, Hosts{Loopback: true, Console: "console.example", Names: []string{"Queue.Example", "10.0.0.5", "http://plain.example"}}
 	inside, named := Hosts{}, Hosts{Names: []string{"queue.example"}}
 	tests := map[string]struct {
 		hosts Hosts
@@ -90,7 +90,7 @@ func TestHosts(t *testing.T) {
 		},
 		"loopback, behind a proxy": {
 			proxied,
-			[]string{"queue.example", "QUEUE.example:443", "plain.example:8081", "10.0.0.5:8081", "localhost:8081"}, []string{"evil.example", "10.0.0.6:8081"},
+			[]string{"queue.example", "QUEUE.example:443", "plain.example:8081", "10.0.0.5:8081", "localhost:8081", "console.example"}, []string{"evil.example", "10.0.0.6:8081"},
 		},
 		"inner network": {inside, []string{"10.0.0.5:8081", "queue.svc.cluster.local:8081", "", "anything"}, nil},
 		"inner network, with names": {

@@ -30,42 +30,60 @@ type Identity struct {
 	Name  string
 	Proof audit.Proof
 	// ID is the token's, or the subject at the provider; it is no secret.
-	ID   string
-	Role route.Role
-	// Zones are patterns of the names of zones, as path.Match has them. Empty: all zones.
-	Zones []string
+	ID string
+	// Grants say what the identity may do. What one of them allows is allowed.
+	Grants []Grant
 	// Address is where the identity asks from.
 	Address string
 }
 
+// Grant is a role in some zones.
+type Grant struct {
+	Role route.Role `json:"role"`
+	// Zones are patterns of the names of zones, as path.Match has them. Empty: all zones.
+	Zones []string `json:"zones,omitempty"`
+}
+
 // May reports whether the identity has the role in that zone.
 func (i Identity) May(role route.Role, zoneID string) bool {
-	return i.Role.Covers(role) && i.Sees(zoneID)
+	return i.has(role, func(g Grant) bool {
+		return len(g.Zones) == 0 || slices.ContainsFunc(g.Zones, func(pattern string) bool {
+			matches, err := path.Match(pattern, zoneID)
+			return matches && err == nil
+		})
+	})
 }
 
 // MayAll reports whether the identity has the role in all zones.
-func (i Identity) MayAll(role route.Role) bool { return i.Role.Covers(role) && len(i.Zones) == 0 }
+func (i Identity) MayAll(role route.Role) bool {
+	return i.has(role, func(g Grant) bool { return len(g.Zones) == 0 })
+}
 
-// Sees reports whether the zone is one of the identity's.
-func (i Identity) Sees(zoneID string) bool {
-	return i.Proof != "" && (len(i.Zones) == 0 || slices.ContainsFunc(i.Zones, func(pattern string) bool {
-		matches, err := path.Match(pattern, zoneID)
-		return matches && err == nil
-	}))
+// MaySomewhere reports whether the identity has the role in any zone.
+func (i Identity) MaySomewhere(role route.Role) bool {
+	return i.has(role, func(Grant) bool { return true })
+}
+
+// Sees reports whether the identity may read the zone.
+func (i Identity) Sees(zoneID string) bool { return i.May(route.Viewer, zoneID) }
+
+// has reports whether one of the identity's grants covers the role in the zones that in asks for.
+func (i Identity) has(role route.Role, in func(Grant) bool) bool {
+	return i.Proof != "" && slices.ContainsFunc(i.Grants, func(g Grant) bool { return g.Role.Covers(role) && in(g) })
 }
 
 // Allows returns ErrForbidden unless the identity may make the call; zoneID is the zone that it names, or "". A call of no zone
 // that changes something is about the whole room: its caller must have the role in all zones.
 func (i Identity) Allows(r route.Route, zoneID string) error {
 	switch {
-	case r.Zoned() && i.May(r.Role, zoneID), !r.Zoned() && i.MayAll(r.Role), !r.Zoned() && !r.Change && i.Role.Covers(r.Role) && r.Role != route.Admin:
+	case r.Zoned() && i.May(r.Role, zoneID), !r.Zoned() && i.MayAll(r.Role), !r.Zoned() && !r.Change && i.MaySomewhere(r.Role) && r.Role != route.Admin:
 		return nil
 	}
 	return ErrForbidden
 }
 
 func rootIdentity(claimed, id string) Identity {
-	return Identity{Name: claimed, Proof: audit.Root, ID: id, Role: route.Admin}
+	return Identity{Name: claimed, Proof: audit.Root, ID: id, Grants: []Grant{{Role: route.Admin}}}
 }
 
 // String is the name as the record has it.

@@ -80,8 +80,10 @@ type Registry struct {
 	rootIDs []string
 
 	mu sync.Mutex
-	// book is what is in force, byHash its tokens by their hashes.
+	// book is what is in force, byHash its tokens by their hashes. read: the store was read once since begun.
 	book   book
+	read   bool
+	begun  time.Time
 	byHash map[string]Issued
 	// pending are events that the store's record lacks yet, and refused when each refusal was last noted.
 	pending []audit.Event
@@ -102,7 +104,7 @@ func New(o Options) *Registry {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &Registry{Options: o, bookKeys: keysOf(bookLabel, o.Secrets), signing: Keys(sessionLabel, o.Secrets), used: make(map[string]string), refused: make(map[string]time.Time)}
+	r := &Registry{Options: o, bookKeys: keysOf(bookLabel, o.Secrets), signing: Keys(sessionLabel, o.Secrets), used: make(map[string]string), refused: make(map[string]time.Time), begun: o.Now().Truncate(time.Second)}
 	for _, root := range o.Root {
 		r.roots = append(r.roots, sha256.Sum256([]byte(root)))
 		for _, key := range keysOf(sessionLabel+" root", o.Secrets) {
@@ -205,6 +207,7 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) (audit.Event, erro
 func (r *Registry) adopt(b book) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.read = true
 	if b.Version < r.book.Version {
 		return
 	}
@@ -269,7 +272,7 @@ func (r *Registry) good(t Issued, ok bool) (Identity, bool) {
 		return Identity{}, false
 	}
 	r.used[t.ID] = now.UTC().Format(time.DateOnly)
-	return Identity{Name: t.Name, Proof: audit.Token, ID: t.ID, Role: t.Role, Zones: t.Zones}, true
+	return Identity{Name: t.Name, Proof: audit.Token, ID: t.ID, Grants: []Grant{{t.Role, t.Zones}}}, true
 }
 
 // Tokens returns all tokens that are good, in the order of their names.
@@ -413,6 +416,14 @@ func (r *Registry) note(by audit.By, did, to string) {
 	if len(r.pending) < maxPending {
 		r.pending = append(r.pending, audit.Event{By: by, Did: did, To: to})
 	}
+}
+
+// Note records what somebody did that changes no setting.
+func (r *Registry) Note(ctx context.Context, by audit.By, did, to string) {
+	r.mu.Lock()
+	r.note(by, did, to)
+	r.mu.Unlock()
+	r.runOnce(ctx)
 }
 
 // Events returns the latest entries of the operators' record, at most so many, the newest first.

@@ -9,7 +9,6 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/openqueue/waitingroom/internal/audit"
-	"github.com/openqueue/waitingroom/internal/serve/route"
 )
 
 // SessionAge is how long a session of the console lasts from log in, at most: the day of an event.
@@ -31,9 +30,8 @@ type claims struct {
 	jwt.RegisteredClaims
 	Proof audit.Proof `json:"proof"`
 	// ProofID is the ID of the token, or the subject at the provider.
-	ProofID string     `json:"tid,omitempty"`
-	Role    route.Role `json:"role,omitempty"`
-	Zones   []string   `json:"zones,omitempty"`
+	ProofID string  `json:"tid,omitempty"`
+	Grants  []Grant `json:"grants,omitempty"`
 }
 
 // Begin begins a session of that age, at most SessionAge, and returns it as a text for a cookie: a JWT, signed with a key of the
@@ -46,7 +44,7 @@ func (r *Registry) Begin(by Identity, age time.Duration) (string, Session, error
 		Proof:            by.Proof, ProofID: by.ID,
 	}
 	if by.Proof == audit.OIDC {
-		c.Role, c.Zones = by.Role, by.Zones
+		c.Grants = by.Grants
 	}
 	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, c).SignedString(r.signing.Keys[0])
 	return text, s, err
@@ -60,18 +58,18 @@ func (r *Registry) Open(text string) (Session, bool) {
 	if err != nil || c.IssuedAt == nil || c.ID == "" {
 		return Session{}, false
 	}
-	s := Session{By: Identity{Name: c.Subject, Proof: c.Proof, ID: c.ProofID, Role: c.Role, Zones: c.Zones}, ID: c.ID, Begun: c.IssuedAt.Time, Expires: c.ExpiresAt.Time}
+	s := Session{By: Identity{Name: c.Subject, Proof: c.Proof, ID: c.ProofID, Grants: c.Grants}, ID: c.ID, Begun: c.IssuedAt.Time, Expires: c.ExpiresAt.Time}
 	by, ok := r.Alive(s)
 	s.By = by
 	return s, ok
 }
 
 // Alive returns who has the session and what they may do now; false when it has ended: by its time, a log out, or because the
-// token was revoked.
+// token was revoked. Until this server has read the store once, it does not know which ended before it began: none of these goes on.
 func (r *Registry) Alive(s Session) (Identity, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.Now().Before(s.Expires) || slices.ContainsFunc(r.book.Ended, func(e ended) bool {
+	if !r.Now().Before(s.Expires) || !r.read && s.Begun.Before(r.begun) || slices.ContainsFunc(r.book.Ended, func(e ended) bool {
 		return e.ID != "" && e.ID == s.ID || e.Subject != "" && (e.Subject == s.By.String() || e.Subject == s.By.ID) && s.Begun.UnixMilli() <= e.AtMillis
 	}) {
 		return Identity{}, false

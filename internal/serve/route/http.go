@@ -2,6 +2,7 @@ package route
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/klauspost/compress/gzhttp"
@@ -64,6 +65,9 @@ func Mount(e *echo.Echo, routes []Route, guards ...func(Route) echo.MiddlewareFu
 	for _, r := range routes {
 		path := strings.NewReplacer("{path}", "*", "{", ":", "}", "").Replace(r.Path)
 		methods, use := []string{r.Method}, []echo.MiddlewareFunc{}
+		if !strings.HasSuffix(path, "*") {
+			use = append(use, decoded)
+		}
 		for _, guard := range guards {
 			use = append(use, guard(r))
 		}
@@ -77,6 +81,22 @@ func Mount(e *echo.Echo, routes []Route, guards ...func(Route) echo.MiddlewareFu
 		if r.Any {
 			e.RouteNotFound(path, r.Handle)
 		}
+	}
+}
+
+// decoded decodes the parameters of a path. Echo leaves them as they are written where one of them has an encoded slash or comma.
+func decoded(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().URL.RawPath != "" {
+			values := c.ParamValues()
+			for i, value := range values {
+				if text, err := url.PathUnescape(value); err == nil { // always, since the request was read
+					values[i] = text
+				}
+			}
+			c.SetParamValues(values...)
+		}
+		return next(c)
 	}
 }
 

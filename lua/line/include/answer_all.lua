@@ -1,6 +1,6 @@
 -- answer_all: the answers to those of a call who poll.
 --@include answer
---@include aside
+--@include come_back
 --@include period
 
 -- look_up returns where those stand of whom args has a string each, nil for whom the line has not, and
@@ -33,8 +33,8 @@ end
 
 -- answer_all answers the visitors who poll, for each of whom args has a string: see poll.lua.
 -- It returns the answers, and moved: the numbers and arrivals of visitors whose token is
--- late and does not name where they stand. A late token may be of an earlier place; the answer's
--- token is of the present one.
+-- late, or of before a draw, and does not name where they stand. A late token may be of an earlier place;
+-- the answer's token is of the present one.
 --
 -- Nearly all of a crowd is far from the front, and what they cost is what a
 -- million of them cost: so their answer is made here, with answer's arithmetic
@@ -46,6 +46,7 @@ local function answer_all(z, r, t, args, first, last)
   -- Numbers, for Redis compares strings as its locale sorts words.
   local stamp, late = struct.pack('>I6', now), now - GRACE
   local queue = z.mode ~= 'open' or t.hold > 0
+  local before = now >= z.gather_at and z.draw_from or 0 -- as aside.outdated
   local ahead = expect(z, r, t.live) + 1 - space(r, t)
   local answers, moved, misses = {}, {}, 0
   local stand, order = look_up(args, first, last)
@@ -54,12 +55,21 @@ local function answer_all(z, r, t, args, first, last)
     local id, arrived, due, epoch = int('>c8I8I6I4', args[i], 2)
     -- Whoever is twice in the call may have been put back meanwhile, or have gone.
     local score = stand[nth] or tonumber(call('ZSCORE', LINE, id) or '') or aside.come_back(z, t, id)
-    local rank = score and not t.gathers and call('ZRANK', LINE, id)
-    if (rank or score and t.gathers) and due < late and arrived ~= score then
-      arrived = joined_at(id, score)
-      moved[#moved + 1], moved[#moved + 2] = nth, arrived
+    local undrawn, anew = false, nil
+    if score and score < before then
+      anew, score = aside.place_anew(z, t, id, arrived, score, #args[i] > 27 and int('>I8', args[i], 28))
+      undrawn, arrived = not anew, anew or arrived
+      ahead = expect(z, r, t.live) + 1 - space(r, t)
     end
-    if score and t.gathers then
+    local rank = score and not t.gathers and call('ZRANK', LINE, id)
+    if not anew and (rank or score and t.gathers) and (due < late or arrived < before) and arrived ~= score then
+      anew = joined_at(id, score)
+      arrived = anew
+    end
+    if undrawn then
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = UNDRAWN, 0, 0, 0
+      misses = misses + 1
+    elseif score and t.gathers then
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = gathers(r, t, id, arrived, score)
     elseif rank and queue and rank >= t.released then
       local key = bucket(score)
@@ -85,13 +95,17 @@ local function answer_all(z, r, t, args, first, last)
       call('HSET', key, id, stamp .. char((period - low) / 256, low) .. tail)
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = WAITING, position, est, period
     else
-      score = score or #args[i] > 27 and int('>I8', args[i], 28) or arrived
-      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] =
-        answer(z, r, t, id, arrived, score, rank, due, epoch)
+      local its
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4], its =
+        answer(z, r, t, id, arrived, score or #args[i] > 27 and int('>I8', args[i], 28) or arrived, rank, due, epoch)
+      anew = its or anew
       if answers[n + 1] % 16 > ADMITTED then
         misses = misses + 1
       end
       ahead = expect(z, r, t.live) + 1 - space(r, t)
+    end
+    if anew then
+      moved[#moved + 1], moved[#moved + 2] = nth, anew
     end
   end
   z.polls = z.polls + #order - misses

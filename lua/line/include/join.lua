@@ -1,6 +1,6 @@
 -- join: taking a place, and giving it up.
 --@include answer
---@include aside
+--@include come_back
 --@include line_up
 
 -- straight_in reports whether a newcomer need not line up, while all who wait are released.
@@ -55,8 +55,14 @@ end
 local function join_again(z, r, t, id, score)
   local stands = tonumber(redis.call('ZSCORE', LINE, id) or '') or aside.come_back(z, t, id)
   if stands then
-    local rank = redis.call('ZRANK', LINE, id)
     local arrived = joined_at(id, stands)
+    if aside.outdated(z, t, stands) then
+      arrived, stands = aside.place_anew(z, t, id, arrived, stands, score)
+      if not arrived then
+        return UNDRAWN, 0, 0, 0, 0
+      end
+    end
+    local rank = redis.call('ZRANK', LINE, id)
     local status, a, b, c = answer(z, r, t, id, arrived, stands, rank)
     return status, a, b, c, arrived
   end

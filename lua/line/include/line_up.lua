@@ -3,6 +3,7 @@
 -- In a rush nearly all who join take a place. So places and first polls are gathered, and written with few
 -- commands by write_places: before anything else looks at the line, and at the end.
 --@include wait
+--@include anew
 
 -- What is gathered: the arguments of a ZADD; and of each seen bucket, by its key, those of an HSET.
 local places, polls = { 'ZADD', LINE }, {}
@@ -27,12 +28,8 @@ end
 
 -- arrive counts a newcomer, and returns its arrival; drawn: the draw gives it a score.
 local function arrive(z, drawn)
-  local arrived = z.now_micros > z.last_micros and z.now_micros or z.last_micros + 1
-  if not drawn and (arrived < z.draw_behind or arrived < z.draw_upto) then
-    arrived = behind(z, arrived)
-  end
-  z.last_micros, z.joined = arrived, z.joined + 1
-  return arrived
+  z.joined = z.joined + 1
+  return aside.arrives(z, drawn)
 end
 
 -- gather_place gathers the place of a newcomer.

@@ -67,6 +67,7 @@ app.kubernetes.io/component: server
 {{- end }}
 {{- if and (or .Values.redis.caSecret .Values.redis.tlsSecret) .Values.redis.url (not (hasPrefix "rediss" .Values.redis.url)) }}{{ fail "redis.caSecret and redis.tlsSecret are for TLS: begin redis.url with rediss" }}{{ end }}
 {{- if and .Values.redis.url .Values.redis.existingSecret }}{{ fail "redis.url and redis.existingSecret are both set: keep one" }}{{ end }}
+{{- if get (.Values.settings | default dict) "upstream" }}{{ fail "settings.upstream: the chart makes Service, port and network policy for sites: write sites: [{zone: SHOP, upstream: ...}] in place of it" }}{{ end }}
 {{- if and .Values.serviceMonitor.enabled .Values.networkPolicy.enabled (not .Values.networkPolicy.adminFrom) }}
 {{- fail "serviceMonitor.enabled: the chart's network policy lets nobody reach the metrics: name Prometheus's pods in networkPolicy.adminFrom, for example [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]" }}
 {{- end }}

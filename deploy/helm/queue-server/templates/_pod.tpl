@@ -10,6 +10,9 @@
 {{- if .Values.gate.enabled }}
 - {name: QUEUE_SITE_ADDR, value: ":8083"}
 {{- end }}
+{{- if .Values.sites }}
+- {name: QUEUE_SITES_ADDR, value: ":8088"}
+{{- end }}
 {{- if .Values.tlsSecret }}
 - {name: QUEUE_TLS_CERT_FILE, value: /etc/queue-server/tls/tls.crt}
 - {name: QUEUE_TLS_KEY_FILE, value: /etc/queue-server/tls/tls.key}

@@ -80,7 +80,7 @@ export function localFields(within) {
     typed.form?.addEventListener("reset", () => { sent.value = sent.defaultValue; });
     sent.after(typed);
     const label = typed.id && within.querySelector(`label[for="${CSS.escape(typed.id)}"]`);
-    if (label && place) label.append(` (${place})`);
+    if (label && place && !label.textContent.endsWith(`(${place})`)) label.append(` (${place})`); // a live page keeps its labels
   }
   for (const el of within.querySelectorAll("[data-timezone]")) {
     el.textContent = place || "your browser";
