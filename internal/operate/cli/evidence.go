@@ -32,7 +32,7 @@ server, and shares no code with what admitted: docs/explain/fairness.md says wha
 shows, and what it does not.
 
   curl https://queue.example/.well-known/jwks.json > keys.json
-  queue-server audit SHOP --limit 200 --json > record.json
+  queue-server audit SHOP --limit 1000 --json > record.json
   queue-server evidence SHOP --log web1/ --log web2/ --keys keys.json --record record.json
 
 Exit status: 0 when everything held; 7 when something was broken or tampered with, or
@@ -102,7 +102,7 @@ cannot be shown.`,
 	flags := command.Flags()
 	flags.StringArrayVar(&logs, "log", nil, "`FOLDER` with logs; one for each server, or one of all")
 	flags.StringVar(&keys, "keys", "", keysHelp)
-	flags.StringVar(&record, "record", "", "`FILE` with the record of changes: queue-server audit ZONE --limit 200 --json")
+	flags.StringVar(&record, "record", "", "`FILE` with the record of changes: queue-server audit ZONE --limit 1000 --json")
 	flags.StringVar(&heads, "heads", "", "`FILE` with heads that somebody kept, one a line")
 	flags.StringArrayVar(&draws, "draw", nil, "`FILE` with a published draw, with its seed")
 	flags.StringVar(&name, "event", "", "judge the admissions of this `EVENT`, as the record has it")
