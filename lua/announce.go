@@ -136,6 +136,7 @@ const (
 	zonesReason
 	policiesReason
 	credentialsReason
+	webhooksReason
 	clusterReason
 	reasons // how many there are
 )

@@ -47,6 +47,11 @@ func TestCredentials(t *testing.T) {
 	conformance.Credentials(t, openStore(t, nil))
 }
 
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	conformance.Progress(t, openStore(t, nil))
+}
+
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
 	s := openStore(t, now)

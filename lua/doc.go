@@ -29,6 +29,7 @@
 //	{:limits}:book  hash    the policies of limits: their version, all as JSON
 //	{:limits}:audit list    changes of the policies as JSON, the newest first, 200
 //	{:operators}:book hash  the operators' credentials, as internal/operate/people has signed them
+//	{:webhook:name}:book hash  how far a webhook has been told, as internal/operate/webhook has written it
 //
 //	{spent:key}     string  until when and by whom a pass is spent, see line/spend.lua; the newest visit by a ticket, see line/visit.lua
 //

@@ -2,7 +2,6 @@ package lua
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -39,41 +38,14 @@ func (s *Store) Drawn(ctx context.Context, zoneID string, after line.Place, from
 	return all, nil
 }
 
-// asideBatch is how many places that are set aside one call looks at: some 0.3 ms of Redis.
-const asideBatch = 1_000
-
 // DrawnAside implements store.Drawer.
-func (s *Store) DrawnAside(ctx context.Context, zoneID string, sinceMillis, fromMicros, uptoMicros int64) (all []line.Place, _ error) {
-	for _, key := range s.keys(zoneID)[asideKey:] {
-		for cursor := uint64(0); ; {
-			some, next, err := s.asideFrom(ctx, key, cursor)
-			if err != nil {
-				return nil, s.failed(ctx, "drawn", err)
-			}
-			for i := 0; i+1 < len(some); i += 2 {
-				id, is := some[i], some[i+1] // see line/include/aside.lua
-				if len(id) != len(line.ID{}) || len(is) < 14 {
-					return nil, fmt.Errorf("lua: drawn: a place of %d and %d bytes is set aside", len(id), len(is))
-				}
-				at := int64(binary.BigEndian.Uint64([]byte("\x00\x00" + is[:6])))
-				stands := int64(binary.BigEndian.Uint64([]byte(is[6:14])))
-				if at >= sinceMillis && stands >= fromMicros && stands < uptoMicros {
-					all = append(all, line.Place{ID: line.ID([]byte(id)), ScoreMicros: stands})
-				}
-			}
-			if cursor = next; cursor == 0 {
-				break
-			}
+func (s *Store) DrawnAside(ctx context.Context, zoneID string, sinceMillis, fromMicros, uptoMicros int64) (all []line.Place, err error) {
+	err = s.Aside(ctx, zoneID, func(p store.Silent) {
+		if p.AtMillis >= sinceMillis && p.StandsMicros >= fromMicros && p.StandsMicros < uptoMicros {
+			all = append(all, line.Place{ID: p.ID, ScoreMicros: p.StandsMicros})
 		}
-	}
-	return all, nil
-}
-
-// asideFrom reads some of a key, from a cursor on.
-func (s *Store) asideFrom(ctx context.Context, key string, cursor uint64) (some []string, next uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
-	defer cancel()
-	return s.client.HScan(ctx, key, cursor, "", asideBatch).Result()
+	})
+	return all, err
 }
 
 // KeepDraw implements store.Drawer. A list is one value: a million tickets are 16 MB, which a network of 1 Gbit/s carries in

@@ -30,6 +30,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/console"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/operate/webhook"
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
@@ -160,6 +161,13 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	metrics.Show(seen.Last, zones.Idle)
 	seen.Start(ctx)
 	defer seen.Stop()
+
+	hooks := webhook.New(webhook.Options{
+		Hooks: s.hooks, Watched: seen.Last, Zones: zones, Store: opened, Alone: s.Store == storeEmbedded,
+		Registerer: reg, Logger: log,
+	})
+	hooks.Start(ctx)
+	defer hooks.Stop(ctx)
 
 	minutes := history.New(history.Options{
 		Watch: seen, Store: zones, Refused: metrics.RefusedBy, Keep: time.Duration(s.HistoryDays) * 24 * time.Hour, Logger: log,

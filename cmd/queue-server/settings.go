@@ -17,6 +17,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/login"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/webhook"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve"
@@ -139,6 +140,7 @@ type settings struct {
 	DoorLimits          string        `setting:"QUEUE_DOOR_LIMITS" default:"on" help:"on: joins are limited by address and clientId, and early polls are answered from memory; off: neither, for load tests."`
 	DrainDelay          time.Duration `setting:"QUEUE_DRAIN_DELAY" default:"5s" help:"How long the server answers requests after SIGTERM while /readyz says 503. Longer than the balancer takes to notice."`
 	AdmissionsLog       string        `setting:"QUEUE_ADMISSIONS_LOG" placeholder:"DIR" help:"Folder in which this server logs who took a place, was admitted and left, under pseudonyms, with signed hashes: from it anybody can check afterwards that the limits held. Kept for QUEUE_HISTORY_DAYS. None when absent."`
+	Webhooks            string        `setting:"QUEUE_WEBHOOKS" placeholder:"FILE" help:"YAML file that lists services to tell of places set aside whose turn is near, and of changes of zones, with their secrets. None when absent."`
 	LogLevel            string        `setting:"QUEUE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFormat           string        `setting:"QUEUE_LOG_FORMAT" default:"text" help:"text or json."`
 }
@@ -150,6 +152,8 @@ type checked struct {
 	given
 	redisAccess lua.Access
 	passKeys    pass.Keys
+	// hooks are the webhooks.
+	hooks []webhook.Hook
 	// asn is nil without a file.
 	asn *network.File
 	// sites are those that this server stands in front of.
@@ -227,6 +231,11 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 		var err error
 		c.asn, err = network.OpenFile(s.ASNFile)
 		look("asn-file", err)
+	}
+	if s.Webhooks != "" {
+		var err error
+		c.hooks, err = webhook.Read(s.Webhooks)
+		look("webhooks", err)
 	}
 	oneOf("store", s.Store, storeEmbedded, storeRedis)
 	if s.Store == storeRedis {

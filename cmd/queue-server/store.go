@@ -23,6 +23,7 @@ type eitherStore interface {
 	store.Store
 	policyset.PolicyStore
 	store.Keeper
+	store.Webhooks
 	Close() error
 }
 

@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -77,8 +79,8 @@ func (w *worker) judge(from, upto time.Duration) (within, used float64) {
 	return float64(fine) / float64(seconds), float64(good) / best
 }
 
-// guest waits, is inside for a while, asks for a page once a second, and goes.
-func guest(ctx context.Context, client *http.Client, server *room.Server, front string) error {
+// guest waits, is inside for so long, asks for a page once a second, and goes.
+func guest(ctx context.Context, client *http.Client, server *room.Server, front string, stays time.Duration) error {
 	_, told, err := room.Join(ctx, client, server.Public, "SHOP", map[string]string{})
 	for err == nil && told.Admission.Pass == "" {
 		select {
@@ -95,7 +97,7 @@ func guest(ctx context.Context, client *http.Client, server *room.Server, front 
 		return err
 	}
 	header, held := "X-Waiting-Room-Pass", told.Admission.Pass
-	for ends := time.Now().Add(10*time.Second + rand.N(20*time.Second)); ; {
+	for ends := time.Now().Add(stays); ; {
 		path := "/"
 		if time.Now().After(ends) {
 			path = "/thanks"
@@ -115,8 +117,22 @@ func guest(ctx context.Context, client *http.Client, server *room.Server, front 
 	}
 }
 
-// TestPilot: a cap that is twice too high overwhelms a site. The autopilot of two servers finds a cap at which the site is within its bound.
+// crowd is how many visitors come, and for how long they stay, at least and at most. With VISITORS=3000 they stay for half a minute to two.
+func crowd(t *testing.T) (visitors int, least, most time.Duration) {
+	t.Helper()
+	said := os.Getenv("VISITORS")
+	if said == "" {
+		return 700, 10 * time.Second, 30 * time.Second // always a line
+	}
+	visitors, err := strconv.Atoi(said)
+	must(t, err)
+	return visitors, 30 * time.Second, 2 * time.Minute
+}
+
+// TestPilot: a cap that is twice too high overwhelms a site. The autopilot of two servers finds a cap at which the site is within its bound, and keeps
+// it while Redis is away.
 func TestPilot(t *testing.T) {
+	visitors, least, most := crowd(t)
 	site := &worker{slots: make(chan struct{}, atOnce), began: time.Now(), took: map[int][]time.Duration{}}
 	shop := httptest.NewServer(site)
 	t.Cleanup(shop.Close)
@@ -135,13 +151,13 @@ func TestPilot(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2_000}}
-	var crowd sync.WaitGroup
+	var guests sync.WaitGroup
 	var failed atomic.Int64
-	t.Cleanup(func() { cancel(); crowd.Wait() })
-	for i := range 700 { // those who go come again, so that there is always a line
-		crowd.Go(func() {
+	t.Cleanup(func() { cancel(); guests.Wait() })
+	for i := range visitors { // those who go come again, so that there is always a line
+		guests.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
-				if err := guest(ctx, client, servers[n%2], fronts[n%2]); err != nil {
+				if err := guest(ctx, client, servers[n%2], fronts[n%2], least+rand.N(most-least)); err != nil {
 					failed.Add(1)
 					<-time.After(time.Second)
 				}
@@ -165,27 +181,55 @@ func TestPilot(t *testing.T) {
 	}) {
 		t.Errorf("the autopilot finds no cap at which the site is well; %s", room.Machine())
 	}
-	view := servers[1].Operate(t, http.MethodGet, "/admin/zones/SHOP/pilot", "")
-	t.Logf("with the autopilot, after %v: within the bound %.2f of the time, %.2f of the best; %d visitors failed; %s", since()-from, within, used, failed.Load(), room.Machine())
-	var is struct {
-		MaxInside int64 `json:"maxInside"`
-		Steps     []struct {
-			From int64  `json:"from"`
-			To   int64  `json:"to"`
-			Why  string `json:"why"`
-		} `json:"steps"`
+	view := func() (body string, is steering) {
+		body = servers[1].Operate(t, http.MethodGet, "/admin/zones/SHOP/pilot", "").Body
+		must(t, json.Unmarshal([]byte(body), &is))
+		return body, is
 	}
-	must(t, json.Unmarshal([]byte(view.Body), &is))
+	body, is := view()
+	t.Logf("with the autopilot, after %v: within the bound %.2f of the time, %.2f of the best; %d visitors failed; %s", since()-from, within, used, failed.Load(), room.Machine())
 	for _, s := range slices.Backward(is.Steps) {
 		t.Logf("%d to %d: %s", s.From, s.To, s.Why)
 	}
 	// Simulated, it does nine tenths of the best (package pilot). Here the site is as slow as the machine is, and that lowers the cap, too.
 	if is.MaxInside < 40 || is.MaxInside >= 420 || len(is.Steps) == 0 {
-		t.Fatalf("the autopilot did not steer: %s", view.Body)
+		t.Fatalf("the autopilot did not steer: %s", body)
 	}
 	for i, s := range is.Steps[:len(is.Steps)-1] { // one step at a time, whichever server makes it
 		if s.From != is.Steps[i+1].To {
 			t.Errorf("a step from %d follows one to %d", s.From, is.Steps[i+1].To)
 		}
 	}
+
+	redis.Kill()
+	room.Await(t, "the autopilot says that the store is away", func() bool {
+		_, is = view()
+		return is.State == "no store"
+	})
+	held := is.MaxInside
+	for range 15 { // more than a look, and the store is away
+		<-time.After(time.Second)
+		if _, is = view(); is.MaxInside != held || is.State != "no store" {
+			t.Fatalf("without a store the cap goes from %d to %d: %s", held, is.MaxInside, is.State)
+		}
+	}
+	room.Launch(t, redis) // empty
+	room.Await(t, "the autopilot goes on", func() bool {
+		_, is = view()
+		return is.State == "on"
+	})
+	if n := len(is.Steps); is.MaxInside != held && (n == 0 || is.Steps[n-1].From != held) {
+		t.Errorf("the cap was %d, and is %d after the steps %v", held, is.MaxInside, is.Steps)
+	}
+}
+
+// steering is the autopilot, as a server says it.
+type steering struct {
+	State     string `json:"state"`
+	MaxInside int64  `json:"maxInside"`
+	Steps     []struct {
+		From int64  `json:"from"`
+		To   int64  `json:"to"`
+		Why  string `json:"why"`
+	} `json:"steps"`
 }

@@ -39,6 +39,18 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// TestProgress: a restart brings it back.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := reopen(t, dir, time.Now)
+	conformance.Progress(t, s)
+	kill(t, s)
+	if got, err := reopen(t, dir, time.Now).Progress(t.Context(), "shop"); got.Version != 2 || err != nil {
+		t.Errorf("after a restart: %+v, %v", got, err)
+	}
+}
+
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
 	t.Helper()
 	var opened *Store

@@ -41,21 +41,13 @@ func (s *Store) Drawn(_ context.Context, zoneID string, after line.Place, fromMi
 }
 
 // DrawnAside implements store.Drawer.
-func (s *Store) DrawnAside(_ context.Context, zoneID string, sinceMillis, fromMicros, uptoMicros int64) (all []line.Place, _ error) {
-	q, _ := s.queue(zoneID)
-	if q == nil { // nobody is in a zone that is not there
-		return nil, nil
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, places := range q.aside.places {
-		for id, its := range places {
-			if its.atMillis >= sinceMillis && its.stands >= fromMicros && its.stands < uptoMicros {
-				all = append(all, line.Place{ID: id, ScoreMicros: its.stands})
-			}
+func (s *Store) DrawnAside(ctx context.Context, zoneID string, sinceMillis, fromMicros, uptoMicros int64) (all []line.Place, err error) {
+	err = s.Aside(ctx, zoneID, func(p store.Silent) {
+		if p.AtMillis >= sinceMillis && p.StandsMicros >= fromMicros && p.StandsMicros < uptoMicros {
+			all = append(all, line.Place{ID: p.ID, ScoreMicros: p.StandsMicros})
 		}
-	}
-	return all, nil
+	})
+	return all, err
 }
 
 // KeepDraw implements store.Drawer.

@@ -35,6 +35,8 @@ type contents struct {
 	Policies limit.PolicySet `json:"policies,omitzero"`
 	// Credentials are the operators'.
 	Credentials store.Document `json:"credentials,omitzero"`
+	// Webhooks are how far each has been told, by its name.
+	Webhooks map[string]store.Document `json:"webhooks,omitempty"`
 }
 
 // kept is what survives of a zone.
@@ -202,7 +204,7 @@ func (s *Store) NotKept() error {
 func (s *Store) keep() contents {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues)), Policies: s.policies, Credentials: s.credentials}
+	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues)), Policies: s.policies, Credentials: s.credentials, Webhooks: maps.Clone(s.progress)}
 	for _, q := range s.queues {
 		all.Zones = append(all.Zones, q.kept())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -65,7 +66,7 @@ type Store struct {
 	// in force before it is on the disk, even if it cannot be written.
 	changing sync.Mutex
 
-	// mu guards queues, deleted, record, policies and credentials; it is taken within changing.
+	// mu guards queues, deleted, record, policies, credentials and progress; it is taken within changing.
 	mu      sync.RWMutex
 	queues  map[string]*zoneQueue
 	deleted map[string]deleted
@@ -78,6 +79,8 @@ type Store struct {
 	// credentials are the operators', and operatorEvents their record, the newest first, which is only replaced.
 	credentials    store.Document
 	operatorEvents []audit.Event
+	// progress has how far each webhook has been told, by its name.
+	progress map[string]store.Document
 	// entries is how many entries this process has made in the record. It is guarded by changing.
 	entries int
 	// clockSet is by how many microseconds the clock was set forward since the store was opened.
@@ -105,7 +108,8 @@ func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger,
 		queues: make(map[string]*zoneQueue), minutes: make(map[string][]store.Minute), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
-		asked: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+		progress: make(map[string]store.Document),
+		asked:    make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	opened := time.Now()
 	s.clockSet = func(now time.Time) int64 {
@@ -147,6 +151,7 @@ func (s *Store) load() error {
 	}
 	if err == nil {
 		s.policies, s.credentials = had.Policies, had.Credentials
+		maps.Copy(s.progress, had.Webhooks)
 		err = (&file{disk: s.disk, name: oldPoliciesName, format: 1, of: "policies"}).load(s.readOldPolicies)
 	}
 	if err != nil {

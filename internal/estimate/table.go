@@ -258,3 +258,24 @@ func (t *Table) Wait(standsAtMicros, fromMillis int64) int64 {
 	}
 	return max(0, int64(p.entry)-max(t.at, fromMillis))
 }
+
+// Upto returns the last place in the line whose turn is expected by a time in Unix milliseconds. It is 0 if there is none, as while the
+// zone is on hold, and math.MaxInt64 if all who wait are to enter by then. A nil table returns 0.
+func (t *Table) Upto(millis int64) int64 {
+	if t == nil || t.held {
+		return 0
+	}
+	for i := len(t.points) - 1; i >= 0; i-- {
+		p := t.points[i]
+		by := float64(millis) - p.entry
+		switch {
+		case by < 0:
+		case i+1 == len(t.points):
+			return math.MaxInt64
+		default:
+			next := t.points[i+1]
+			return p.micros + int64(float64(next.micros-p.micros)*by/(next.entry-p.entry))
+		}
+	}
+	return 0
+}

@@ -79,6 +79,13 @@ var Table = setting.Table[Settings]{
 			"[How the times go together](#a-visitor-who-falls-silent)",
 	},
 	{
+		Name: "soonSeconds", At: func(s *Settings) any { return &s.SoonSeconds },
+		Default: int64(DefaultSoonSeconds), Least: 0, Most: MaxSoonSeconds, Unit: "s", None: "not told",
+		Label: "Told before the turn", Hint: "Seconds before the expected turn at which webhooks are told of a place set aside, 0 to 3600.",
+		Choose: "how long before the expected turn [webhooks](../integrate/webhooks.md) are told of a place that is set aside (`place.soon`), " +
+			"0-3600 s. 0 does not tell",
+	},
+	{
 		Name: "passTtlSeconds", At: func(s *Settings) any { return &s.PassTTLSeconds },
 		Default: int64(0), Least: 0, Most: MaxPassTTLSeconds, Unit: "s", Fault: Settings.passTTLFault, Say: Settings.sayPassTTL,
 		Label: "Life of a pass", Hint: "Seconds in which an admitted visitor may enter the service, 10 to 86400. 0: 300, or 60 with a cap.",

@@ -79,6 +79,10 @@ const (
 	MinIdleTimeoutSeconds = 5
 	// MaxIdleTimeoutSeconds is an hour: longer would keep a dead line alive.
 	MaxIdleTimeoutSeconds = 3600
+	// DefaultSoonSeconds is for a push message, and for its reader to come back.
+	DefaultSoonSeconds = 120
+	// MaxSoonSeconds is an hour, as long as a place is set aside at most.
+	MaxSoonSeconds = 3600
 	// MaxKeepPlaceSeconds is an hour: servers remember departures for as long.
 	MaxKeepPlaceSeconds = 3600
 	// MinPassTTLSeconds covers a slow redirect.
@@ -118,6 +122,7 @@ type Settings struct {
 	Burst              int64
 	IdleTimeoutSeconds int64
 	KeepPlaceSeconds   int64
+	SoonSeconds        int64
 	PassTTLSeconds     int64
 	MaxWaiting         int64
 	MaxWaitMinutes     int64

@@ -39,6 +39,15 @@ func (z *Zone) estimated(s line.Stats) line.Stats {
 	return s
 }
 
+// Upto returns the last place in a zone's line whose turn is expected by a time on the zone's clock, as estimate.Table.Upto does; 0 for a
+// zone that is not known.
+func (r *Zones) Upto(zoneID string, millis int64) int64 {
+	if z := r.Known(zoneID); z != nil {
+		return z.table.Load().Upto(millis)
+	}
+	return 0
+}
+
 // expect returns about how long a visitor who stands there would still wait, in milliseconds, if a store that is away
 // were back at nowMillis on the zone's clock. The range is 0 to window.MaxEstimateMillis. It goes by the last table,
 // since nobody has entered after it was made. Without a table, while people gather or have just begun to wait, it assumes

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // EarlyAnswer is what one is told a second after it was told something else.
@@ -65,7 +64,6 @@ func (r *Zones) Over(zoneID string, admission [16]byte) bool {
 	return r.Known(zoneID).Over(admission)
 }
 func (r *Zones) End(zoneID string, admission [16]byte) { r.Known(zoneID).End(admission) }
-func (r *Zones) Settings(zoneID string) *zone.Settings { return r.Known(zoneID).Settings() }
 func (r *Zones) Lined(zoneID string) bool {
 	z := r.Known(zoneID)
 	return z != nil && z.Lined()

@@ -222,6 +222,14 @@ func (r *Zones) Known(zoneID string) *Zone {
 	return (*r.zones.Load())[zoneID]
 }
 
+// Settings are in force in a zone on this server: after each change another pointer. It is nil for a zone that is not known.
+func (r *Zones) Settings(zoneID string) *zone.Settings {
+	if z := r.Known(zoneID); z != nil {
+		return z.Settings()
+	}
+	return nil
+}
+
 // Find returns a zone for a visitor's call. Its error says when to come back, if the store did not answer.
 func (r *Zones) Find(ctx context.Context, zoneID string) (*Zone, error) {
 	if z := r.Known(zoneID); z != nil {
