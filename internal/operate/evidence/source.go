@@ -125,7 +125,9 @@ var algorithms = []jose.SignatureAlgorithm{jose.EdDSA, jose.ES256, jose.RS256}
 
 // ReadKeys reads a JWK set. A key of a type that is not known here verifies nothing.
 func ReadKeys(text []byte) (k Keys, err error) {
-	var set struct{ Keys []json.RawMessage }
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
 	if err := json.Unmarshal(text, &set); err != nil {
 		return k, fmt.Errorf("evidence: the keys: %w", err)
 	}
