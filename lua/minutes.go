@@ -24,7 +24,11 @@ func (s *Store) KeepMinutes(ctx context.Context, zoneID string, keep time.Durati
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, m := range rows {
 			key := s.minutesKey(zoneID, m.Minute/store.MinutesOfDay)
-			p.HSetNX(ctx, key, minuteField(m), m.Row)
+			if m.Replaces {
+				p.HSet(ctx, key, minuteField(m), m.Row)
+			} else {
+				p.HSetNX(ctx, key, minuteField(m), m.Row)
+			}
 			p.PExpire(ctx, key, keep)
 		}
 		return nil

@@ -222,9 +222,12 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	})
 	polling := entry.New(entry.Dependencies{Issuer: issuer, Tickets: tickets, Shares: shares, Guard: guarding, Log: admissions, Meter: metrics})
 	var seenByGates observed.Log
-	service := operator.New(operator.Options{Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Pilots: steering, Logger: log})
 	known := openPeople(ctx, keys, opened, log)
 	defer known.Stop()
+	service := operator.New(operator.Options{
+		Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Pilots: steering,
+		Admissions: admissions, Keep: steering.Keep, People: known, Logger: log,
+	})
 	entrance := openEntrance(s, known, operatorListener.Addr().String(), clientIP(s), log)
 	notKept := notKept(opened, zones, limits.policies, known)
 	metrics.ShowKept(notKept)

@@ -1,12 +1,14 @@
 package browser
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/openqueue/waitingroom/e2e/room"
@@ -82,8 +84,25 @@ func TestAccessible(t *testing.T) {
 	o := &operatorAt{openBrowser(t), t, s.Server}
 	o.start(t, s.Operators+"/")
 	o.do(t, "log in", chromedp.SendKeys(css("#who"), "Anna"), chromedp.SendKeys(css("#token"), room.OperatorToken), chromedp.Click(css("button.main")), chromedp.WaitVisible(css("#zones")))
-	for _, path := range []string{"", "limits", "tokens", "changes", "new", "zones/PAUSED", "zones/PAUSED?tab=events", "zones/PAUSED?tab=page", "zones/PAUSED?tab=settings", "zones/PAUSED?tab=gate", "zones/PAUSED?tab=report"} {
+	for _, path := range []string{"", "limits", "tokens", "changes", "new", "zones/PAUSED", "zones/PAUSED?tab=events", "zones/PAUSED?tab=page", "zones/PAUSED?tab=settings", "zones/PAUSED?tab=gate", "zones/PAUSED?tab=report", "zones/PAUSED?tab=visitor&ref=0W000000000004"} {
 		o.do(t, path, chromedp.Navigate(fmt.Sprintf("%s/console/%s", s.Operators, path)), chromedp.WaitVisible(css("main h1")))
 		o.holds(t, "console/"+path)
 	}
+
+	o.do(t, "the report", chromedp.Navigate(s.Operators+"/console/zones/STILL/report?whatIf=900"), chromedp.WaitVisible(css("h1")))
+	o.check(t, "the report")
+	o.holds(t, "the report")
+	o.look(t, paperWidth, "light")
+	_, err = chromedp.Call(o.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	must(t, err)
+	if got := value[string](t, o.browser, cut); got != "" {
+		t.Errorf("the report in print: cut off: %s", got)
+	}
+	printed, err := chromedp.Call(o.ctx, page.PrintToPDF, page.PrintToPDFParams{})
+	if err != nil || !bytes.HasPrefix(printed.Data, []byte("%PDF")) {
+		t.Errorf("the report as PDF: %d bytes, %v", len(printed.Data), err)
+	}
 }
+
+// paperWidth is that of A4 without margins of 10 mm, in CSS pixels.
+const paperWidth = 718

@@ -14,7 +14,8 @@ const (
 	Head = "head"
 	// Gap stands where lines were lost: Count of them.
 	Gap = "gap"
-	// Joined: a place was taken. A visitor who is let straight in has only the line Admitted.
+	// Joined: a place was taken. A visitor who is let straight in has only the line Admitted. A join that is repeated in the millisecond of
+	// the arrival, at this server or another, writes the line again: the store's answer does not tell the two apart.
 	Joined = "joined"
 	// Admitted: the store let the visitor in, or, if Local, this server by itself.
 	Admitted = "admitted"
@@ -22,7 +23,7 @@ const (
 	Repeated = "repeated"
 	// Returned: a visitor whose turn it was had missed it, or was set aside, has come back, and waits.
 	Returned = "returned"
-	// Left: the visitor gave the place up, or ended the admission. The time is by the server's clock.
+	// Left: the visitor gave the place up, or ended the admission; or an operator did (Reason ByOperator). The time is by the server's clock.
 	Left = "left"
 	// Refused: so many requests (Count) of the zone were refused since the line before, for the reason.
 	Refused = "refused"
@@ -31,6 +32,9 @@ const (
 	// Counted: what the store has counted in the zone.
 	Counted = "totals"
 )
+
+// ByOperator is the reason of a Left that an operator caused.
+const ByOperator = "operator"
 
 // HeadType is the type (typ) of a head's JWT.
 const HeadType = "admissions-head+jwt"
@@ -57,7 +61,7 @@ type Line struct {
 	// Network is the AS number, or the pseudonym of the prefix.
 	Network string `json:"network,omitempty"`
 	Local   bool   `json:"local,omitempty"`
-	// Reason is the code of a refusal.
+	// Reason is the code of a refusal, or ByOperator.
 	Reason string `json:"reason,omitempty"`
 	Count  int64  `json:"count,omitempty"`
 

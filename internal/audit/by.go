@@ -33,8 +33,8 @@ const MaxEvents = 200
 type Event struct {
 	AtMillis int64 `json:"at" minimum:"1" maximum:"9007199254740991" doc:"When, in Unix milliseconds on the store's clock." example:"1795223373123"`
 	By
-	Did string `json:"did" enum:"created token|revoked sessions|was refused|revoked token" doc:"What was done." example:"created token"`
-	To  string `json:"to" maxLength:"200" doc:"To what: the token with its ID, the person, or the call." example:"anna 4f1c09ae52 operator"`
+	Did string `json:"did" enum:"created token|forgot pseudonyms|gave up place|revoked sessions|was refused|revoked token" doc:"What was done." example:"created token"`
+	To  string `json:"to" maxLength:"200" doc:"To what: the token with its ID, the person, the call, the zone with a reference or a day." example:"anna 4f1c09ae52 operator"`
 }
 
 // By is who made a change. The zero By is nobody who is known.

@@ -40,7 +40,13 @@ func (s *Store) KeepMinutes(_ context.Context, zoneID string, keep time.Duration
 		if len(all) == 0 {
 			s.dropMinutes(keep)
 		}
-		all = append(all, more...)
+		for _, m := range more {
+			if m.Replaces {
+				m.Replaces = false
+				all = slices.DeleteFunc(all, func(was store.Minute) bool { return byMinute(was, m) == 0 })
+			}
+			all = append(all, m)
+		}
 		slices.SortStableFunc(all, byMinute)
 		all = slices.CompactFunc(all, func(a, b store.Minute) bool { return byMinute(a, b) == 0 })
 		if err := s.putMinutes(minutesName(zoneID, day), all); err != nil {

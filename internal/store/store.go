@@ -173,7 +173,7 @@ type History interface {
 type Historian interface {
 	History
 	// KeepMinutes keeps rows of a zone for as long as keep, counted from now. Of several rows of the same minute and writer the
-	// first stays, so the call can be repeated. The rows survive their zone, and any loss of its line. It returns neither
+	// first stays, or the latest with Replaces, so the call can be repeated. The rows survive their zone, and any loss of its line. It returns neither
 	// ErrZoneUnknown nor ErrZoneDeleted.
 	KeepMinutes(ctx context.Context, zoneID string, keep time.Duration, rows []Minute) error
 }
@@ -198,6 +198,8 @@ type Minute struct {
 	By string `json:"by,omitempty"`
 	// Row is what is kept.
 	Row []byte `json:"row"`
+	// Replaces: the row takes the place of one that is there. Rows that are read do not have it.
+	Replaces bool `json:"-"`
 }
 
 // MinutesOfDay is how many minutes are kept in one place. All servers and versions must agree on it.

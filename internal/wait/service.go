@@ -378,7 +378,7 @@ func (s *Service) Leave(ctx context.Context, z *zones.Zone, held answer.Held) er
 	if err := z.Leave(ctx, held.Place); err != nil {
 		return answer.InZone(z.ID(), fmt.Errorf("wait: leave: %w", err))
 	}
-	s.Log.Left(z, held.Place)
+	s.Log.Left(z, held.Place, false)
 	s.Used(z.ID(), line.Admission{ID: held.Place.ID, AtMillis: held.Place.AdmittedAtMillis}.JTI(z.ID()))
 	return nil
 }

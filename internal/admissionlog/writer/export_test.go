@@ -11,6 +11,9 @@ func (l *Log) Bound(most int, full int64) { l.most, l.full = most, full }
 // Close ends a log that was not started.
 func (l *Log) Close(ctx context.Context) { l.close(ctx); l.runs.Stop() }
 
+// Keys are how many keys of pseudonyms the log remembers.
+func (l *Log) Keys() int { return len(l.keys.keys) }
+
 // Disk has each write go through do first.
 func (l *Log) Disk(do func() error) {
 	create := l.create

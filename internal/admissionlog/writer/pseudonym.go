@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/netip"
 	"time"
 
@@ -17,15 +18,16 @@ import (
 )
 
 const (
-	// keyRow is the name under which the store keeps the key of a day, beside that day's minutes. Its value is no JSON.
-	keyRow = "pseudonyms"
-	// keyBytes is how long a key is. The byte before it makes it no JSON.
+	// keyRow is the name of a key's row.
+	keyRow = "key"
+	// keyBytes is how long a key is.
 	keyBytes = 32
 	// pseudonymBytes is enough for 10,000,000 visitors: the odds that two of them share one are 1 in 10^8.
 	pseudonymBytes = 9
-	// lookWithin bounds the asking for a key. keyAge is how long a key is used before the store is asked for it again.
+	// lookWithin bounds the asking for a key. keyAge is how long a key is used before the store is asked for it again, and how long one is
+	// remembered that is not used: one that was destroyed is used for no longer.
 	lookWithin = 2 * time.Second
-	keyAge     = time.Minute
+	keyAge     = time.Second
 )
 
 // pseudonyms knows the keys: one a zone and day. The server that needs it first makes it, and the store keeps the first.
@@ -99,13 +101,11 @@ func (p *pseudonyms) key(ctx context.Context, of zoneDay) ([]byte, error) {
 	defer cancel()
 	is, err := Key(ctx, p.store, of.zone, of.day)
 	if err == nil && is == nil {
-		is = make([]byte, 1+keyBytes)
+		is = newKey()
 		if known != nil && of.day >= Day(p.now().UnixMicro()) {
-			copy(is[1:], known.bytes)
-		} else if _, err := rand.Read(is[1:]); err != nil {
-			return nil, fmt.Errorf("admissions log: %w", err)
+			is = known.bytes
 		}
-		err = p.store.KeepMinutes(ctx, of.zone, p.keep, []store.Minute{{Minute: of.day * store.MinutesOfDay, By: keyRow, Row: is}})
+		err = p.store.KeepMinutes(ctx, keysOf(of.zone), p.keep, []store.Minute{{Minute: of.day * store.MinutesOfDay, By: keyRow, Row: is}})
 		if err == nil {
 			is, err = Key(ctx, p.store, of.zone, of.day) // another server may have been first
 		}
@@ -119,20 +119,29 @@ func (p *pseudonyms) key(ctx context.Context, of zoneDay) ([]byte, error) {
 
 // forget forgets the keys that were not used lately.
 func (p *pseudonyms) forget() {
-	for of, k := range p.keys {
-		if p.now().Sub(k.asked) > keyAge {
-			delete(p.keys, of)
-		}
-	}
+	maps.DeleteFunc(p.keys, func(_ zoneDay, k *key) bool { return p.now().Sub(k.asked) >= keyAge })
+}
+
+// keysOf is under which name the keys of a zone are kept, as the minutes of a zone are. No zone has such a name.
+func keysOf(zoneID string) string { return zoneID + "~pseudonyms" }
+
+func newKey() []byte {
+	fresh := make([]byte, keyBytes)
+	_, _ = rand.Read(fresh) // it never fails
+	return fresh
 }
 
 // Key returns the key of a zone's pseudonyms on a day; nil if there is none, or not any more.
 func Key(ctx context.Context, from store.History, zoneID string, day int64) ([]byte, error) {
-	rows, err := from.Minutes(ctx, zoneID, day*store.MinutesOfDay, day*store.MinutesOfDay+1)
-	for _, row := range rows {
-		if row.By == keyRow && len(row.Row) == 1+keyBytes {
-			return row.Row[1:], nil
-		}
+	rows, err := from.Minutes(ctx, keysOf(zoneID), day*store.MinutesOfDay, day*store.MinutesOfDay+1)
+	if err != nil || len(rows) == 0 {
+		return nil, err
 	}
-	return nil, err
+	return rows[0].Row, nil
+}
+
+// Forget destroys the key of a zone's pseudonyms on a day: the store has another in its place, which every server goes by within two seconds. It
+// can be repeated.
+func Forget(ctx context.Context, in store.Historian, zoneID string, day int64, keep time.Duration) error {
+	return in.KeepMinutes(ctx, keysOf(zoneID), keep, []store.Minute{{Minute: day * store.MinutesOfDay, By: keyRow, Row: newKey(), Replaces: true}})
 }

@@ -212,11 +212,16 @@ func (l *Log) Polled(z *zones.Zone, shown line.Place, from netip.Addr, a *line.T
 	}
 }
 
-// Left takes in that a visitor gave a place up.
-func (l *Log) Left(z *zones.Zone, p line.Place) {
-	if l != nil {
-		l.add(l.entry(z, admissionlog.Left, p, l.Now().UnixMilli()))
+// Left takes in that a visitor gave a place up, or that an operator did so.
+func (l *Log) Left(z *zones.Zone, p line.Place, operator bool) {
+	if l == nil {
+		return
 	}
+	e := l.entry(z, admissionlog.Left, p, l.Now().UnixMilli())
+	if operator {
+		e.Reason = admissionlog.ByOperator
+	}
+	l.add(e)
 }
 
 func (l *Log) entry(z *zones.Zone, kind string, p line.Place, at int64) entry {
@@ -271,6 +276,7 @@ func (l *Log) runOnce(ctx context.Context, last ...entry) {
 	}
 	l.add(last...)
 	err := l.write(ctx)
+	l.keys.forget()
 	if failed := err != nil; failed != l.failing {
 		if l.failing = failed; failed {
 			l.Logger.Error("the log of admissions is not written: what happens is kept in memory and tried again each second", "folder", l.Dir, "error", err)
@@ -414,7 +420,6 @@ func (l *Log) begin(now time.Time) error {
 	}
 	l.part++
 	l.out, l.name, l.size, l.day = out, name, 0, now.Unix()/86_400
-	l.keys.forget()
 	return nil
 }
 

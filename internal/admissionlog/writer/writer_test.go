@@ -216,3 +216,32 @@ func TestRotation(t *testing.T) {
 		t.Error("a missing file is not found")
 	}
 }
+
+// TestForget: a second after the key of the day was destroyed the log names visitors by another, and the server has forgotten the one of before.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	day := writer.Day(s.Now().UnixMicro())
+	log := func() {
+		room.Read(t, s.Join("ada@shop.example"))
+		s.log.RunOnce(t.Context())
+	}
+	log()
+	before, err := writer.Key(t.Context(), s.Store, shop, day)
+	room.Must(t, err)
+	room.Must(t, writer.Forget(t.Context(), s.Store, shop, day, time.Hour))
+	s.Forward(time.Second)
+	log()
+	after, err := writer.Key(t.Context(), s.Store, shop, day)
+	room.Must(t, err)
+	s.Forward(time.Second)
+	s.log.RunOnce(t.Context())
+	if n := s.log.Keys(); n != 0 {
+		t.Errorf("%d keys are remembered that are not used", n)
+	}
+	_, by := s.read(t)
+	one, two := by[admissionlog.Admitted][0].Who, by[admissionlog.Repeated][0].Who
+	if string(before) == string(after) || one == two {
+		t.Errorf("the keys are %x and %x, the names %q and %q", before, after, one, two)
+	}
+}

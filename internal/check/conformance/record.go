@@ -51,8 +51,12 @@ var recordStories = map[string]func(*story){
 			keep(row(at, "", "other"), row(at, "a1", "c"), row(at+day, "", "d"))
 		}
 		s.fails("delete", s.store().DeleteZone(s.t.Context(), s.zoneID, audit.By{Name: "x"}), nil)
+		another := row(at-1, "", "e")
+		another.Replaces = true
+		keep(another)
+		keep(row(at-1, "", "b"))
 		got, err := s.store().Minutes(s.t.Context(), s.zoneID, at-1, at+day)
-		s.same("minutes", got, []store.Minute{row(at-1, "", "b"), row(at, "", "\x00\xff"), row(at, "a1", "c")}, err)
+		s.same("minutes", got, []store.Minute{row(at-1, "", "e"), row(at, "", "\x00\xff"), row(at, "a1", "c")}, err)
 		got, err = s.store().Minutes(s.t.Context(), s.zoneID, at+1, at+day+1)
 		s.same("the next day", got, []store.Minute{row(at+day, "", "d")}, err)
 		got, err = s.store().Minutes(s.t.Context(), "elsewhere", at-1, at+day)

@@ -106,6 +106,22 @@ var zoneStories = map[string]func(*story){
 		}
 		s.equal("swept", s.sweep(), int64(1))
 		find("b", line.Found{ArrivedAtMicros: its.ArrivedAtMicros, AsideAtMillis: s.model.now})
+
+		// As operators give places up: by what was found. Of one inside that is no arrival.
+		s.join("c").waits(2)
+		for who, p := range map[string]line.Place{
+			"b": {ArrivedAtMicros: its.ArrivedAtMicros}, "a": {ArrivedAtMicros: s.tokens["a"].ArrivedAtMicros},
+			"first": {ArrivedAtMicros: 1000 * in.AdmittedAtMillis, AdmittedAtMillis: in.AdmittedAtMillis},
+		} {
+			p.ID = visitorID(who)
+			for range 2 {
+				s.fails("leave", s.store().Leave(s.t.Context(), s.zoneID, p), nil)
+			}
+		}
+		find("b", line.Found{})
+		find("a", line.Found{})
+		find("first", line.Found{})
+		find("c", line.Found{Position: 1, ArrivedAtMicros: s.tokens["c"].ArrivedAtMicros, PolledAtMillis: s.model.now})
 	},
 }
 

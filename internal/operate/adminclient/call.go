@@ -64,6 +64,17 @@ func (c *Client) Visitor(ctx context.Context, zoneID, ref, day string) (Reply[op
 	return call[operator.Visitor](ctx, c, http.MethodGet, zonePath(zoneID)+"/visitors/"+url.PathEscape(ref)+"?"+url.Values{"day": {day}}.Encode(), serve.Condition{}, nil)
 }
 
+// GiveUp gives up the place of the visitor with a reference.
+func (c *Client) GiveUp(ctx context.Context, zoneID, ref string) (Reply[operator.Visitor], error) {
+	return call[operator.Visitor](ctx, c, http.MethodDelete, zonePath(zoneID)+"/visitors/"+url.PathEscape(ref), serve.Condition{}, nil)
+}
+
+// Forget destroys the key of the pseudonyms of a day.
+func (c *Client) Forget(ctx context.Context, zoneID, day string) error {
+	_, err := call[struct{}](ctx, c, http.MethodDelete, zonePath(zoneID)+"/pseudonyms/"+url.PathEscape(day), serve.Condition{}, nil)
+	return err
+}
+
 // Sessions returns the newest sessions of a zone that the server knows, at most so many.
 func (c *Client) Sessions(ctx context.Context, zoneID string, most int) (Reply[operator.Sessions], error) {
 	return call[operator.Sessions](ctx, c, http.MethodGet, zonePath(zoneID)+"/inside?limit="+strconv.Itoa(most), serve.Condition{}, nil)

@@ -8,6 +8,20 @@ func RevokeAll(inside int64) (s Says) {
 	return s
 }
 
+// Visitor says where a visitor stands, by the words for it.
+func Visitor(words string) (s Says) {
+	s.Add("The visitor: %s.", words)
+	return s
+}
+
+// GiveUp says what it does to give up the place of a visitor who stands there.
+func GiveUp(words string) Says {
+	s := Visitor(words)
+	s.Warn("The place is gone, and nobody else is moved. The visitor may join again, at the end.")
+	s.Warn("This cannot be undone.")
+	return s
+}
+
 // Reset says what it does to forget the admissions of a zone that may have been lost, of which there are so many.
 func Reset(lost int64) (s Says) {
 	if lost == 0 {

@@ -24,7 +24,7 @@ func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 			c.createZone(), c.deleteZone(), c.applyZones(fileKeys)),
 		group("limits", "List and change policies of limits: what one client may take.",
 			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.deleteLimit()),
-		c.events(), c.inside(), c.networks(), group("visitors", "Find a visitor.", c.findVisitor()), c.observe(), c.pilot(), c.stats(), c.report(), c.page(), c.evidence(), c.audit(), c.tokens(), c.sessions(), simulateCommand(t, fileKeys), rehearseCommand(t), sizeCommand(t),
+		c.events(), c.inside(), c.networks(), group("visitors", "Find a visitor, and give a place up.", c.findVisitor(), c.giveUpVisitor()), c.observe(), c.pilot(), c.stats(), c.report(), c.page(), c.evidence(), c.audit(), c.tokens(), c.sessions(), simulateCommand(t, fileKeys), rehearseCommand(t), sizeCommand(t),
 	})
 }
 

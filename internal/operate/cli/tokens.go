@@ -24,6 +24,7 @@ var calls = map[string]string{
 	"zones apply": "deleteZone", "limits list": "listLimits", "limits show": "getLimit", "limits apply": "putLimit", "limits delete": "deleteLimit",
 	"events list": "getZone", "events hold": "changeEvent", "events move": "changeEvent", "events open": "changeEvent", "events cancel": "changeEvent",
 	"inside list": "listInside", "inside revoke": "changeInside", "inside reset": "changeInside", "networks list": "listNetworks", "observe": "observedRequests", "pilot": "zonePilot", "stats": "zoneStats", "report": "zoneReport",
+	"visitors find": "findVisitor", "visitors give-up": "giveUpVisitor", "evidence receipt": "findVisitor", "evidence forget": "forgetPseudonyms",
 	"audit": "listChanges", "tokens list": "listTokens", "tokens create": "createToken", "tokens revoke": "revokeToken", "sessions revoke": "revokeSessions",
 }
 

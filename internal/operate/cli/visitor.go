@@ -9,7 +9,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/admissionlog"
 	"github.com/openqueue/waitingroom/internal/operate/evidence"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 const dayHelp = "the `DAY` of the arrival (UTC), such as 2026-12-01, of a visitor who is gone; today when absent"
@@ -24,7 +23,7 @@ func (c *connection) findVisitor() *cobra.Command {
 				return s.printReply(reply.JSON, err)
 			}
 			v := &reply.Value
-			s.say("%s: %s", v.PlaceID, visitorWords(v))
+			s.say("%s: %s", v.PlaceID, v.Words())
 			if v.Pseudonym != "" {
 				s.say("In logs of admissions, with an arrival on %s, the visitor is %s.", v.Day, v.Pseudonym)
 			}
@@ -34,25 +33,43 @@ func (c *connection) findVisitor() *cobra.Command {
 	return command
 }
 
-// visitorWords says where a visitor stands.
-func visitorWords(v *operator.Visitor) string {
-	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.RFC3339) }
-	arrived := "arrived " + at(v.ArrivedAtMicros/1000)
-	switch v.State {
-	case "waiting":
-		return fmt.Sprintf("%s, waits at position %s, last polled %s", arrived, grouped(v.Position), at(v.PolledAt))
-	case "aside":
-		return fmt.Sprintf("%s, was silent, and is set aside since %s. The place is kept until %s", arrived, at(v.AsideAt), at(v.KeptUntil))
-	case "admitted":
-		return fmt.Sprintf("admitted %s. The pass is good until %s", at(v.AdmittedAt), at(v.ExpiresAt))
-	case "inside":
-		used := "has not used the pass yet"
-		if v.Used {
-			used = "has used the pass"
-		}
-		return fmt.Sprintf("admitted %s, %s, and counts as inside until %s", at(v.AdmittedAt), used, at(v.InsideUntil))
-	}
-	return "not in the line, and not inside. The visitor left, was away for too long, or the admission has expired"
+// giveUpVisitor is queue-server visitors give-up.
+func (c *connection) giveUpVisitor() *cobra.Command {
+	return c.command("give-up ZONE REF", "Give a visitor's place up, as when the visitor leaves: in the line, aside or inside. Nobody else is moved.",
+		func(ctx context.Context, s *session, args []string) error {
+			reply, err := s.GiveUp(ctx, args[0], args[1])
+			if err != nil || s.json {
+				return s.printReply(reply.JSON, err)
+			}
+			v := &reply.Value
+			if !v.GivenUp {
+				s.say("%s: there is nothing to give up: %s", v.PlaceID, v.Words())
+				return nil
+			}
+			s.say("%s: given up. Before: %s", v.PlaceID, v.Words())
+			return nil
+		})
+}
+
+// forget is queue-server evidence forget.
+func (c *connection) forget() *cobra.Command {
+	var yes bool
+	command := c.command("forget ZONE DAY", "Destroy the key of a day's pseudonyms: nobody can say any more who is who in the logs.",
+		func(ctx context.Context, s *session, args []string) error {
+			if !yes {
+				if err := s.confirm(ctx, args[1], "forget "+args[1],
+					"Forget who is who in the logs of %s, of those who arrived on %s (UTC)?\nThis cannot be undone. Type the day to do it: ", args[0], args[1]); err != nil {
+					return err
+				}
+			}
+			if err := s.Forget(ctx, args[0], args[1]); err != nil {
+				return err
+			}
+			s.say("The key of %s is destroyed: every server goes by another within two seconds. Copies and backups of the store may have it.", args[1])
+			return nil
+		})
+	command.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return command
 }
 
 // receipt is queue-server evidence receipt. It asks a server for the pseudonym alone.

@@ -113,6 +113,8 @@ func (c *Console) Handler() http.Handler {
 		"POST /console/zones/{zoneId}/undo":                   c.ofZone(c.undo),
 		"GET /console/zones/{zoneId}/inside":                  c.ofZone(c.insideAsk),
 		"POST /console/zones/{zoneId}/inside":                 c.insideDo,
+		"GET /console/zones/{zoneId}/give-up":                 c.ofZone(c.giveUpAsk),
+		"POST /console/zones/{zoneId}/give-up":                c.giveUpDo,
 		"GET /console/zones/{zoneId}/delete":                  c.ofZone(c.deletePage),
 		"POST /console/zones/{zoneId}/delete":                 c.ofZone(c.deleteIt),
 		"GET /console/zones/{zoneId}/new-event":               c.ofEvent(c.eventForm),

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -15,7 +16,9 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	waiting "github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/watch"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -105,6 +108,9 @@ type zoneView struct {
 	Observed observed.List
 	// Pilot is what the autopilot saw and did; set in its tab alone.
 	Pilot pilotView
+	// Ref is the reference of the visitor who is looked for, and Visitor what was found, or Fault why nothing was; set in their tab alone.
+	Ref, Fault string
+	Visitor    *operator.Visitor
 }
 
 // Line is what the suggestions make of the settings, for the command line.
@@ -118,7 +124,7 @@ type zoneTab struct{ Key, Label string }
 
 // zoneTabs are the parts of a zone's page, in the order of their links. The first is what an operator needs in the first
 // minute.
-var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"networks", "Networks"}, {"gate", "Gate"}, {"pilot", "Autopilot"}, {"settings", "Settings"}, {"record", "Record"}, {"report", "Report"}}
+var zoneTabs = []zoneTab{{"", "Live"}, {"events", "Events"}, {"page", "Page"}, {"visitor", "Visitor"}, {"networks", "Networks"}, {"gate", "Gate"}, {"pilot", "Autopilot"}, {"settings", "Settings"}, {"record", "Record"}, {"report", "Report"}}
 
 // States are those that the preview of the waiting page can show.
 func (v zoneView) States() []waiting.Shown { return waiting.States() }
@@ -191,6 +197,16 @@ func (c *Console) zonePage(w http.ResponseWriter, r *http.Request, s session, cu
 			return err
 		}
 		v.Pilot = pilotView{is, c.clock(current.ZoneID)}
+	}
+	if v.Ref = r.URL.Query().Get("ref"); tab == "visitor" && v.Ref != "" {
+		found, err := c.Zones.Visitor(r.Context(), current.ZoneID, v.Ref, "")
+		if wrong, ok := errors.AsType[*serve.FieldError](err); ok {
+			v.Fault = "The reference " + wrong.Reason + "."
+		} else if err != nil {
+			return err
+		} else {
+			v.Visitor = &found
+		}
 	}
 	if tab == "networks" {
 		var err error

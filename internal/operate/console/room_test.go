@@ -68,10 +68,10 @@ func newRoom(tb testing.TB) *room {
 	r.store, r.shares, r.seen = parts.OpenStore(tb, r.Now, log), network.New(nil, log, r.Now), newSight(r.Now)
 	r.zones = zones.New(zones.Options{Store: r.store, Now: r.Now})
 	tb.Cleanup(r.zones.Stop)
-	r.desk = operator.New(operator.Options{Zones: r.zones, Watch: watch.New(watch.Options{Zones: r.zones}), Networks: r.shares, Observed: &r.observed, Pilots: steer.New(steer.Options{Zones: r.zones, Keep: time.Hour}), Logger: log})
+	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{token}, Logger: log, Now: r.Now})
+	r.desk = operator.New(operator.Options{Zones: r.zones, Watch: watch.New(watch.Options{Zones: r.zones}), Networks: r.shares, Observed: &r.observed, Pilots: steer.New(steer.Options{Zones: r.zones, Keep: time.Hour}), Keep: time.Hour, People: r.people, Logger: log})
 	r.decided = &decided{all: map[string]limiter.Stats{}}
 	r.policies = policyset.New(policyset.SetOptions{Store: r.store, Use: func(limit.PolicySet) {}})
-	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{token}, Logger: log, Now: r.Now})
 	r.http = r.server(r.people, nil, nil)
 	return r
 }

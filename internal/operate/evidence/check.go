@@ -76,15 +76,21 @@ type check struct {
 	Result
 	admitted []admissionlog.Line // in order of time; without a number where the first answer was lost
 	repeated []admissionlog.Line
-	returned map[string]bool // by who and arrival
-	lost     []int64         // when answers may have been lost
-	asked    []int64         // of which admissions the first answer was lost, and no missing number has been explained by it
+	joined   map[string]bool // by who and arrival, as returned is
+	returned map[string]bool
+	lost     []int64 // when answers may have been lost
+	asked    []int64 // of which admissions the first answer was lost, and no missing number has been explained by it
+}
+
+func newCheck(s *Source) *check {
+	c := &check{Source: s, joined: map[string]bool{}, returned: map[string]bool{}}
+	c.Figures.Refused = map[string]int64{}
+	return c
 }
 
 // Check judges.
 func Check(s *Source) Result {
-	c := &check{Source: s, returned: map[string]bool{}}
-	c.Figures.Refused = map[string]int64{}
+	c := newCheck(s)
 	for _, fault := range s.Faults {
 		c.find(Tampered, "%s", fault)
 	}
@@ -151,7 +157,10 @@ func (c *check) run(r *admissionlog.Run) {
 	n := len(r.Lines)
 	last := &r.Lines[n-1]
 	if last.Kind != admissionlog.Head {
-		c.find(Tampered, "%s: the lines after the last head are not signed", where(last))
+		c.find(Unproved, "%s: the lines after the last head, of line %d, are not signed: the server was killed while it wrote them, or they were added", where(last), signed)
+	}
+	if r.Torn != "" {
+		c.find(Unproved, "%s ends in the middle of a line, as after a kill or when the machine stops", r.Torn)
 	}
 	if n < 2 || r.Lines[n-2].Kind != admissionlog.End || r.Torn != "" {
 		c.find(Unproved, "run %s ends at %s without its last line: the server was killed or still runs, or the end was cut off", r.Name, clock(last.At))
@@ -168,7 +177,10 @@ func (c *check) take(l *admissionlog.Line) {
 	}
 	switch l.Kind {
 	case admissionlog.Joined:
-		c.Figures.Joined += n
+		if !c.joined[who(l)] { // a repeated join may have written the line again
+			c.Figures.Joined += n
+		}
+		c.joined[who(l)] = true
 	case admissionlog.Admitted:
 		c.admitted = append(c.admitted, *l)
 	case admissionlog.Repeated:
@@ -280,20 +292,15 @@ type count struct{ first, firstAt, last, lastAt int64 }
 
 func (c *check) counted() map[string]count {
 	all := map[string]count{}
-	for i := range c.Runs {
-		for _, l := range c.Runs[i].Lines {
-			if l.Kind != admissionlog.Counted || l.Zone != c.Zone {
-				continue
-			}
-			is, known := all[l.Data]
-			if !known || l.Totals.Admitted < is.first {
-				is.first, is.firstAt = l.Totals.Admitted, l.At
-			}
-			if !known || l.Totals.Admitted > is.last {
-				is.last, is.lastAt = l.Totals.Admitted, l.At
-			}
-			all[l.Data] = is
+	for l := range c.lines(admissionlog.Counted) {
+		is, known := all[l.Data]
+		if !known || l.Totals.Admitted < is.first {
+			is.first, is.firstAt = l.Totals.Admitted, l.At
 		}
+		if !known || l.Totals.Admitted > is.last {
+			is.last, is.lastAt = l.Totals.Admitted, l.At
+		}
+		all[l.Data] = is
 	}
 	return all
 }

@@ -22,8 +22,7 @@ type Receipt struct {
 
 // Receipts returns what the logs have of a visitor by a pseudonym, the earliest arrival first.
 func Receipts(s *Source, who string) (all []Receipt) {
-	c := &check{Source: s, returned: map[string]bool{}}
-	c.Figures.Refused = map[string]int64{}
+	c := newCheck(s)
 	arrivals := map[int64]bool{}
 	for i := range s.Runs {
 		for k := range s.Runs[i].Lines {

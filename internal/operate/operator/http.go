@@ -268,12 +268,6 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown", "conflict"}, Invalid: []string{"either jti or all must be there"},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/visitors/{ref}", Role: route.Viewer, Handle: h.visitor, ID: "findVisitor",
-			Summary: "Where a visitor stands, by the reference that the visitor's page shows",
-			Params:  []any{visited{}}, Answers: answer("What the store has of the visitor.", Visitor{}),
-			Refusals: []string{"zone_unknown"}, Invalid: []string{"ref must be a reference: 14 digits and letters, as the visitor's page shows them"},
-		},
-		{
 			Method: http.MethodGet, Path: one + "/networks", Role: route.Viewer, Handle: h.networks, ID: "listNetworks",
 			Summary: "The networks with the most joins lately at this server",
 			Doc:     "Each server counts the joins that it gets. See `maxShareByNetwork` and `networkShares`.",
@@ -304,6 +298,7 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown", "forbidden"}, Invalid: []string{badLimit},
 		},
 	}
+	all = append(all, h.visitorRoutes()...)
 	for i := range all {
 		all[i].Tag = "zones"
 		all[i].Refusals = append(all[i].Refusals, "store_unavailable")
@@ -474,11 +469,6 @@ func (h *HTTP) stats(c echo.Context) error {
 func (h *HTTP) history(c echo.Context) error {
 	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), readNumber(c, "seconds", MaxHistorySeconds))
 	return send(c, history, err)
-}
-
-func (h *HTTP) visitor(c echo.Context) error {
-	v, err := h.service.Visitor(c.Request().Context(), c.Param("zoneId"), c.Param("ref"), c.QueryParam("day"))
-	return send(c, v, err)
 }
 
 func (h *HTTP) report(c echo.Context) error {

@@ -50,7 +50,7 @@ func newRoom(tb testing.TB) *room {
 	r.watch = watch.New(watch.Options{Zones: r.zones})
 	r.shares = network.New(nil, log, r.Now)
 	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{secret}, Logger: log, Now: r.Now})
-	r.service = operator.New(operator.Options{Zones: r.zones, Watch: r.watch, Networks: r.shares, Observed: &r.observed, Pilots: steer.New(steer.Options{Zones: r.zones, Keep: time.Hour}), Logger: log})
+	r.service = operator.New(operator.Options{Zones: r.zones, Watch: r.watch, Networks: r.shares, Observed: &r.observed, Pilots: steer.New(steer.Options{Zones: r.zones, Keep: time.Hour}), Keep: time.Hour, People: r.people, Logger: log})
 	r.http = openapitest.Operators.Handler(tb, r.routes(log))
 	return r
 }

@@ -8,12 +8,15 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
+	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/steer"
@@ -65,7 +68,7 @@ type Service struct {
 	simulating sync.Mutex
 }
 
-// Options of a Service. All are required.
+// Options of a Service. All but Admissions are required.
 type Options struct {
 	Zones *zones.Zones
 	Watch *watch.Watch
@@ -75,6 +78,11 @@ type Options struct {
 	Observed *observed.Log
 	// Pilots steer zones by how their sites do.
 	Pilots *steer.Steer
+	// Admissions is the log of admissions, nil without one; its keys are kept for as long as Keep.
+	Admissions *writer.Log
+	Keep       time.Duration
+	// People keep the record of what is done that changes no setting.
+	People *people.Registry
 	// Logger gets each change that was made, once, with what it made of the zone.
 	Logger *slog.Logger
 }

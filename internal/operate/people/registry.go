@@ -418,6 +418,14 @@ func (r *Registry) note(by audit.By, did, to string) {
 	}
 }
 
+// Note records what somebody did that changes no setting.
+func (r *Registry) Note(ctx context.Context, by audit.By, did, to string) {
+	r.mu.Lock()
+	r.note(by, did, to)
+	r.mu.Unlock()
+	r.runOnce(ctx)
+}
+
 // Events returns the latest entries of the operators' record, at most so many, the newest first.
 func (r *Registry) Events(ctx context.Context, most int) ([]audit.Event, error) {
 	all, err := r.Store.OperatorEvents(ctx)
