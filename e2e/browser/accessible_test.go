@@ -1,14 +1,12 @@
 package browser
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/openqueue/waitingroom/e2e/room"
@@ -88,21 +86,4 @@ func TestAccessible(t *testing.T) {
 		o.do(t, path, chromedp.Navigate(fmt.Sprintf("%s/console/%s", s.Operators, path)), chromedp.WaitVisible(css("main h1")))
 		o.holds(t, "console/"+path)
 	}
-
-	o.do(t, "the report", chromedp.Navigate(s.Operators+"/console/zones/STILL/report?whatIf=900"), chromedp.WaitVisible(css("h1")))
-	o.check(t, "the report")
-	o.holds(t, "the report")
-	o.look(t, paperWidth, "light")
-	_, err = chromedp.Call(o.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-	must(t, err)
-	if got := value[string](t, o.browser, cut); got != "" {
-		t.Errorf("the report in print: cut off: %s", got)
-	}
-	printed, err := chromedp.Call(o.ctx, page.PrintToPDF, page.PrintToPDFParams{})
-	if err != nil || !bytes.HasPrefix(printed.Data, []byte("%PDF")) {
-		t.Errorf("the report as PDF: %d bytes, %v", len(printed.Data), err)
-	}
 }
-
-// paperWidth is that of A4 without margins of 10 mm, in CSS pixels.
-const paperWidth = 718
