@@ -10,6 +10,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
@@ -105,8 +106,11 @@ func seesRecord(ctx context.Context, name string) bool {
 	return people.Of(ctx).Sees(name)
 }
 
-// record reads a record and checks it. It returns people.ErrForbidden, or a *serve.FieldError for what is no name of a record.
+// record reads a record and checks it. It returns people.ErrForbidden, line.ErrZoneUnknown if none is named, or a *serve.FieldError for what is no name of a record.
 func (h *HTTP) record(ctx context.Context, name string) (p audit.Page, c audit.Check, err error) {
+	if name == "" {
+		return p, c, line.ErrZoneUnknown
+	}
 	ofRoom := name == audit.Limits || name == audit.Operators || name == audit.Refusals
 	if !ofRoom && answer.CheckZoneID(name) != nil {
 		return p, c, &serve.FieldError{Field: "record", Reason: "must be a zone's ID, :limits, :operators or :refusals"}

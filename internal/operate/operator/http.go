@@ -290,7 +290,7 @@ func (h *HTTP) Routes() []route.Route {
 		{
 			Method: http.MethodGet, Path: "/admin/audit/export", Role: route.Viewer, Handle: h.exportRecord, ID: "exportRecord", Summary: "A record of changes as it is kept",
 			Params: []any{ofRecord{}}, Answers: answer("The record, and what it proves.", Export{}),
-			Refusals: []string{"forbidden"}, Invalid: []string{badRecord},
+			Refusals: []string{"zone_unknown", "forbidden"}, Invalid: []string{badRecord},
 		},
 	}
 	all = append(all, h.visitorRoutes()...)
