@@ -47,6 +47,27 @@ func TestCredentials(t *testing.T) {
 	conformance.Credentials(t, openStore(t, nil))
 }
 
+func TestTampered(t *testing.T) {
+	t.Parallel()
+	clock := conformance.NewClock()
+	s := openStore(t, clock.Now)
+	conformance.Tampered(t, s, clock, func(t *testing.T, name string, p audit.Page) {
+		t.Helper()
+		keys, ctx := s.recordKeys(name), t.Context()
+		must(t, s.client.Del(ctx, keys...).Err())
+		for _, text := range p.Entries {
+			must(t, s.client.RPush(ctx, keys[0], text).Err())
+		}
+		must(t, s.client.HSet(ctx, keys[1], "n", "o").Err())
+		if p.Head != "" {
+			must(t, s.client.HSet(ctx, keys[1], "head", p.Head).Err())
+		}
+		for hash, text := range p.Texts {
+			must(t, s.client.HSet(ctx, keys[1], hash, text).Err())
+		}
+	})
+}
+
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	conformance.Progress(t, openStore(t, nil))
@@ -169,7 +190,7 @@ func (s *Store) footprint(t conformance.TB, zoneID string) map[string]int {
 		var n int64
 		var err error
 		switch kind := s.client.Type(ctx, key).Val(); {
-		case name == "zone" || name == "sweep" || name == "audit" || name == "waits":
+		case name == "zone" || name == "sweep" || name == "audit" || name == "record" || name == "waits":
 			continue
 		case kind == "zset":
 			n, err = s.client.ZCard(ctx, key).Result()

@@ -20,14 +20,16 @@
 //	{zone}:marks    zset    the arrival of every 512th who lined up
 //	{zone}:waits    hash    how long the admitted had waited: bucket -> how many
 //	{zone}:draw:N   string  the list of the draw with nonce N; for a week
-//	{zone}:audit    list    changes of the settings as JSON, the newest first, 200
+//	{zone}:audit    list    changes of the settings as sealed JSON, the newest first
+//	{zone}:record   hash    the record's sealed head, and large values of its entries: see include/record.lua
 //	{zone}:sweep    string  the lease of the server that sweeps
 //	zones           set     the zones' names; a list for people, not on any path
 //	records         set     the names of zones with changes, deleted ones included
 //	servers         hash    server -> when it was last here, ms, and what its secrets are
 //	                        known by; see announce.go
 //	{:limits}:book  hash    the policies of limits: their version, all as JSON
-//	{:limits}:audit list    changes of the policies as JSON, the newest first, 200
+//	{:limits}:audit, {:limits}:record, {:operators}:audit, {:operators}:record, {:operators}:refusals,
+//	{:operators}:refusals:record    the same of the policies, the operators and refusals
 //	{:operators}:book hash  the operators' credentials, as internal/operate/people has signed them
 //	{:webhook:name}:book hash  how far a webhook has been told, as internal/operate/webhook has written it
 //
@@ -39,7 +41,7 @@
 //	{:policy:tier:subject}:cN    string  sliding_counter; tN, qN, fN: token_bucket,
 //	                                     leaky_bucket, fixed_window
 //
-// Of a deleted zone the hash stays for a day, to say so, and the changes stay for 400 days. Each visitor in the line has a
+// Of a deleted zone the hash stays for a day, to say so, and the changes stay as long as an entry is kept. Each visitor in the line has a
 // field in exactly one seen bucket, that of the score. The buckets are small enough for Redis to keep each as a listpack:
 // 18 bytes a visitor where one large hash takes 64. The decisions 0003, 0039 and 0053 in docs/engineering say more.
 //

@@ -1,11 +1,12 @@
 package lua
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/openqueue/waitingroom/internal/audit"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
@@ -13,13 +14,15 @@ import (
 const (
 	documentDiffers = 1
 	documentNewer   = 2
+	documentMoved   = 3
+	documentSame    = 4
 )
 
-// document reads a document: keys are its own and that of its record. what names it in an error.
-func (s *Store) document(ctx context.Context, what string, keys []string, r reason) (d store.Document, err error) {
+// document reads the document of which a record has the changes. what names it in an error.
+func (s *Store) document(ctx context.Context, what, record string, r reason) (d store.Document, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
-	v, err := s.client.HMGet(ctx, keys[0], "json", formatField, "version").Result()
+	v, err := s.client.HMGet(ctx, s.bookKey(record), "json", formatField, "version").Result()
 	if err != nil {
 		return d, s.failed(ctx, what, err)
 	}
@@ -37,74 +40,100 @@ func (s *Store) document(ctx context.Context, what string, keys []string, r reas
 	return d, nil
 }
 
-// putDocument replaces a document, if its version is still was: else it returns store.ErrDocumentChanged. changes go into its
-// record, dated by Redis; none if it is "".
-func (s *Store) putDocument(ctx context.Context, what string, keys []string, d store.Document, was int64, changes string) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
-	defer cancel()
-	reply, err := s.run(ctx, putDocumentScript, keys, s.clock(), was, d.Version, d.Text, changes, limit.MaxChanges)
-	switch {
-	case err != nil:
-		return err
-	case reply == int64(documentDiffers):
-		return store.ErrDocumentChanged
-	case reply == int64(documentNewer):
-		return newer("the "+what+" have another", documentFormat)
-	case reply != int64(0):
-		return fmt.Errorf("lua: put_document: reply is %v", reply)
-	}
-	return nil
+// batched is what goes into a record with a document: an audit.Batch, or nil for nothing.
+type batched struct {
+	record string
+	batch  any
 }
 
-// credentialsKeys are the operators' credentials and the record of their changes.
-func (s *Store) credentialsKeys() []string {
-	tag := s.prefix + "{:operators}:"
-	return []string{tag + "book", tag + "audit"}
+// batchOf is a batch of changes, nil for none.
+func batchOf[T any](record string, changes []T) batched {
+	if len(changes) == 0 {
+		return batched{record, nil}
+	}
+	return batched{record, audit.Batch[T]{Changes: changes}}
+}
+
+// putDocument replaces a document, if its version is still was: else it returns store.ErrDocumentChanged. The first of notes goes
+// into its record, dated by Redis, and the second, if there is one, into another one of its node.
+func (s *Store) putDocument(ctx context.Context, what string, d store.Document, was int64, notes ...batched) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
+	defer cancel()
+	for range maxTries {
+		keys, args := []string{s.bookKey(notes[0].record)}, []any{was, d.Version, d.Text, "", ""}
+		var added []addition
+		for i, n := range notes {
+			keys = append(keys, s.recordKeys(n.record)...)
+			if n.batch == nil {
+				continue
+			}
+			a, err := s.compose(ctx, n.record, n.batch, 0)
+			if err != nil {
+				return err
+			}
+			added, args[3+i] = append(added, a), a.text
+		}
+		switch reply, err := s.run(ctx, putDocumentScript, keys, args...); {
+		case err != nil:
+			return err
+		case reply == int64(documentDiffers):
+			return store.ErrDocumentChanged
+		case reply == int64(documentNewer):
+			return newer("the "+what+" have another", documentFormat)
+		case reply == int64(documentSame):
+			return nil
+		case reply == int64(0):
+			for _, a := range added {
+				s.sealer.Added(a.name, a.Addition)
+			}
+			return nil
+		case reply != int64(documentMoved):
+			return fmt.Errorf("lua: put_document: reply is %v", reply)
+		}
+	}
+	return store.ErrDocumentChanged
 }
 
 // Credentials implements store.Keeper.
 func (s *Store) Credentials(ctx context.Context) (store.Document, error) {
-	return s.document(ctx, "credentials", s.credentialsKeys(), credentialsReason)
+	return s.document(ctx, "credentials", audit.Operators, credentialsReason)
 }
 
 // PutCredentials implements store.Keeper.
 func (s *Store) PutCredentials(ctx context.Context, d store.Document, was int64, events ...audit.Event) error {
-	record := ""
-	if len(events) > 0 {
-		var err error
-		if record, err = marshal(events); err != nil {
-			return err
-		}
-	}
-	return s.putDocument(ctx, "credentials", s.credentialsKeys(), d, was, record)
+	events, refusals := audit.SplitRefusals(events)
+	return s.putDocument(ctx, "credentials", d, was, batchOf(audit.Operators, events), batchOf(audit.Refusals, refusals))
 }
 
 // OperatorEvents implements store.Keeper.
-func (s *Store) OperatorEvents(ctx context.Context) ([]audit.Event, error) {
-	return documentRecord(ctx, s, s.credentialsKeys()[1], "operators", func(e *audit.Event, at int64) { e.AtMillis = at })
-}
-
-// documentRecord reads what put_document.lua has recorded, the newest first, and dates each entry.
-func documentRecord[T any](ctx context.Context, s *Store, key, of string, date func(*T, int64)) ([]T, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
-	defer cancel()
-	entries, err := s.client.LRange(ctx, key, 0, -1).Result()
-	if err != nil {
-		return nil, s.failed(ctx, "changes", err)
-	}
-	var all []T
-	for _, text := range entries {
-		var e struct {
-			AtMillis int64 `json:"at"`
-			Changes  []T   `json:"changes"`
-		}
-		if err := readEntry(of, text, &e); err != nil {
+func (s *Store) OperatorEvents(ctx context.Context) (all []audit.Event, err error) {
+	for _, record := range []string{audit.Refusals, audit.Operators} {
+		some, err := documentRecord(ctx, s, record, func(e *audit.Event, at int64) { e.AtMillis = at })
+		if err != nil {
 			return nil, err
 		}
-		for i := range e.Changes {
-			date(&e.Changes[i], e.AtMillis)
-		}
-		all = append(all, e.Changes...)
+		all = append(all, some...)
 	}
-	return all[:min(len(all), limit.MaxChanges)], nil
+	slices.SortStableFunc(all, func(a, b audit.Event) int { return cmp.Compare(b.AtMillis, a.AtMillis) })
+	return all, nil
+}
+
+// documentRecord reads the newest page of a record of the room, the newest first, and dates each change.
+func documentRecord[T any](ctx context.Context, s *Store, record string, date func(*T, int64)) ([]T, error) {
+	p, err := s.Record(ctx, record, 0)
+	if err != nil {
+		return nil, err
+	}
+	var all []T
+	for _, text := range p.Entries {
+		var b audit.Batch[T]
+		if err := readEntry(record, p, text, &b); err != nil {
+			return nil, err
+		}
+		for i := range b.Changes {
+			date(&b.Changes[i], b.AtMillis)
+		}
+		all = append(all, b.Changes...)
+	}
+	return all, nil
 }

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
 // The formats of what is kept in Redis, each also a constant of the script that
-// writes it.
+// writes it; audit.EntryFormat is that of an entry of a record.
 const (
 	zoneFormat     = 2 // of a zone's keys: FORMAT in line/include/zone.lua
 	documentFormat = 1 // of a document: FORMAT in limits/put_document.lua
-	recordFormat   = 1 // of an entry of a record of changes: ENTRY in record.lua and put_document.lua
 )
 
 // formatField is where a hash has the number of its format.
@@ -40,17 +40,17 @@ func checkFormat(what string, format any, known int) error {
 	return newer(what+" has format "+text, known)
 }
 
-// readEntry reads an entry of a record of changes.
-func readEntry(of, text string, entry any) error {
+// readEntry reads an entry of a page of a record.
+func readEntry(of string, p audit.Page, text string, entry any) error {
 	var head struct {
 		Format int `json:"format"`
 	}
 	err := json.Unmarshal([]byte(text), &head)
-	if err == nil && head.Format > recordFormat {
-		return newer(fmt.Sprintf("the record of %s has format %d", of, head.Format), recordFormat)
+	if err == nil && head.Format > audit.EntryFormat {
+		return newer(fmt.Sprintf("the record of %s has format %d", of, head.Format), audit.EntryFormat)
 	}
 	if err == nil {
-		err = json.Unmarshal([]byte(text), entry)
+		err = p.Decode(text, entry)
 	}
 	if err != nil {
 		return fmt.Errorf("lua: the record of %s is damaged: %w", of, err)

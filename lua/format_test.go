@@ -37,7 +37,7 @@ func TestNewerZone(t *testing.T) {
 		sc.fails(err, line.ErrFormat)
 		_, err = s.PutZone(ctx, sc.zone, nil, audit.By{})
 		sc.fails(err, line.ErrFormat)
-		_, err = s.putZone(ctx, "put", sc.zone, "", "{}", "")
+		_, err = s.putZone(ctx, "put", sc.zone, "", "{}", addition{})
 		sc.fails(err, line.ErrFormat)
 		sc.fails(s.RestoreZone(ctx, sc.zone, line.Memory{}), line.ErrFormat)
 		sc.fails(s.DeleteZone(ctx, "Z", audit.By{}), line.ErrFormat)
@@ -69,7 +69,7 @@ func TestNewerPolicies(t *testing.T) {
 	s, ctx := sc.store, t.Context()
 	book := limit.PolicySet{Version: 3}
 	sc.fails(s.PutPolicies(ctx, book, 0), nil)
-	s.client.HSet(ctx, s.policiesKeys()[0], formatField, documentFormat+1)
+	s.client.HSet(ctx, s.bookKey(audit.Limits), formatField, documentFormat+1)
 	sc.writesNothing(func() {
 		_, err := s.Policies(ctx)
 		sc.fails(err, line.ErrFormat)
@@ -84,9 +84,9 @@ func TestNewerRecords(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	s, ctx := sc.store, t.Context()
-	entry := fmt.Sprintf(`{"format":%d,"at":"yesterday","changes":1}`, recordFormat+1)
-	s.client.LPush(ctx, s.auditKey("Z"), entry)
-	s.client.LPush(ctx, s.policiesKeys()[1], entry)
+	entry := fmt.Sprintf(`{"format":%d,"at":"yesterday","changes":1}`, audit.EntryFormat+1)
+	s.client.LPush(ctx, s.recordKeys("Z")[0], entry)
+	s.client.LPush(ctx, s.recordKeys(audit.Limits)[0], entry)
 	for _, zoneID := range []string{"", "Z"} {
 		_, err := s.Changes(ctx, zoneID)
 		sc.fails(err, line.ErrFormat)

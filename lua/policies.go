@@ -6,20 +6,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
-// policiesKeys are the policies and the record of its changes. A colon is in
-// no zone's name, so that they are no zone's.
-func (s *Store) policiesKeys() []string {
-	tag := s.prefix + "{:limits}:"
-	return []string{tag + "book", tag + "audit"}
-}
+// bookKey is where the document lies of which a record has the changes. A colon is in no zone's name, so that it is no zone's.
+func (s *Store) bookKey(record string) string { return s.prefix + "{" + record + "}:book" }
 
 // Policies returns the policies; one of version 0 where there are none.
 func (s *Store) Policies(ctx context.Context) (limit.PolicySet, error) {
-	d, err := s.document(ctx, "policies", s.policiesKeys(), policiesReason)
+	d, err := s.document(ctx, "policies", audit.Limits, policiesReason)
 	if err != nil || d.Text == "" {
 		return limit.PolicySet{}, err
 	}
@@ -34,14 +31,11 @@ func (s *Store) Policies(ctx context.Context) (limit.PolicySet, error) {
 // else it returns limit.ErrPoliciesChanged. changes go into the record, dated by Redis.
 func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
 	text, err := marshal(b)
-	record := ""
-	if err == nil && len(changes) > 0 {
-		record, err = marshal(changes)
-	}
 	if err != nil {
 		return err
 	}
-	err = s.putDocument(ctx, "policies", s.policiesKeys(), store.Document{Version: b.Version, Text: text}, was, record)
+	d := store.Document{Version: b.Version, Text: text}
+	err = s.putDocument(ctx, "policies", d, was, batchOf(audit.Limits, changes))
 	if errors.Is(err, store.ErrDocumentChanged) {
 		return limit.ErrPoliciesChanged
 	}
@@ -50,5 +44,5 @@ func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, c
 
 // PolicyChanges returns the record of changes of policies, the newest first.
 func (s *Store) PolicyChanges(ctx context.Context) ([]limit.Change, error) {
-	return documentRecord(ctx, s, s.policiesKeys()[1], "policies", func(c *limit.Change, at int64) { c.AtMillis = at })
+	return documentRecord(ctx, s, audit.Limits, func(c *limit.Change, at int64) { c.AtMillis = at })
 }

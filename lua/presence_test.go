@@ -161,8 +161,8 @@ func TestEachKeyLost(t *testing.T) {
 	t.Parallel()
 	// quiet are the keys whose loss is none of the line's.
 	const silent = "seen of the silent"
-	quiet := []string{"audit", "sweep", "waits", "marks", "seen:", silent}
-	for _, key := range []string{"zone", "line", "live", "due", "log", "departed", "seen:", "waits", "marks", "inside", "over", "audit", "sweep", silent, ""} {
+	quiet := []string{"audit", "record", "sweep", "waits", "marks", "seen:", silent}
+	for _, key := range []string{"zone", "line", "live", "due", "log", "departed", "seen:", "waits", "marks", "inside", "over", "audit", "record", "sweep", silent, ""} {
 		t.Run("key "+key, func(t *testing.T) {
 			t.Parallel()
 			e := newEvicted(t)

@@ -142,7 +142,7 @@ func (s *Store) close(t conformance.TB) {
 
 func openPatient(t conformance.TB, url string, now func() time.Time) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), Options{URL: url, Prefix: fmt.Sprintf("test%d:", prefixes.Add(1)), Now: now})
+	s, err := Open(t.Context(), Options{URL: url, Prefix: fmt.Sprintf("test%d:", prefixes.Add(1)), Now: now, Sealer: conformance.NewSealer()})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}

@@ -40,10 +40,11 @@ var (
 	visitScript       = newScript("line/visit.lua")
 	allowScript       = newScript("limits/allow.lua")
 	putDocumentScript = newScript("limits/put_document.lua")
+	readTailScript    = newScript("limits/read_tail.lua")
 
 	scripts = []*script{
 		pollScript, pollFullScript, touchScript, sweepScript, observeScript, putZoneScript, deleteZoneScript, recallScript, reportScript, announceScript, spendScript, visitScript,
-		allowScript, putDocumentScript,
+		allowScript, putDocumentScript, readTailScript,
 	}
 )
 

@@ -255,7 +255,7 @@ func TestDeletedZoneIsNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	sc.fails(sc.store.DeleteZone(t.Context(), "Z", audit.By{}), nil)
-	left := map[string]time.Duration{sc.store.auditKey("Z"): keepRecord, sc.store.keys("Z")[0]: rememberDeleted, sc.store.keys("Z")[10]: rememberDeleted}
+	left := map[string]time.Duration{sc.store.recordKeys("Z")[0]: audit.DefaultKeep, sc.store.recordKeys("Z")[1]: audit.DefaultKeep, sc.store.keys("Z")[0]: rememberDeleted, sc.store.keys("Z")[10]: rememberDeleted}
 	for key, most := range left {
 		if ttl := sc.store.client.PTTL(t.Context(), key).Val(); ttl <= most-time.Hour || ttl > most {
 			t.Errorf("%s ends in %v, want %v", key, ttl, most)
@@ -375,7 +375,7 @@ func TestRecordOutlivesTheZone(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	s := sc.store
-	record := s.auditKey("Z")
+	record := s.recordKeys("Z")[0]
 	recorded := func(want int) {
 		t.Helper()
 		for _, zoneID := range []string{"Z", ""} {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -36,6 +37,8 @@ type Options struct {
 	Secrets []string
 	// Visitors, where Secrets are set, have the key that all servers share: see announce. Nil: it is not shared.
 	Visitors VisitorKey
+	// Sealer seals the records of changes. Nil: one that no other process can check.
+	Sealer *audit.Sealer
 	// NoEviction has Open return ErrEviction if Redis is there and may evict keys. If that is found later, the log and a
 	// metric say so. It is looked at only with Secrets.
 	NoEviction bool
@@ -119,6 +122,8 @@ type Store struct {
 	unready   unready
 	visitors  VisitorKey
 
+	sealer *audit.Sealer
+
 	// failsOver: Redis is a cluster or has Sentinel, so that each master needs a replica. warned is what was warned of.
 	failsOver, noEviction bool
 	evicts, loginRefused  atomic.Bool
@@ -162,7 +167,10 @@ func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 		client: client, prefix: o.Prefix, visitors: o.Visitors, now: o.Now, logger: o.Logger,
 		timeouts: timeouts{callTimeout, batchTimeout, changeTimeout},
 		linger:   lingerFor, noteAfter: noteAfter, closing: make(chan struct{}),
-		batches: make(map[string]*zoneBatch), noEviction: o.NoEviction,
+		batches: make(map[string]*zoneBatch), noEviction: o.NoEviction, sealer: o.Sealer,
+	}
+	if s.sealer == nil {
+		s.sealer = audit.NewSealer(audit.Options{})
 	}
 	_, isCluster := client.(*redis.ClusterClient)
 	s.tls = HasTLS(o.URL)
@@ -276,10 +284,18 @@ func (s *Store) keys(zoneID string) []string {
 	}
 }
 
-// leaseKey is held by the server that sweeps the zone, auditKey is the record of
-// its changes.
+// leaseKey is held by the server that sweeps the zone.
 func (s *Store) leaseKey(zoneID string) string { return s.prefix + "{" + zoneID + "}:sweep" }
-func (s *Store) auditKey(zoneID string) string { return s.prefix + "{" + zoneID + "}:audit" }
+
+// recordKeys are those of a record of changes: the list, and the hash. That of refusals lies beside that of the operators.
+func (s *Store) recordKeys(name string) []string {
+	if name == audit.Refusals {
+		tag := s.prefix + "{" + audit.Operators + "}:refusals"
+		return []string{tag, tag + ":record"}
+	}
+	tag := s.prefix + "{" + name + "}:"
+	return []string{tag + "audit", tag + "record"}
+}
 
 // drawKey has the list of a draw.
 func (s *Store) drawKey(zoneID, nonce string) string {

@@ -22,9 +22,6 @@ const (
 	// rememberDeleted is how long a deleted zone is known as deleted: longer
 	// than any server remembers it, so that none puts it back.
 	rememberDeleted = 24 * time.Hour
-	// keepRecord is how long the record of a deleted zone is kept: a year, and
-	// some, so that last year's event can still be compared.
-	keepRecord = 400 * 24 * time.Hour
 	// buckets is how many seen buckets a zone has; see keys.lua.
 	buckets = 16_384
 	// lineKey is where that of the line is.
@@ -43,7 +40,11 @@ const (
 	putDeleted = 2
 	putDiffers = 3
 	putLost    = 5
+	putSame    = 6
 )
+
+// deleteMoved is an outcome of delete_zone.lua: see there.
+const deleteMoved = 3
 
 // zoneError reads the status of a zone: nil if it is there.
 func zoneError(code any) error {
@@ -66,32 +67,43 @@ func (s *Store) PutZone(ctx context.Context, settings zone.Settings, was *zone.S
 	if err := settings.Validate(); err != nil {
 		return false, err
 	}
-	kept, text, err := s.read(ctx, settings.ZoneID)
-	absent := errors.Is(err, line.ErrZoneUnknown) || errors.Is(err, line.ErrZoneDeleted)
-	if err != nil && !absent {
-		return false, err
-	}
-	before := ""
-	if was != nil {
-		if absent || !kept.Equal(*was) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
+	defer cancel()
+	code := int64(putDiffers)
+	for try := 0; code == putDiffers && err == nil; try++ { // settings or record may change after they were read
+		if try == maxTries {
 			return false, line.ErrZoneChanged
 		}
-		before = text
-	}
-	if absent || !kept.Equal(settings) {
-		if text, err = marshal(settings); err != nil {
-			return false, err
-		}
-	}
-	entry := ""
-	if by.Via != audit.ViaPilot {
-		entry = entryOf(by)
-	}
-	code, err := s.putZone(ctx, "put", settings, before, text, entry)
-	if err == nil && code == putDiffers {
-		err = line.ErrZoneChanged
+		code, err = s.putOnce(ctx, settings, was, by)
 	}
 	return code == putCreated, err
+}
+
+// putOnce does so unless the settings or the record change meanwhile: then it returns putDiffers.
+func (s *Store) putOnce(ctx context.Context, settings zone.Settings, was *zone.Settings, by audit.By) (int64, error) {
+	kept, text, err := s.read(ctx, settings.ZoneID)
+	absent := errors.Is(err, line.ErrZoneUnknown) || errors.Is(err, line.ErrZoneDeleted)
+	switch {
+	case err != nil && !absent:
+		return 0, err
+	case was != nil && (absent || !kept.Equal(*was)):
+		return 0, line.ErrZoneChanged
+	case !absent && kept.Equal(settings):
+		return s.putZone(ctx, "put", settings, text, text, addition{})
+	}
+	c := zone.Change{ZoneID: settings.ZoneID, By: by, Now: &settings}
+	if !absent {
+		c.Was = &kept
+	}
+	next, err := marshal(settings)
+	var entry addition
+	if err == nil && by.Via != audit.ViaPilot {
+		entry, err = s.compose(ctx, settings.ZoneID, c, 0)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return s.putZone(ctx, "put", settings, text, next, entry)
 }
 
 // RestoreZone implements store.Healer.
@@ -103,40 +115,46 @@ func (s *Store) RestoreZone(ctx context.Context, settings zone.Settings, m line.
 	if err != nil {
 		return err
 	}
-	by := ""
-	if m.MadeBy != "" {
-		by = entryOf(audit.By{Name: m.MadeBy, Via: audit.ViaFile})
+	code := int64(putDiffers)
+	for try := 0; code == putDiffers; try++ {
+		if try == maxTries {
+			return line.ErrZoneChanged
+		}
+		var entry addition
+		if m.MadeBy != "" {
+			by := audit.By{Name: m.MadeBy, Via: audit.ViaFile}
+			if entry, err = s.compose(ctx, settings.ZoneID, zone.Change{ZoneID: settings.ZoneID, By: by, Now: &settings}, 0); err != nil {
+				return err
+			}
+		}
+		code, err = s.putZone(ctx, "restore", settings, "", text, entry,
+			"edge_micros", m.EdgeMicros, "newest_micros", m.LastArrivalMicros, "seen_at", m.SeenAtMillis, "epoch", m.Epoch,
+			"inside", m.Inside, "longest", m.LongestMillis)
+		if err != nil {
+			return err
+		}
 	}
-	code, err := s.putZone(ctx, "restore", settings, "", text, by,
-		"edge_micros", m.EdgeMicros, "newest_micros", m.LastArrivalMicros, "seen_at", m.SeenAtMillis, "epoch", m.Epoch,
-		"inside", m.Inside, "longest", m.LongestMillis)
-	if err == nil && code == putDeleted {
-		err = line.ErrZoneDeleted
+	if code == putDeleted {
+		return line.ErrZoneDeleted
 	}
-	return err
-}
-
-// entryOf is who made a change, as the members of a JSON object.
-func entryOf(by audit.By) string {
-	text, _ := marshal(by) // texts alone, which never fail
-	return text[1 : len(text)-1]
+	return nil
 }
 
 // putZone has put_zone.lua go from one text of settings to another. memory are names and values of what is remembered of
 // a zone that is put back.
 func (s *Store) putZone(
-	ctx context.Context, how string, z zone.Settings, was, text, by string, memory ...any,
+	ctx context.Context, how string, z zone.Settings, was, text string, entry addition, memory ...any,
 ) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	args := append([]any{s.clock(), how, was, text, by,
+	args := append([]any{s.clock(), how, was, text, entry.text,
 		"mode", string(z.InForce().Mode), "session", z.Session().Milliseconds(), "by_session", z.InsideBy == zone.InsideBySession,
 		"revoked_upto", z.InsideState.RevokedUpToMillis, "reset_at", z.InsideState.ResetAtMillis, "revoked", revokedOf(z),
 	}, memory...)
 	for _, x := range settingFields {
 		args = append(args, x.name, x.of(z))
 	}
-	reply, err := s.run(ctx, putZoneScript, append(s.keys(z.ZoneID), s.auditKey(z.ZoneID)), args...)
+	reply, err := s.run(ctx, putZoneScript, append(s.keys(z.ZoneID), s.recordKeys(z.ZoneID)...), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -149,6 +167,9 @@ func (s *Store) putZone(
 	case code == putLost:
 		return 0, line.ErrZoneUnknown
 	case code != putDiffers && code != putDeleted:
+		if entry.text != "" && code != putSame {
+			s.sealer.Added(z.ZoneID, entry.Addition)
+		}
 		s.batch(z.ZoneID).ranks.forget(s.wall()) // the answers in it follow the old settings
 		s.list(ctx, z.ZoneID, s.zonesKey(), s.recordsKey())
 	}
@@ -173,7 +194,7 @@ func (s *Store) list(ctx context.Context, zoneID string, lists ...string) {
 func (s *Store) DeleteZone(ctx context.Context, zoneID string, by audit.By) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	again, err := s.deleteOnce(ctx, zoneID, by, "")
+	again, err := s.deleteRecorded(ctx, zoneID, by)
 	if err != nil {
 		return err
 	}
@@ -195,14 +216,45 @@ func (s *Store) DeleteZone(ctx context.Context, zoneID string, by audit.By) erro
 	return again
 }
 
-// deleteOnce deletes the zone, or, from a seen bucket on, unlinkBatch of those that a deleted zone has left. was is
-// what the zone was before: nil if it was there.
-func (s *Store) deleteOnce(ctx context.Context, zoneID string, by audit.By, bucket string) (was, err error) {
-	keys := append(s.keys(zoneID), s.auditKey(zoneID), s.leaseKey(zoneID))
-	reply, err := s.run(ctx, deleteZoneScript, keys,
-		s.clock(), rememberDeleted.Milliseconds(), keepRecord.Milliseconds(), entryOf(by), bucket, unlinkBatch)
+// errMoved says that the settings or the record have changed since they were read.
+var errMoved = errors.New("lua: others change the zone again and again: try again")
+
+// deleteRecorded deletes the zone, with an entry in its record. was is what the zone was before: nil if it was there. Nobody may be
+// admitted after the time of the entry, since up to then all admissions are revoked if the zone is made again. So an entry is dated
+// ever further ahead as long as visitors are admitted between its reading of the time and the deletion.
+func (s *Store) deleteRecorded(ctx context.Context, zoneID string, by audit.By) (was, err error) {
+	for try := range maxTries {
+		kept, text, err := s.read(ctx, zoneID)
+		if err != nil && !errors.Is(err, line.ErrZoneUnknown) && !errors.Is(err, line.ErrZoneDeleted) {
+			return nil, err
+		}
+		ahead := time.Millisecond<<min(try, 8) - time.Millisecond
+		entry, err := s.compose(ctx, zoneID, zone.Change{ZoneID: zoneID, By: by, Was: &kept}, ahead)
+		if err != nil {
+			return nil, err
+		}
+		was, err := s.deleteOnce(ctx, zoneID, entry, "", text)
+		if err == nil && was == nil {
+			s.sealer.Added(zoneID, entry.Addition)
+		}
+		if err != nil || !errors.Is(was, errMoved) {
+			return was, err
+		}
+	}
+	return nil, errMoved
+}
+
+// deleteOnce deletes the zone, or, from a seen bucket on, unlinkBatch of those that a deleted zone has left. text are the settings that
+// were read.
+func (s *Store) deleteOnce(ctx context.Context, zoneID string, entry addition, bucket, text string) (was, err error) {
+	keys := slices.Concat(s.keys(zoneID), s.recordKeys(zoneID), []string{s.leaseKey(zoneID)})
+	reply, err := s.run(ctx, deleteZoneScript, keys, s.clock(), rememberDeleted.Milliseconds(), s.sealer.Keep().Milliseconds(),
+		entry.text, bucket, unlinkBatch, text, entry.atMillis)
 	if err != nil {
 		return nil, err
+	}
+	if reply == int64(deleteMoved) {
+		return errMoved, nil
 	}
 	return zoneError(reply), nil
 }
@@ -211,7 +263,7 @@ func (s *Store) deleteOnce(ctx context.Context, zoneID string, by audit.By, buck
 // visitors' polls lie there, and it stopped.
 func (s *Store) unlinkSeen(ctx context.Context, zoneID string) (another bool, err error) {
 	for bucket := 0; bucket < buckets && !another; bucket += unlinkBatch {
-		was, err := s.deleteOnce(ctx, zoneID, audit.By{}, strconv.Itoa(bucket))
+		was, err := s.deleteOnce(ctx, zoneID, addition{}, strconv.Itoa(bucket), "")
 		if err != nil {
 			return false, err
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/operate/configfile"
 	"github.com/openqueue/waitingroom/internal/operate/login"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
-	"github.com/openqueue/waitingroom/internal/operate/webhook"
 	"github.com/openqueue/waitingroom/internal/operate/people"
+	"github.com/openqueue/waitingroom/internal/operate/webhook"
 	"github.com/openqueue/waitingroom/internal/pass"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/cors"
@@ -51,8 +51,9 @@ const (
 	// maxSweepEvery is an hour, the longest idle timeout: with a longer period
 	// a zone would be swept less often than anybody becomes idle.
 	maxSweepEvery = time.Hour
-	// maxHistoryDays is for how long the record of changes is kept, too.
+	// maxHistoryDays lets last year's event be compared, maxRecordDays is as long as auditors ask for.
 	maxHistoryDays = 400
+	maxRecordDays  = 3650
 	// maxServers bounds a slip of the finger. With as many, a zone is held in an
 	// outage unless it lets 1,000 in every window.
 	maxServers = 1000
@@ -108,6 +109,8 @@ type settings struct {
 	DataDir             string        `setting:"QUEUE_DATA_DIR" default:"./data" help:"Folder of the embedded store's files, and of secrets that the server made at its first start."`
 	SweepEvery          time.Duration `setting:"QUEUE_SWEEP_EVERY" default:"30s" help:"How often silent visitors are removed from the line, in whole seconds."`
 	HistoryDays         int64         `setting:"QUEUE_HISTORY_DAYS" default:"30" help:"For how many days the minutes of each zone are kept, from which reports are made: 1 to 400."`
+	RecordDays          int64         `setting:"QUEUE_RECORD_DAYS" default:"90" help:"For how many days an entry of the record of changes is kept, 10,000 entries a zone at most: 1 to 3650. Older ones go with the next changes of the zone."`
+	RecordLog           string        `setting:"QUEUE_RECORD_LOG" default:"off" help:"on: each entry of the record of changes is a line of the log, too, with its number, hash and text, for a SIEM; off: it is not."`
 	TrustedProxies      []string      `setting:"QUEUE_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Networks of the balancers, CDNs and gateways in front, whose X-Forwarded-For counts. Without it, all visitors behind a proxy count as one client."`
 	ProxyProtocolFrom   []string      `setting:"QUEUE_PROXY_PROTOCOL_FROM" placeholder:"CIDR,..." help:"Networks of balancers that speak the PROXY protocol, version 1 or 2, to the public and the sites' listener: each of their connections must begin with its header, within 2 s. Others must not."`
 	ClientIPFrom        []string      `setting:"QUEUE_CLIENT_IP_FROM" placeholder:"CIDR,..." help:"Networks of your backends that join for their users: clientIp in the body of their joins counts. Never name a proxy that forwards what visitors write."`
@@ -294,10 +297,14 @@ func (s settings) check(where func(flag string) string, file *configfile.File) (
 	if s.SweepEvery%time.Second != 0 {
 		fault("sweep-every", "%v is not in whole seconds", s.SweepEvery)
 	}
+	if s.RecordDays < 1 || s.RecordDays > maxRecordDays {
+		fault("record-days", "%d must be between 1 and %d", s.RecordDays, maxRecordDays)
+	}
 	if s.HistoryDays < 1 || s.HistoryDays > maxHistoryDays {
 		fault("history-days", "%d must be between 1 and %d", s.HistoryDays, maxHistoryDays)
 	}
 	oneOf("door-limits", s.DoorLimits, guardOn, guardOff)
+	oneOf("record-log", s.RecordLog, guardOn, guardOff)
 	between("drain-delay", s.DrainDelay, 0, maxDrainDelay)
 	networks := func(flag string, all []string) (out []netip.Prefix) {
 		for _, text := range all {

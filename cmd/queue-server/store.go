@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
@@ -77,8 +78,13 @@ func within(s checked) time.Duration {
 
 // openStore opens the store that the settings name.
 func openStore(ctx context.Context, s checked, k keys, log *slog.Logger, reg prometheus.Registerer) (eitherStore, error) {
+	sealing := audit.Options{Secrets: k.secrets, Keep: time.Duration(s.RecordDays) * 24 * time.Hour}
+	if s.RecordLog == guardOn {
+		sealing.Log = log
+	}
+	sealer := audit.NewSealer(sealing)
 	if s.Store == storeEmbedded {
-		opened, err := embedded.Open(embedded.Options{Dir: s.DataDir, Logger: log})
+		opened, err := embedded.Open(embedded.Options{Dir: s.DataDir, Sealer: sealer, Logger: log})
 		if err != nil {
 			return nil, fmt.Errorf("embedded store: %w", err)
 		}
@@ -89,7 +95,8 @@ func openStore(ctx context.Context, s checked, k keys, log *slog.Logger, reg pro
 		return nil, err
 	}
 	opened, err := lua.Open(ctx, lua.Options{
-		URL: s.RedisURL, Access: s.redisAccess, NoEviction: s.RedisEviction == refuse, Secrets: fingerprints, Visitors: k.tokens, Logger: log, Registerer: reg,
+		URL: s.RedisURL, Access: s.redisAccess, NoEviction: s.RedisEviction == refuse, Secrets: fingerprints, Visitors: k.tokens, Sealer: sealer,
+		Logger: log, Registerer: reg,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("redis store: %w", err)

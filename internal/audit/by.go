@@ -1,6 +1,8 @@
 package audit
 
-import "strings"
+import (
+	"strings"
+)
 
 // Proof is how a name was proven.
 type Proof string
@@ -26,15 +28,27 @@ const (
 	ViaPilot   Via = "pilot"   // a step of the autopilot, which the record of changes does not have
 )
 
-// MaxEvents is how many entries the record of the operators has: the latest.
-const MaxEvents = 200
-
 // Event is an entry of the record of the operators: what was done that changed no setting.
 type Event struct {
 	AtMillis int64 `json:"at" minimum:"1" maximum:"9007199254740991" doc:"When, in Unix milliseconds on the store's clock." example:"1795223373123"`
 	By
 	Did string `json:"did" enum:"created token|forgot pseudonyms|gave up place|revoked sessions|was refused|revoked token" doc:"What was done." example:"created token"`
 	To  string `json:"to" maxLength:"200" doc:"To what: the token with its ID, the person, the call, the zone with a reference or a day." example:"anna 4f1c09ae52 operator"`
+}
+
+// Refused is what Event.Did says of a refusal.
+const Refused = "was refused"
+
+// SplitRefusals splits events into those of the records Operators and Refusals.
+func SplitRefusals(events []Event) (others, refusals []Event) {
+	for _, e := range events {
+		if e.Did == Refused {
+			refusals = append(refusals, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	return others, refusals
 }
 
 // By is who made a change. The zero By is nobody who is known.

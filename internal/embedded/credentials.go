@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"slices"
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -24,21 +23,18 @@ func (s *Store) PutCredentials(_ context.Context, d store.Document, was int64, e
 		if s.credentials.Version != was {
 			return false, store.ErrDocumentChanged
 		}
-		all := slices.Concat(events, s.operatorEvents)
-		for i := range events {
-			all[i].AtMillis = s.now().UnixMilli()
-			s.entries++
+		events, refusals := audit.SplitRefusals(events)
+		for name, some := range map[string][]audit.Event{audit.Operators: events, audit.Refusals: refusals} {
+			if len(some) == 0 {
+				continue
+			}
+			if err := s.note(name, audit.Batch[audit.Event]{Changes: some}); err != nil {
+				return false, err
+			}
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.credentials, s.operatorEvents = d, all[:min(len(all), audit.MaxEvents)]
+		s.credentials = d
 		return true, nil
 	})
-}
-
-// OperatorEvents implements store.Keeper.
-func (s *Store) OperatorEvents(context.Context) ([]audit.Event, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Clone(s.operatorEvents), nil
 }

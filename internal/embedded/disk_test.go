@@ -34,6 +34,12 @@ func fillDisk(s *Store) (free func()) {
 		}
 		return &os.PathError{Op: "write", Path: path + unfinished, Err: syscall.ENOSPC}
 	}
+	s.added.write = func(f *os.File, b []byte) (int, error) {
+		if has.Load() {
+			return f.Write(b)
+		}
+		return 0, &os.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
+	}
 	return func() { has.Store(true) }
 }
 
@@ -73,7 +79,7 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 		t.Errorf("the policy is not in force: %+v, %v", b, err)
 	}
 	err := s.NotKept()
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), zonesName) || !strings.Contains(err.Error(), recordName) {
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), zonesName) || !strings.Contains(err.Error(), addedPrefix) {
 		t.Errorf("NotKept = %v, want that the disk is full, for both files", err)
 	}
 

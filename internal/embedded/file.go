@@ -180,13 +180,14 @@ func (s *Store) save() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.changing.Lock()
-	zones, record, noted := s.keep(), keptRecord{recordFormat, maps.Clone(s.record), s.policyChanges, s.operatorEvents}, s.entries
+	zones, lines := s.keep(), s.unwritten
+	s.unwritten = nil
 	s.changing.Unlock()
-	var errRecord error
-	if noted != s.entriesKept {
-		if errRecord = s.recordFile.store(record); errRecord == nil {
-			s.entriesKept = noted
-		}
+	left, errRecord := s.writeRecord(lines)
+	if len(left) > 0 {
+		s.changing.Lock()
+		s.unwritten = append(left, s.unwritten...)
+		s.changing.Unlock()
 	}
 	return errors.Join(errRecord, s.zonesFile.store(zones))
 }
@@ -210,7 +211,7 @@ func (s *Store) keep() contents {
 	}
 	now := s.now().UnixMilli()
 	for _, d := range s.deleted {
-		if d.AtMillis+recordLife.Milliseconds() > now {
+		if d.AtMillis+deletedLife.Milliseconds() > now {
 			all.Deleted = append(all.Deleted, d)
 		}
 	}

@@ -73,7 +73,7 @@ func TestFilesNameTheirFormat(t *testing.T) {
 // leaves the files as they are.
 func TestNewerFiles(t *testing.T) {
 	t.Parallel()
-	for name, known := range map[string]string{zonesName: "up to 2", recordName: "up to 1", oldPoliciesName: "up to 1"} {
+	for name, known := range map[string]string{zonesName: "up to 2", recordName: "up to 2", oldPoliciesName: "up to 1"} {
 		dir := keptFiles(t, time.UnixMilli(1_795_324_846_303))
 		text := `{"format": 7, "zones": "in another form", "book": 3}`
 		write(t, dir, name, text)

@@ -270,6 +270,22 @@ func (j *journal) rotate(keep time.Duration) {
 	j.disk.note(j.prefix+"*"+journalSuffix, err)
 }
 
+// beginAnew deletes all parts.
+func (j *journal) beginAnew() (err error) {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	if j.file != nil {
+		err = j.file.Close()
+		j.file = nil
+	}
+	for len(j.began) > 0 && err == nil {
+		if err = os.Remove(j.name(j.began[0])); err == nil || errors.Is(err, os.ErrNotExist) {
+			j.began, err = j.began[1:], nil
+		}
+	}
+	return err
+}
+
 // close makes all records reach the disk, and closes the file.
 func (j *journal) close() error {
 	if j == nil {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 )
 
@@ -21,8 +22,11 @@ func (s *Store) readOldPolicies(b []byte) error {
 	}
 	err := json.Unmarshal(b, &has)
 	if err == nil && has.Book.Version > s.policies.Version {
-		s.policies, s.policyChanges = has.Book, has.Changes
-		s.entries++ // so that changes.json is written
+		s.policies = has.Book
+		delete(s.records, audit.Limits)
+		for _, c := range slices.Backward(has.Changes) {
+			s.takeOld(audit.Limits, audit.Batch[limit.Change]{AtMillis: c.AtMillis, Changes: []limit.Change{c}})
+		}
 	}
 	return err
 }
@@ -45,21 +49,14 @@ func (s *Store) PutPolicies(_ context.Context, b limit.PolicySet, was int64, cha
 		if s.policies.Version != was {
 			return false, limit.ErrPoliciesChanged
 		}
-		changes = slices.Concat(changes, s.policyChanges)
-		for i := range len(changes) - len(s.policyChanges) {
-			changes[i].AtMillis = s.now().UnixMilli()
-			s.entries++
+		if len(changes) > 0 {
+			if err := s.note(audit.Limits, audit.Batch[limit.Change]{Changes: changes}); err != nil {
+				return false, err
+			}
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.policies, s.policyChanges = b.Clone(), changes[:min(len(changes), limit.MaxChanges)]
+		s.policies = b.Clone()
 		return true, nil
 	})
-}
-
-// PolicyChanges returns the record of changes of policies, the newest first.
-func (s *Store) PolicyChanges(context.Context) ([]limit.Change, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Clone(s.policyChanges), nil
 }

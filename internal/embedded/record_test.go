@@ -3,7 +3,9 @@ package embedded
 import (
 	"encoding/base64"
 	"errors"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -71,9 +73,9 @@ func TestRecordAndCrash(t *testing.T) {
 		crash       bool
 		perMinute   int64
 	}{
-		"a crash before the record":        {recordName, "z false>true by a", true, 600},
+		"a crash before the record":        {addedPrefix, "z false>true by a", true, 600},
 		"a crash before the zones":         {zonesName, "z true>true by b, z false>true by a", true, 600},
-		"the record alone is not writable": {recordName, "z false>true by a", false, 7},
+		"the record alone is not writable": {addedPrefix, "z false>true by a", false, 7},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -86,12 +88,23 @@ func TestRecordAndCrash(t *testing.T) {
 			}
 			s.writing.Lock()
 			crashed := false
+			fails := func(path string) bool {
+				fails := strings.HasPrefix(filepath.Base(path), tt.fails)
+				crashed = crashed || fails && tt.crash
+				return crashed || fails
+			}
 			s.disk.replace = func(path string, b []byte) error {
-				fails := filepath.Base(path) == tt.fails
-				if crashed = crashed || fails && tt.crash; crashed || fails {
+				if fails(path) {
 					return syscall.ENOSPC
 				}
 				return replace(path, b)
+			}
+			s.added.write = func(f *os.File, b []byte) (int, error) {
+				if fails(f.Name()) {
+					n, _ := f.Write(b[:len(b)/2]) // torn
+					return n, syscall.ENOSPC
+				}
+				return f.Write(b)
 			}
 			s.writing.Unlock()
 			clock.Add(time.Second)
@@ -113,4 +126,56 @@ func TestRecordAndCrash(t *testing.T) {
 			stop(t, s)
 		})
 	}
+}
+
+// TestTampered: what is kept is tampered with in memory, as in the files.
+func TestTampered(t *testing.T) {
+	t.Parallel()
+	clock := conformance.NewClock()
+	s, err := Open(Options{Now: clock.Now, Sealer: conformance.NewSealer()})
+	must(t, err)
+	conformance.Tampered(t, s, clock, func(_ *testing.T, name string, p audit.Page) {
+		r := changeRecord{Head: p.Head, Entries: slices.Clone(p.Entries), Texts: make(map[string]large)}
+		slices.Reverse(r.Entries)
+		for hash, text := range p.Texts {
+			r.Texts[hash] = large{Text: text}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.records[name] = r
+	})
+	stop(t, s)
+}
+
+// TestJournalOfRecords: a change appends to a journal. A restart after a kill, and one after changes.json was written anew, have the
+// record whole and proven.
+func TestJournalOfRecords(t *testing.T) {
+	t.Parallel()
+	clock, dir := conformance.NewClock(), t.TempDir()
+	open := func() *Store {
+		s, err := Open(Options{Dir: dir, Now: clock.Now, Sealer: conformance.NewSealer()})
+		must(t, err)
+		return s
+	}
+	s := open()
+	for run := range 3 {
+		if run == 2 {
+			s.writing.Lock()
+			s.rewriteRecord = true // as when the journal has grown
+			s.writing.Unlock()
+		}
+		changeOften(t, s, clock)
+		if run == 1 {
+			kill(t, s)
+		} else {
+			stop(t, s)
+		}
+		s = open()
+		p, err := audit.ReadWhole(func(skip int) (audit.Page, error) { return s.Record(t.Context(), "z", skip) })
+		must(t, err)
+		if c := conformance.NewSealer().Check("z", p); len(p.Entries) != (run+1)*often || len(c.Faults) > 0 || len(p.Texts) != 1 {
+			t.Fatalf("run %d: %d entries, %d large values, %+v", run, len(p.Entries), len(p.Texts), c)
+		}
+	}
+	stop(t, s)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
-	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // SweepBatch is how many places one call of Sweep examines, and all that arrived in the same
@@ -41,6 +40,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Now is the clock. It defaults to time.Now.
 	Now func() time.Time
+	// Sealer seals the records of changes. It defaults to one that no other process can check.
+	Sealer *audit.Sealer
 }
 
 var _ store.Store = (*Store)(nil)
@@ -53,36 +54,35 @@ type Store struct {
 	logger *slog.Logger
 	// disk, journal and files are nil without a directory.
 	disk                  *disk
-	journal, stays        *journal
+	journal, stays, added *journal
 	zonesFile, recordFile *file
+	sealer                *audit.Sealer
 
 	spends spends
 
 	// writing is held while files are written.
 	writing sync.Mutex
-	// entriesKept is how many of entries changes.json has. It is guarded by writing.
-	entriesKept int
+	// addedBytes is how much the journal added has, and rewriteRecord has changes.json written anew. Both are guarded by writing.
+	addedBytes    int
+	rewriteRecord bool
 	// changing is held while zones or policies change; it is taken within writing. A change is
 	// in force before it is on the disk, even if it cannot be written.
 	changing sync.Mutex
 
-	// mu guards queues, deleted, record, policies, credentials and progress; it is taken within changing.
+	// mu guards queues, deleted, records, policies, credentials and progress; it is taken within changing.
 	mu      sync.RWMutex
 	queues  map[string]*zoneQueue
 	deleted map[string]deleted
-	// record holds the changes of each zone, the newest first, also of deleted zones.
-	record map[string][]zone.Change
-	// policies are those of limits, in force, and policyChanges their record, the newest first. Neither is ever changed, only
-	// replaced.
-	policies      limit.PolicySet
-	policyChanges []limit.Change
-	// credentials are the operators', and operatorEvents their record, the newest first, which is only replaced.
-	credentials    store.Document
-	operatorEvents []audit.Event
+	// records are those of changes, by their names, also of deleted zones.
+	records map[string]changeRecord
+	// policies are those of limits, in force. They are never changed, only replaced.
+	policies limit.PolicySet
+	// credentials are the operators'.
+	credentials store.Document
 	// progress has how far each webhook has been told, by its name.
 	progress map[string]store.Document
-	// entries is how many entries this process has made in the record. It is guarded by changing.
-	entries int
+	// unwritten are the lines of the journal added that are not written. It is guarded by changing.
+	unwritten []byte
 	// clockSet is by how many microseconds the clock was set forward since the store was opened.
 	clockSet func(now time.Time) int64
 
@@ -106,8 +106,8 @@ type Store struct {
 // file cannot be read.
 func Open(o Options) (*Store, error) {
 	s := &Store{
-		now: o.Now, logger: o.Logger,
-		queues: make(map[string]*zoneQueue), minutes: make(map[string][]store.Minute), deleted: make(map[string]deleted), record: make(map[string][]zone.Change),
+		now: o.Now, logger: o.Logger, sealer: o.Sealer,
+		queues: make(map[string]*zoneQueue), minutes: make(map[string][]store.Minute), deleted: make(map[string]deleted), records: make(map[string]changeRecord),
 		progress: make(map[string]store.Document),
 		asked:    make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -121,6 +121,9 @@ func Open(o Options) (*Store, error) {
 	}
 	if s.logger == nil {
 		s.logger = slog.Default()
+	}
+	if s.sealer == nil {
+		s.sealer = audit.NewSealer(audit.Options{})
 	}
 	if o.Dir == "" {
 		close(s.done)
@@ -157,7 +160,12 @@ func (s *Store) load() error {
 	if err != nil {
 		return err
 	}
-	var departures, spent, stays []string
+	var departures, spent, stays, added []string
+	if s.added, added, err = openJournal(s.disk, addedPrefix, s.now); err != nil {
+		return err
+	}
+	s.takeAdded(added)
+	s.rewriteRecord = true // what was dropped goes, and the texts of old entries stay as they are from now on
 	if s.journal, departures, err = openJournal(s.disk, departuresPrefix, s.now); err != nil {
 		return err
 	}
@@ -193,7 +201,7 @@ func (s *Store) Close() error {
 	if s.disk == nil {
 		return nil
 	}
-	return errors.Join(s.save(), s.journal.close(), s.stays.close(), s.spends.journal.close(), s.disk.close())
+	return errors.Join(s.save(), s.journal.close(), s.stays.close(), s.spends.journal.close(), s.added.close(), s.disk.close())
 }
 
 // Ping always succeeds: the store is in this process.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -14,9 +13,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
-// recordLife is how long the record of a deleted zone is kept: a little over a year, so
-// that last year's event can still be compared.
-const recordLife = 400 * 24 * time.Hour
+// deletedLife is how long a deleted zone is remembered: longer than any pass of it is good.
+const deletedLife = 400 * 24 * time.Hour
 
 // deleted is what is known of a zone that an operator deleted.
 type deleted struct {
@@ -67,29 +65,6 @@ func (q *zoneQueue) read() zone.Settings {
 	return q.settings
 }
 
-// Changes implements store.Editor.
-func (s *Store) Changes(_ context.Context, zoneID string) ([]zone.Change, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if zoneID != "" {
-		return slices.Clone(s.record[zoneID]), nil
-	}
-	var records [][]zone.Change
-	for _, id := range slices.Sorted(maps.Keys(s.record)) {
-		records = append(records, s.record[id])
-	}
-	return zone.NewestFirst(records...), nil
-}
-
-// noted returns the zone's record with one more change. The caller holds changing, and puts
-// the result into s.record.
-func (s *Store) noted(zoneID string, by audit.By, was, now *zone.Settings) []zone.Change {
-	c := zone.Change{AtMillis: s.now().UnixMilli(), ZoneID: zoneID, By: by, Was: was, Now: now}
-	s.entries++
-	old := s.record[zoneID]
-	return append([]zone.Change{c}, old[:min(len(old), zone.MaxChanges-1)]...)
-}
-
 // change makes one change of zones or policies at a time. If do changed something, it has
 // what is in force written.
 func (s *Store) change(do func() (changed bool, err error)) error {
@@ -119,10 +94,11 @@ func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Set
 		if was != nil && (!exists || !before.Equal(*was)) {
 			return false, line.ErrZoneChanged
 		}
-		record := s.record[settings.ZoneID]
 		changed := !exists || !before.Equal(settings)
 		if changed && by.Via != audit.ViaPilot {
-			record = s.noted(settings.ZoneID, by, before, &settings)
+			if err := s.note(settings.ZoneID, zone.Change{ZoneID: settings.ZoneID, By: by, Was: before, Now: &settings}); err != nil {
+				return false, err
+			}
 		}
 		if exists {
 			q.mu.Lock()
@@ -134,23 +110,20 @@ func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Set
 		} else {
 			q = s.made(settings)
 		}
-		s.enforce(q, record)
+		s.enforce(q)
 		created = !exists
 		return changed, nil
 	})
 	return created, err
 }
 
-// enforce puts a zone and its record into force. The caller holds changing.
-func (s *Store) enforce(q *zoneQueue, record []zone.Change) {
+// enforce puts a zone into force. The caller holds changing.
+func (s *Store) enforce(q *zoneQueue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := q.settings.ZoneID
 	s.queues[id] = q
 	delete(s.deleted, id)
-	if len(record) > 0 {
-		s.record[id] = record
-	}
 }
 
 // made returns a new zone, as an operator makes it.
@@ -179,11 +152,13 @@ func (s *Store) RestoreZone(_ context.Context, settings zone.Settings, m line.Me
 		if !errors.Is(err, line.ErrZoneUnknown) {
 			return false, err
 		}
-		q, record := s.restored(settings, m), s.record[settings.ZoneID]
 		if m.MadeBy != "" {
-			record = s.noted(settings.ZoneID, audit.By{Name: m.MadeBy, Via: audit.ViaFile}, nil, &settings)
+			by := audit.By{Name: m.MadeBy, Via: audit.ViaFile}
+			if err := s.note(settings.ZoneID, zone.Change{ZoneID: settings.ZoneID, By: by, Now: &settings}); err != nil {
+				return false, err
+			}
 		}
-		s.enforce(q, record)
+		s.enforce(s.restored(settings, m))
 		return true, nil
 	})
 }
@@ -220,11 +195,13 @@ func (s *Store) DeleteZone(_ context.Context, zoneID string, by audit.By) error 
 		if err != nil {
 			return false, err
 		}
-		record := s.noted(zoneID, by, new(q.read()), nil)
+		if err := s.note(zoneID, zone.Change{ZoneID: zoneID, By: by, Was: new(q.read())}); err != nil {
+			return false, err
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.queues, zoneID)
-		s.deleted[zoneID], s.record[zoneID] = q.remains(s.now().UnixMicro()), record
+		s.deleted[zoneID] = q.remains(s.now().UnixMicro())
 		return true, nil
 	})
 }

@@ -25,6 +25,6 @@ type Keeper interface {
 	// PutCredentials replaces the document if its version is still was, the one that was read; else it returns
 	// ErrDocumentChanged. events go into the operators' record, dated by the store. A repeated call changes nothing.
 	PutCredentials(ctx context.Context, d Document, was int64, events ...audit.Event) error
-	// OperatorEvents returns the operators' record, the newest first, at most audit.MaxEvents.
+	// OperatorEvents returns the operators' record, the newest first: those of the newest page of audit.Operators, and of audit.Refusals.
 	OperatorEvents(ctx context.Context) ([]audit.Event, error)
 }

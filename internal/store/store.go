@@ -122,9 +122,16 @@ type Editor interface {
 	// settings revoke all admissions up to the deletion.
 	DeleteZone(ctx context.Context, zoneID string, by audit.By) error
 
-	// Changes returns the record of a zone's changes, or for "" that of all zones, newest first, at most
-	// zone.MaxChanges of each zone. The record survives its zone by 400 days. It is empty for a zone that never existed.
+	// Changes returns the latest changes of a zone, or for "" those of all zones, newest first: at most zone.MaxChanges. The record
+	// survives its zone by as long as an entry is kept. It is empty for a zone that never existed.
 	Changes(ctx context.Context, zoneID string) ([]zone.Change, error)
+	// Record returns a record as it is kept, a page at a time: the entries after skip newer ones, at most audit.PageSize. name is a
+	// zone's ID, or audit.Limits, audit.Operators or audit.Refusals.
+	Record(ctx context.Context, name string, skip int) (audit.Page, error)
+	// Verify reads all of a record, and checks it.
+	Verify(ctx context.Context, name string) (audit.Page, audit.Check, error)
+	// Recorded returns the IDs of the zones that may have a record, in order.
+	Recorded(ctx context.Context) ([]string, error)
 }
 
 // Sweeper removes idle visitors.

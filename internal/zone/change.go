@@ -23,11 +23,8 @@ const (
 	ByConfig = "QUEUE_CONFIG"
 	// MaxByLength bounds the name of who changes a zone, in bytes.
 	MaxByLength = 64
-	// MaxChanges is how many changes are kept of a zone: the latest. Two a day
-	// make a quarter of a year. 200 take about 100 KB, and 7 MB with the largest logo.
-	MaxChanges = 200
-	// MaxChangesListed is how many a list of all zones' changes holds.
-	MaxChangesListed = 1_000
+	// MaxChanges is how many a list of changes holds: the latest. A record may have more.
+	MaxChanges = audit.PageSize
 )
 
 // CheckBy returns an error, a sentence without its subject, for what cannot be
@@ -36,7 +33,7 @@ const (
 func CheckBy(name string) error { return setting.CheckText(name, MaxByLength) }
 
 // NewestFirst merges the records of several zones, each the newest first, into
-// one of at most MaxChangesListed. Within a zone the order stays as it is, also
+// one of at most MaxChanges. Within a zone the order stays as it is, also
 // where the store's clock was set back between two changes.
 func NewestFirst(records ...[]Change) []Change {
 	type dated struct {
@@ -54,7 +51,7 @@ func NewestFirst(records ...[]Change) []Change {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b dated) int { return cmp.Compare(b.at, a.at) })
-	out := make([]Change, min(len(all), MaxChangesListed))
+	out := make([]Change, min(len(all), MaxChanges))
 	for i := range out {
 		out[i] = all[i].Change
 	}

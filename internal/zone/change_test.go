@@ -87,7 +87,7 @@ func TestNewestFirstIsBounded(t *testing.T) {
 	}
 	got := zone.NewestFirst(records...)
 	sorted := slices.IsSortedFunc(got, func(a, b zone.Change) int { return int(b.AtMillis - a.AtMillis) })
-	if len(got) != zone.MaxChangesListed || got[0].AtMillis != 7*zone.MaxChanges+6 || !sorted {
+	if len(got) != zone.MaxChanges || got[0].AtMillis != 7*zone.MaxChanges+6 || !sorted {
 		t.Errorf("%d, from %+v, sorted %t", len(got), got[0], sorted)
 	}
 }

@@ -246,6 +246,16 @@ func (f *fakeStore) Changes(_ context.Context, zoneID string) ([]zone.Change, er
 	return fakeCall(f, "Changes", zoneID, func() ([]zone.Change, error) { return f.record, nil })
 }
 
+func (f *fakeStore) Record(context.Context, string, int) (audit.Page, error) {
+	return audit.Page{}, nil
+}
+
+func (f *fakeStore) Verify(context.Context, string) (p audit.Page, c audit.Check, err error) {
+	return p, c, nil
+}
+
+func (f *fakeStore) Recorded(context.Context) ([]string, error) { return nil, nil }
+
 func (f *fakeStore) Ping(context.Context) error {
 	_, err := fakeCall(f, "Ping", "", nothing[none])
 	return err

@@ -393,6 +393,52 @@ func (r *Zones) Changes(ctx context.Context, zoneID string) ([]zone.Change, erro
 	return all, nil
 }
 
+// AllChanges returns all of a zone's record, the newest first, where Changes returns the latest.
+func (r *Zones) AllChanges(ctx context.Context, zoneID string) ([]zone.Change, error) {
+	p, err := audit.ReadWhole(func(skip int) (audit.Page, error) { return r.Record(ctx, zoneID, skip) })
+	if err != nil {
+		return nil, err
+	}
+	all := make([]zone.Change, len(p.Entries))
+	for i, text := range p.Entries {
+		if err := p.Decode(text, &all[i]); err != nil {
+			return nil, fmt.Errorf("zones: the record of %s is damaged: %w", zoneID, err)
+		}
+		all[i].ZoneID = zoneID
+	}
+	return all, nil
+}
+
+// Record implements store.Editor.
+func (r *Zones) Record(ctx context.Context, name string, skip int) (audit.Page, error) {
+	p, err := measured(r, store.Changes, func() (audit.Page, error) { return r.store.Record(ctx, name, skip) })
+	if err != nil {
+		return audit.Page{}, fmt.Errorf("zones: record: %w", err)
+	}
+	return p, nil
+}
+
+// Verify implements store.Editor.
+func (r *Zones) Verify(ctx context.Context, name string) (p audit.Page, c audit.Check, err error) {
+	_, err = measured(r, store.Changes, func() (none, error) {
+		p, c, err = r.store.Verify(ctx, name)
+		return none{}, err
+	})
+	if err != nil {
+		return p, c, fmt.Errorf("zones: verify: %w", err)
+	}
+	return p, c, nil
+}
+
+// Recorded implements store.Editor.
+func (r *Zones) Recorded(ctx context.Context) ([]string, error) {
+	names, err := measured(r, store.Changes, func() ([]string, error) { return r.store.Recorded(ctx) })
+	if err != nil {
+		return nil, fmt.Errorf("zones: records: %w", err)
+	}
+	return names, nil
+}
+
 // remember takes in the settings that the store is known to have. created: this server has just made the zone.
 func (r *Zones) remember(s zone.Settings, created bool) {
 	r.mu.Lock()

@@ -2,40 +2,45 @@
 -- put_document: replace a document: the policies of limits, or the operators' credentials.
 --
 -- KEYS[1]  hash  book   the document: its version, its text as json, and the format
--- KEYS[2]  list  audit  changes as JSON, the newest first
--- ARGV[1]  clock override in microseconds, '' for the server's clock
--- ARGV[2]  the version that was read, 0 for no document
--- ARGV[3]  the version of this one
--- ARGV[4]  its text
--- ARGV[5]  what changes, a JSON array of objects; '' for what is not recorded
--- ARGV[6]  how many changes are kept
+-- KEYS[2]  list  audit, KEYS[3]  hash  record: see include/record.lua
+-- KEYS[4]  list  refusals, KEYS[5]  hash  refusals:record: the same of another record, for who has one
+-- ARGV[1]  the version that was read, 0 for no document
+-- ARGV[2]  the version of this one
+-- ARGV[3]  its text
+-- ARGV[4]  the audit.Addition to the first record, as JSON; '' for what is not recorded
+-- ARGV[5]  to the second
 --
--- Returns  0 done, 1 the version is another, 2 the document is of a newer format
+-- Returns  0 done, 4 it is so already, 1 the version is another, 2 the document is of a newer format, 3 a record has changed since it was read
 --
--- If the script runs twice, the second run changes nothing and returns 0.
+-- If the script runs twice, the second run changes nothing and returns 4.
 
---@include clock
+--@include record
 
-local BOOK, AUDIT = KEYS[1], KEYS[2]
--- The format of the document and of an entry of its record: documentFormat and
--- recordFormat in format.go.
-local FORMAT, ENTRY = 1, 1
+local BOOK, AUDIT, RECORD, REFUSALS, REFUSALS_RECORD = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+-- The format of the document: documentFormat in format.go.
+local FORMAT = 1
 
 local is = redis.call('HMGET', BOOK, 'version', 'json', 'format')
 if tonumber(is[3] or 0) > FORMAT then
   return 2
 end
 local version = tonumber(is[1] or 0)
-if version == tonumber(ARGV[3]) and is[2] == ARGV[4] then
-  return 0
+if version == tonumber(ARGV[2]) and is[2] == ARGV[3] then
+  return 4
 end
-if version ~= tonumber(ARGV[2]) then
+if version ~= tonumber(ARGV[1]) then
   return 1
 end
-redis.call('HSET', BOOK, 'version', ARGV[3], 'json', ARGV[4], 'format', FORMAT)
-if ARGV[5] ~= '' then
-  local millis = math.floor(time(ARGV[1]) / 1000)
-  redis.call('LPUSH', AUDIT, string.format('{"format":%d,"at":%.0f,"changes":%s}', ENTRY, millis, ARGV[5]))
-  redis.call('LTRIM', AUDIT, 0, tonumber(ARGV[6]) - 1)
+local change = ARGV[4] ~= '' and cjson.decode(ARGV[4])
+local refusal = ARGV[5] ~= '' and cjson.decode(ARGV[5])
+if change and moved(RECORD, change) or refusal and moved(REFUSALS_RECORD, refusal) then
+  return 3
+end
+redis.call('HSET', BOOK, 'version', ARGV[2], 'json', ARGV[3], 'format', FORMAT)
+if change then
+  note(AUDIT, RECORD, change)
+end
+if refusal then
+  note(REFUSALS, REFUSALS_RECORD, refusal)
 end
 return 0

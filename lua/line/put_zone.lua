@@ -2,12 +2,12 @@
 -- put_zone: make a zone, change its settings, or put back one that was lost.
 --
 -- KEYS[1..13]  see include/keys.lua
--- KEYS[14]     see include/record.lua
+-- KEYS[14]     list  audit, KEYS[15]  hash  record: see include/record.lua
 -- ARGV[1]    clock override in microseconds, '' for the server's clock
 -- ARGV[2]    put: create or change; restore: only where there is none
--- ARGV[3]    put: only if the settings are still these (JSON), '' for any
+-- ARGV[3]    put: the settings that were read (JSON), '' for no zone
 -- ARGV[4]    the settings, as JSON
--- ARGV[5]    who does it, the members of audit.By as JSON; '' for nobody, who is not recorded
+-- ARGV[5]    the audit.Addition to the record, as JSON; '' for what is not recorded
 -- ARGV[6..]  names and values, in any order:
 --   each of SETTINGS; mode
 --   session       how long a session lasts, ms; by_session: 1 if sessions count
@@ -20,7 +20,7 @@
 --   epoch         of the lost data
 --   inside        how many may have been inside; longest: for how long somebody can be, ms
 --
--- Returns  0 changed or present, 1 created, 2 deleted lately, 3 settings differ,
+-- Returns  0 changed, 6 present and so already, 1 created, 2 deleted lately, 3 the settings or the record have changed since they were read,
 --          4 the zone's data is of a newer format, 5 (put) a part of the zone was lost: it has to be restored first
 
 --@include zone
@@ -30,7 +30,8 @@
 --@include record
 --@include cap
 
-local PRESENT, CREATED, DELETED, DIFFER, ZONE_LOST = 0, 1, 2, 3, 5
+local AUDIT, RECORD = KEYS[14], KEYS[15]
+local CHANGED, CREATED, DELETED, DIFFER, ZONE_LOST, PRESENT = 0, 1, 2, 3, 5, 6
 
 -- given has the arguments that have names.
 local given = {}
@@ -85,7 +86,8 @@ elseif restores and missing == DELETED then
   return DELETED
 end
 local before = z and redis.call('HGET', ZONE, 'json')
-if ARGV[3] ~= '' and before ~= ARGV[3] then
+local entry = ARGV[5] ~= '' and before ~= ARGV[4] and cjson.decode(ARGV[5])
+if not restores and before ~= ARGV[4] and (before or '') ~= ARGV[3] or entry and moved(RECORD, entry) then
   return DIFFER
 end
 
@@ -112,8 +114,7 @@ save_zone(ZONE, z)
 -- By the digest, servers see whether they have read these settings before.
 redis.call('HSET', ZONE, 'mode', given.mode, 'json', ARGV[4], 'digest', redis.sha1hex(ARGV[4]))
 redis.call('PERSIST', ZONE)
-if ARGV[5] ~= '' and before ~= ARGV[4] then
-  note(time(ARGV[1]), ARGV[5], before or 'null', ARGV[4])
-  redis.call('PERSIST', AUDIT)
+if entry then
+  note(AUDIT, RECORD, entry)
 end
-return created and CREATED or PRESENT
+return created and CREATED or before == ARGV[4] and PRESENT or CHANGED

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -112,19 +111,6 @@ var policiesStories = map[string]func(l *policiesFixture){
 		l.puts(old, limit.PolicySet{}, "Ada", limit.ErrPoliciesChanged)
 		l.has(newer)
 		l.recorded()
-	},
-
-	"the latest changes are kept": func(l *policiesFixture) {
-		b := limit.PolicySet{}
-		for i := range int64(limit.MaxChanges + 7) {
-			next := b.Put(policy("a", i+1))
-			l.puts(next, b, fmt.Sprint(i), nil)
-			b = next
-		}
-		got, err := l.PolicyChanges(l.Context())
-		if err != nil || len(got) != limit.MaxChanges || got[0].Name != fmt.Sprint(limit.MaxChanges+6) {
-			l.Errorf("%d changes, %v", len(got), err)
-		}
 	},
 
 	"what a newer server has put is kept, and can be taken out": func(l *policiesFixture) {

@@ -12,13 +12,16 @@ import (
 
 // recordStories: who changed a zone, and when.
 var recordStories = map[string]func(*story){
-	"the latest two hundred are kept": func(s *story) {
+	"a list has the latest thousand, and more are kept": func(s *story) {
 		for i := range int64(zone.MaxChanges + 7) {
 			s.zone(func(z *zone.Settings) { z.PerMinute = i })
 			s.after(milli)
 		}
 		s.changes()
-		s.equal("kept", len(s.record), zone.MaxChanges)
+		s.equal("listed", len(s.record), zone.MaxChanges)
+		for _, h := range s.stores {
+			s.equal("kept", len(whole(s.t, h.Store, s.zoneID).Entries), zone.MaxChanges+7)
+		}
 	},
 
 	"putting back what was lost is no change, unless it makes the zone": func(s *story) {

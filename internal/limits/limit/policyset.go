@@ -94,9 +94,6 @@ func (b PolicySet) Validate() error {
 	return errors.Join(errs...)
 }
 
-// MaxChanges is how many changes of policies are kept: the latest ones.
-const MaxChanges = 200
-
 // Change is one entry of the record of changes. There is no entry for a change that
 // changes nothing, nor for putting back policies that a store has lost.
 type Change struct {

@@ -136,6 +136,22 @@ func (c *Client) Changes(ctx context.Context, zoneID, policy string, most int) (
 	return call[Changes](ctx, c, http.MethodGet, "/admin/audit?"+query.Encode(), serve.Condition{}, nil)
 }
 
+// Verified says of records whether they are as servers wrote them, and Export is a record with its entries.
+type (
+	Verified = operator.Verified
+	Export   = operator.Export
+)
+
+// Verify checks a record of changes: a zone's by its ID, :limits, :operators or :refusals; or for "" all that the token may see.
+func (c *Client) Verify(ctx context.Context, record string) (Reply[Verified], error) {
+	return call[Verified](ctx, c, http.MethodGet, "/admin/audit/verify?"+url.Values{"record": {record}}.Encode(), serve.Condition{}, nil)
+}
+
+// Export returns all of such a record.
+func (c *Client) Export(ctx context.Context, record string) (Reply[Export], error) {
+	return call[Export](ctx, c, http.MethodGet, "/admin/audit/export?"+url.Values{"record": {record}}.Encode(), serve.Condition{}, nil)
+}
+
 const limitsPath = "/admin/limits"
 
 func limitPath(name string) string { return limitsPath + "/" + url.PathEscape(name) }

@@ -3,12 +3,18 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
@@ -56,8 +62,84 @@ func (c *connection) audit() *cobra.Command {
 			return s.print(t)
 		})
 	command.Flags().StringVar(&policy, "policy", "", "the changes of this `POLICY`, and no others")
+	command.AddCommand(c.verifyAudit(), c.exportAudit())
 	command.Flags().IntVarP(&most, "limit", "n", usualChanges, "the most changes that are shown, newest first")
 	return command
+}
+
+// verifyAudit is queue-server audit verify. It fails if a record was tampered with.
+func (c *connection) verifyAudit() *cobra.Command {
+	return c.command("verify [RECORD]", "Check whether somebody has edited, taken out, put in or moved entries of the record of changes: of a zone, :limits, :operators or :refusals; of all when none is named.",
+		func(ctx context.Context, s *session, args []string) error {
+			reply, err := s.Verify(ctx, strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			faults := 0
+			for _, r := range reply.Value.Records {
+				faults += len(r.Faults)
+			}
+			if s.json {
+				err = s.printReply(reply.JSON, nil)
+			} else {
+				t := &table{titles: []string{"RECORD", "ENTRIES", "RESULT"}}
+				for _, r := range reply.Value.Records {
+					for _, says := range r.Says() {
+						t.add(r.Record, strconv.Itoa(r.Entries), says)
+					}
+				}
+				err = s.print(t)
+			}
+			if err == nil && faults > 0 {
+				err = fmt.Errorf("%d faults: somebody has tampered with the record, or the store has lost a part of it", faults)
+			}
+			return err
+		})
+}
+
+// exportAudit is queue-server audit export.
+func (c *connection) exportAudit() *cobra.Command {
+	var csvFile, jsonFile string
+	command := c.command("export RECORD", "Write a whole record of changes, with numbers, hashes and seals, into a file: of a zone, :limits, :operators or :refusals.",
+		func(ctx context.Context, s *session, args []string) error {
+			if csvFile == "" && jsonFile == "" {
+				return Usage("name a file with --csv FILE or --file FILE; - is the standard output")
+			}
+			reply, err := s.Export(ctx, args[0])
+			if err == nil && jsonFile != "" {
+				err = s.writeFile(jsonFile, func(w io.Writer) error {
+					_, err := w.Write(append(reply.JSON, '\n'))
+					return err
+				})
+			}
+			if err == nil && csvFile != "" {
+				err = s.writeFile(csvFile, func(w io.Writer) error { return writeExport(w, reply.Value) })
+			}
+			return err
+		})
+	command.Flags().StringVar(&csvFile, "csv", "", "write the entries as CSV into this `FILE`; - for standard output")
+	command.Flags().StringVar(&jsonFile, "file", "", "write the record as JSON into this `FILE`; - for standard output")
+	CompleteFiles(command, "csv")
+	CompleteFiles(command, "file")
+	return command
+}
+
+// writeExport writes a line for each entry, the newest first.
+func writeExport(to io.Writer, e adminclient.Export) error {
+	w := csv.NewWriter(to)
+	_ = w.Write([]string{"record", "n", "at", "by", "proof", "proofId", "address", "via", "sha256", "fault", "entry"}) // Flush has the error
+	for _, x := range e.Exported {
+		var by audit.By
+		if json.Unmarshal([]byte(x.Text), &by) != nil { // somebody has written it; an entry of the room has several, which stand in it
+			by = audit.By{}
+		}
+		_ = w.Write([]string{
+			e.Record, strconv.FormatInt(x.N, 10), time.UnixMilli(x.AtMillis).UTC().Format(time.RFC3339Nano),
+			by.Who(), string(by.Proof), by.ProofID, by.Address, string(by.Via), x.SHA256, x.Fault, x.Text,
+		})
+	}
+	w.Flush()
+	return w.Error()
 }
 
 // record is the entries of both lists, the newest first.

@@ -25,7 +25,7 @@ var calls = map[string]string{
 	"events list": "getZone", "events hold": "changeEvent", "events move": "changeEvent", "events open": "changeEvent", "events cancel": "changeEvent",
 	"inside list": "listInside", "inside revoke": "changeInside", "inside reset": "changeInside", "networks list": "listNetworks", "observe": "observedRequests", "pilot": "zonePilot", "stats": "zoneStats", "report": "zoneReport",
 	"visitors find": "findVisitor", "visitors give-up": "giveUpVisitor", "evidence receipt": "findVisitor", "evidence forget": "forgetPseudonyms",
-	"audit": "listChanges", "tokens list": "listTokens", "tokens create": "createToken", "tokens revoke": "revokeToken", "sessions revoke": "revokeSessions",
+	"audit": "listChanges", "audit verify": "verifyRecords", "audit export": "exportRecord", "tokens list": "listTokens", "tokens create": "createToken", "tokens revoke": "revokeToken", "sessions revoke": "revokeSessions",
 }
 
 // sayRoles has the help of each command that asks a server say which role it needs.

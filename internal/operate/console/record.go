@@ -2,12 +2,14 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/serve/route"
@@ -96,7 +98,43 @@ func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At) })
-	return c.render(w, http.StatusOK, "changes", s, "Record of changes", all[:min(len(all), allChanges)])
+	verified, err := c.verified(r.Context(), s)
+	if err != nil {
+		return err
+	}
+	return c.render(w, http.StatusOK, "changes", s, "Record of changes", recordPage{all[:min(len(all), allChanges)], verified})
+}
+
+// recordPage is what the page of the record shows.
+type recordPage struct {
+	Entries []entry
+	// Verified says whether the records verify that the person may see: a line, or one for each fault.
+	Verified []string
+}
+
+// verified checks all records that a person may see.
+func (c *Console) verified(ctx context.Context, s session) (says []string, err error) {
+	names, err := c.Zones.Zones.Recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(id string) bool { return !s.By.Sees(id) })
+	if s.By.MayAll(route.Viewer) {
+		names = append(names, audit.Limits, audit.Operators, audit.Refusals)
+	}
+	for _, name := range names {
+		_, check, err := c.Zones.Zones.Verify(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range check.Faults {
+			says = append(says, "TAMPERED: "+name+": "+f.What)
+		}
+	}
+	if len(says) == 0 {
+		says = append(says, "Verified: every entry is as a server of this room wrote it.")
+	}
+	return says, nil
 }
 
 // sinceMade are the changes since the zone was made, newest first. What is older was

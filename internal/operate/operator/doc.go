@@ -11,6 +11,8 @@
 //	GET    /admin/zones/{zoneId}/history  Service.History  the last hour, second by second
 //	GET    /admin/audit                   Service.Changes  who changed what: ?zoneId= or ?policy=, and ?limit=;
 //	                                                       of policies it is policyset that tells
+//	GET    /admin/audit/verify            Zones.Verify     whether somebody has tampered with the record: ?record=
+//	GET    /admin/audit/export            Zones.Verify     all entries of a record, as they are kept
 //
 // The console (package console) calls the same Service, and changes zones by Replace: it has
 // read the forms itself.

@@ -33,26 +33,6 @@ type HTTP struct {
 	notKept func() error
 }
 
-// WarningHeader says, in an answer to a change that was made, that it may be lost and
-// why: the code 199 of RFC 7234, section 5.5, the name "queue-server", and a sentence.
-const WarningHeader = "Warning"
-
-// warning is the value of a WarningHeader: ASCII, on one line.
-func warning(why error) string {
-	text := strings.Map(func(r rune) rune {
-		switch {
-		case r == '"' || r == '\\':
-			return '\''
-		case r == '\n':
-			return ';'
-		case r < ' ' || r > '~':
-			return '?'
-		}
-		return r
-	}, why.Error())
-	return `199 queue-server "in force on this server, but not kept: ` + text + `"`
-}
-
 // dryRun is the key under which a request's context says that it changes nothing.
 const dryRun = "dry run"
 
@@ -146,8 +126,9 @@ type (
 
 // Examples of faults.
 const (
-	badZone  = "zoneId must be 1 to 64 of A-Z a-z 0-9 . _ -"
-	badLimit = "limit must be between 1 and 1000"
+	badZone   = "zoneId must be 1 to 64 of A-Z a-z 0-9 . _ -"
+	badLimit  = "limit must be between 1 and 1000"
+	badRecord = "record must be a zone's ID, :limits, :operators or :refusals"
 )
 
 // Routes are the calls of the room. All are below /admin.
@@ -286,10 +267,21 @@ func (h *HTTP) Routes() []route.Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/admin/audit", Role: route.Viewer, Handle: h.audit, ID: "listChanges", Summary: "Who changed what, and when",
-			Doc: "The last 200 changes of each zone are kept, also of those that were deleted; and the last 200 of the policies of " +
-				"limits. With `zoneId` or `policy`, those of the others are left out.",
+			Doc: "The latest changes of zones, also of those that were deleted, and of the policies of limits. Entries are kept for " +
+				"`QUEUE_RECORD_DAYS`, at most 10,000 of each zone; `exportRecord` has all of them. With `zoneId` or `policy`, those of the others are left out.",
 			Params: []any{recorded{}}, Answers: answer("The newest change first.", Changes{}),
 			Refusals: []string{"zone_unknown", "forbidden"}, Invalid: []string{badLimit},
+		},
+		{
+			Method: http.MethodGet, Path: "/admin/audit/verify", Role: route.Viewer, Handle: h.verifyRecords, ID: "verifyRecords", Summary: "Whether the record of changes was tampered with",
+			Doc:    "Servers seal each entry over the one before, with a key from `QUEUE_SECRET`. An entry that was edited, taken out, put in or moved shows.",
+			Params: []any{ofRecord{}}, Answers: answer("What each record proves.", Verified{}),
+			Refusals: []string{"forbidden"}, Invalid: []string{badRecord},
+		},
+		{
+			Method: http.MethodGet, Path: "/admin/audit/export", Role: route.Viewer, Handle: h.exportRecord, ID: "exportRecord", Summary: "A record of changes as it is kept",
+			Params: []any{ofRecord{}}, Answers: answer("The record, and what it proves.", Export{}),
+			Refusals: []string{"zone_unknown", "forbidden"}, Invalid: []string{badRecord},
 		},
 	}
 	all = append(all, h.visitorRoutes()...)
@@ -453,6 +445,16 @@ func (h *HTTP) audit(c echo.Context) error {
 	all, err := h.changes(c.Request().Context(), zoneID, c.QueryParam("policy"), readNumber(c, "limit", 100))
 	all.Zones = slices.DeleteFunc(all.Zones, func(c zone.Change) bool { return !who.Sees(c.ZoneID) })
 	return send(c, all, err)
+}
+
+func (h *HTTP) verifyRecords(c echo.Context) error {
+	all, err := h.verify(c.Request().Context(), c.QueryParam("record"))
+	return send(c, all, err)
+}
+
+func (h *HTTP) exportRecord(c echo.Context) error {
+	out, err := h.export(c.Request().Context(), c.QueryParam("record"))
+	return send(c, out, err)
 }
 
 func (h *HTTP) stats(c echo.Context) error {

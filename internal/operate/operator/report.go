@@ -44,7 +44,7 @@ func (s *Service) Report(ctx context.Context, zoneID string, q ReportQuery) (*re
 	if err != nil {
 		return nil, err
 	}
-	changes, err := s.Zones.Changes(ctx, zoneID)
+	changes, err := s.Zones.AllChanges(ctx, zoneID)
 	if err != nil {
 		return nil, fmt.Errorf("operator: report: %w", err)
 	}

@@ -408,7 +408,7 @@ func (r *Registry) Refused(by audit.By, call string) {
 		return
 	}
 	r.refused[key] = now
-	r.note(by, "was refused", call)
+	r.note(by, audit.Refused, call)
 }
 
 // note has an entry written with the next reading of the store. It is for a caller who holds mu.
