@@ -60,9 +60,10 @@ func (s *Store) putDocument(ctx context.Context, what string, d store.Document, 
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
 	for range maxTries {
-		keys, args := []string{s.bookKey(notes[0].record)}, []any{was, d.Version, d.Text, "", ""}
+		keys, texts := []string{s.bookKey(notes[0].record)}, make([]any, 2)
 		var added []addition
-		for i, n := range notes {
+		texts[0], texts[1] = "", ""
+		for i, n := range notes[:min(len(notes), len(texts))] {
 			keys = append(keys, s.recordKeys(n.record)...)
 			if n.batch == nil {
 				continue
@@ -71,9 +72,9 @@ func (s *Store) putDocument(ctx context.Context, what string, d store.Document, 
 			if err != nil {
 				return err
 			}
-			added, args[3+i] = append(added, a), a.text
+			added, texts[i] = append(added, a), a.text
 		}
-		switch reply, err := s.run(ctx, putDocumentScript, keys, args...); {
+		switch reply, err := s.run(ctx, putDocumentScript, keys, append([]any{was, d.Version, d.Text}, texts...)...); {
 		case err != nil:
 			return err
 		case reply == int64(documentDiffers):

@@ -63,7 +63,7 @@ func (s *Sealer) Check(record string, p Page) Check {
 	if w.n > 0 && w.n >= h.First {
 		w.fault(w.n, "entries %d to %d were taken out", max(1, h.First), w.n)
 	}
-	w.Trimmed, w.Check.Unproven = max(0, h.First-1), h.Unproven
+	w.Trimmed, w.Unproven = max(0, h.First-1), h.Unproven
 	return w.Check
 }
 

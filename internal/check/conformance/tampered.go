@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -109,9 +110,7 @@ func Tampered(t *testing.T, s store.Store, clock *Clock, replace func(t *testing
 	kept, other := whole(t, s, "a"), whole(t, s, "b")
 	for name, tt := range tampered {
 		p := audit.Page{Head: kept.Head, Entries: slices.Clone(kept.Entries), Texts: map[string]string{}}
-		for hash, text := range kept.Texts {
-			p.Texts[hash] = text
-		}
+		maps.Copy(p.Texts, kept.Texts)
 		tt.do(&p, other)
 		replace(t, "a", p)
 		var faults []string
