@@ -82,7 +82,7 @@ func TestAccessible(t *testing.T) {
 	o := &operatorAt{openBrowser(t), t, s.Server}
 	o.start(t, s.Operators+"/")
 	o.do(t, "log in", chromedp.SendKeys(css("#who"), "Anna"), chromedp.SendKeys(css("#token"), room.OperatorToken), chromedp.Click(css("button.main")), chromedp.WaitVisible(css("#zones")))
-	for _, path := range []string{"", "limits", "tokens", "changes", "new", "zones/PAUSED", "zones/PAUSED?tab=events", "zones/PAUSED?tab=page", "zones/PAUSED?tab=settings", "zones/PAUSED?tab=gate", "zones/PAUSED?tab=report"} {
+	for _, path := range []string{"", "limits", "tokens", "changes", "new", "zones/PAUSED", "zones/PAUSED?tab=events", "zones/PAUSED?tab=page", "zones/PAUSED?tab=settings", "zones/PAUSED?tab=gate", "zones/PAUSED?tab=report", "zones/PAUSED?tab=visitor&ref=0W000000000004"} {
 		o.do(t, path, chromedp.Navigate(fmt.Sprintf("%s/console/%s", s.Operators, path)), chromedp.WaitVisible(css("main h1")))
 		o.holds(t, "console/"+path)
 	}

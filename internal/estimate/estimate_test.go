@@ -1,6 +1,7 @@
 package estimate
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -62,6 +63,22 @@ func TestNobodyLeaves(t *testing.T) {
 	a := tell(after(new(Model), 400, 30, nobody), 330, 30)
 	within(t, "the wait", a.EstimateMillis, 285_000, 305_000)
 	within(t, "the range holds it", 300_000, a.LowMillis, a.HighMillis)
+}
+
+// TestUpto: whoever stands at the last place whose turn is expected within a span is told that span.
+func TestUpto(t *testing.T) {
+	t.Parallel()
+	table, now := after(new(Model), 400, 75, half), int64(began+75_000)
+	for _, seconds := range []int64{20, 60, 100} {
+		stands := table.Upto(now + 1000*seconds)
+		within(t, "the wait there", tell(table, int(stands-1000*began), 75).EstimateMillis, 1000*seconds-1_500, 1000*seconds+1_500)
+	}
+	var nothing *Table
+	held := *table
+	held.held = true
+	if all, none, paused, unknown := table.Upto(now+3_600_000), table.Upto(now-60_000), held.Upto(now+3_600_000), nothing.Upto(now); all != math.MaxInt64 || none != 0 || paused != 0 || unknown != 0 {
+		t.Errorf("all %d, none %d, in a pause %d, without a table %d", all, none, paused, unknown)
+	}
 }
 
 func TestHalfHaveLeft(t *testing.T) {

@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/openqueue/waitingroom/internal/line"
@@ -265,8 +266,7 @@ func (t *Table) Upto(millis int64) int64 {
 	if t == nil || t.held {
 		return 0
 	}
-	for i := len(t.points) - 1; i >= 0; i-- {
-		p := t.points[i]
+	for i, p := range slices.Backward(t.points) {
 		by := float64(millis) - p.entry
 		switch {
 		case by < 0:

@@ -21,7 +21,7 @@ var errNotHeld = errors.New("not everything is shown to have held")
 func (c *connection) evidence() *cobra.Command {
 	t := c.Terminal
 	var logs, draws []string
-	var keys, record, heads, name, from, to, bundle string
+	var keys, record, heads, name, bundle string
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "evidence ZONE",
@@ -73,16 +73,6 @@ cannot be shown.`,
 					return err
 				}
 			}
-			for at, text := range map[*int64]string{&s.From: from, &s.To: to} {
-				if text == "" {
-					continue
-				}
-				when, err := time.Parse(time.RFC3339, text)
-				if err != nil {
-					return Usage("%q is no time, such as 2026-12-01T11:00:00Z", text)
-				}
-				*at = when.UnixMilli()
-			}
 			if s.Runs, s.Faults, err = admissionlog.Read(logs...); err != nil {
 				return err
 			}
@@ -106,8 +96,6 @@ cannot be shown.`,
 	flags.StringVar(&heads, "heads", "", "`FILE` with heads that somebody kept, one a line")
 	flags.StringArrayVar(&draws, "draw", nil, "`FILE` with a published draw, with its seed")
 	flags.StringVar(&name, "event", "", "judge the admissions of this `EVENT`, as the record has it")
-	flags.StringVar(&from, "from", "", "judge admissions from this `TIME` on, such as 2026-12-01T11:00:00Z")
-	flags.StringVar(&to, "to", "", "judge admissions before this `TIME`")
 	flags.StringVar(&bundle, "bundle", "", "write what was judged, and by what, into this `FILE`, signed with the key of passes: it needs QUEUE_SECRET, as a server does")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	for _, name := range []string{"keys", "record", "heads", "draw", "bundle"} {
@@ -120,10 +108,10 @@ cannot be shown.`,
 
 const keysHelp = "`FILE` with the public keys: /.well-known/jwks.json of the room"
 
-func (t *Terminal) readKeys(name string) (evidence.Keys, error) {
+func (t *Terminal) readKeys(name string) (k evidence.Keys, err error) {
 	text, err := t.readNamed(name)
 	if err != nil {
-		return nil, err
+		return k, err
 	}
 	return evidence.ReadKeys(text)
 }

@@ -292,20 +292,15 @@ type count struct{ first, firstAt, last, lastAt int64 }
 
 func (c *check) counted() map[string]count {
 	all := map[string]count{}
-	for i := range c.Runs {
-		for _, l := range c.Runs[i].Lines {
-			if l.Kind != admissionlog.Counted || l.Zone != c.Zone {
-				continue
-			}
-			is, known := all[l.Data]
-			if !known || l.Totals.Admitted < is.first {
-				is.first, is.firstAt = l.Totals.Admitted, l.At
-			}
-			if !known || l.Totals.Admitted > is.last {
-				is.last, is.lastAt = l.Totals.Admitted, l.At
-			}
-			all[l.Data] = is
+	for l := range c.lines(admissionlog.Counted) {
+		is, known := all[l.Data]
+		if !known || l.Totals.Admitted < is.first {
+			is.first, is.firstAt = l.Totals.Admitted, l.At
 		}
+		if !known || l.Totals.Admitted > is.last {
+			is.last, is.lastAt = l.Totals.Admitted, l.At
+		}
+		all[l.Data] = is
 	}
 	return all
 }

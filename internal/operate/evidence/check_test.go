@@ -33,7 +33,7 @@ var key = ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))
 func keys(t *testing.T) evidence.Keys {
 	t.Helper()
 	public, _ := key.Public().(ed25519.PublicKey)
-	set, err := evidence.ReadKeys(fmt.Appendf(nil, `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k1","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public)))
+	set, err := evidence.ReadKeys(fmt.Appendf(nil, `{"keys":[{"kty":"AKP","kid":"k2"},{"kty":"OKP","crv":"Ed25519","kid":"k1","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public)))
 	must(t, err)
 	return set
 }
@@ -339,6 +339,36 @@ func TestKilledWhileWriting(t *testing.T) {
 		return slices.ContainsFunc(r.Findings, func(f evidence.Finding) bool { return f.Verdict == evidence.Unproved && strings.Contains(f.What, text) })
 	}
 	if r.Verdict != evidence.Unproved || !says("in the middle of a line") || !says("killed while it wrote") || !says("run b-2 ends at") || r.Figures.Admitted != 300 {
+		t.Errorf("%s: %+v", r.Verdict, r.Findings)
+	}
+}
+
+// TestClocksDiffer: the clock of a server is of no matter. Its heads, its first and last lines and departures are by it; all else is by the store's.
+func TestClocksDiffer(t *testing.T) {
+	t.Parallel()
+	folder, all := t.TempDir(), honest()
+	for i := range all["b-2"] {
+		if l := &all["b-2"][i]; l.Zone == "" {
+			l.At += 2000
+		}
+	}
+	left := admissionlog.Line{Kind: admissionlog.Left, At: began - 2000, Zone: "SHOP", Who: "visitor-900", Arrived: 1000 * began}
+	all["b-2"] = slices.Insert(all["b-2"], 3, left)
+	heads := write(t, folder, all)
+	if r := judge(t, folder, record, heads...); r.Verdict != evidence.Held || r.Figures.Left != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestFullDisk: lines that a server could not write are missing, and the log says so.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	folder, all := t.TempDir(), honest()
+	i := admission(all["a-1"], 101)
+	all["a-1"][i] = admissionlog.Line{Kind: admissionlog.Gap, At: all["a-1"][i].At + 4000, Count: 1}
+	heads := write(t, folder, all)
+	r := judge(t, folder, record, heads...)
+	if r.Verdict != evidence.Unproved || len(r.Findings) != 2 || !strings.Contains(r.Findings[0].What, "could not write 1 lines") || !strings.Contains(r.Findings[1].What, "admission 101") {
 		t.Errorf("%s: %+v", r.Verdict, r.Findings)
 	}
 }

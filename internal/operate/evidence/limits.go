@@ -123,13 +123,10 @@ func (c *check) limits() {
 			c.Figures.Local++
 		}
 		c.span("a minute", &c.Figures.InMinute, int64(i-firstOfMinute+1), l.At, during(all, l.At-minute, l.At), func(s segment) int64 { return s.PerMinute })
-		windows := map[int64][]segment{}
-		for _, s := range during(all, l.At, l.At) {
-			windows[s.WindowSeconds] = during(all, l.At-1000*s.WindowSeconds, l.At)
-		}
-		for seconds, by := range windows {
-			first := sort.Search(i, func(k int) bool { return c.admitted[k].At >= l.At-1000*seconds })
-			c.span("a window", &c.Figures.InWindow, int64(i-first+1), l.At, by, func(s segment) int64 {
+		for _, is := range during(all, l.At, l.At) {
+			from := l.At - 1000*is.WindowSeconds
+			first := sort.Search(i, func(k int) bool { return c.admitted[k].At >= from })
+			c.span("a window", &c.Figures.InWindow, int64(i-first+1), l.At, during(all, from, l.At), func(s segment) int64 {
 				return max(1, (s.PerMinute*s.WindowSeconds+59)/60) + s.Burst
 			})
 		}
@@ -157,16 +154,9 @@ func (c *check) span(name string, most *Most, n, at int64, by []segment, limit f
 
 // cap checks that nobody entered above the cap, by what the store counted each second. After a cap was lowered those inside stay.
 func (c *check) cap() {
-	counted := slices.SortedStableFunc(func(yield func(admissionlog.Line) bool) {
-		for l := range c.lines(admissionlog.Counted) {
-			if !yield(*l) {
-				return
-			}
-		}
-	}, func(a, b admissionlog.Line) int { return cmp.Compare(a.At, b.At) })
+	counted := slices.SortedStableFunc(c.lines(admissionlog.Counted), func(a, b *admissionlog.Line) int { return cmp.Compare(a.At, b.At) })
 	all, said, before := c.segments(), c.said(), int64(0)
-	for i := range counted {
-		l := &counted[i]
+	for _, l := range counted {
 		highest, capped := int64(0), true
 		for _, s := range during(all, l.At-1000, l.At) {
 			capped = capped && s.MaxInside > 0

@@ -1,24 +1,18 @@
 package evidence
 
 import (
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/elliptic"
 	"crypto/hmac"
-	"crypto/rsa"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"math/bits"
 	"slices"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
+	"github.com/go-jose/go-jose/v4"
 
 	"github.com/openqueue/waitingroom/internal/admissionlog"
 )
@@ -124,64 +118,42 @@ func (d *Draw) score(ticket string) (int64, error) {
 }
 
 // Keys verify what the servers have signed, by kid.
-type Keys map[string]any
+type Keys struct{ set jose.JSONWebKeySet }
 
-// ReadKeys reads a JWK set.
-func ReadKeys(text []byte) (Keys, error) {
+// algorithms are those with which servers sign passes.
+var algorithms = []jose.SignatureAlgorithm{jose.EdDSA, jose.ES256, jose.RS256}
+
+// ReadKeys reads a JWK set. A key of a type that is not known here verifies nothing.
+func ReadKeys(text []byte) (k Keys, err error) {
 	var set struct {
-		Keys []struct {
-			Kid string `json:"kid"`
-			Kty string `json:"kty"`
-			X   string `json:"x"`
-			Y   string `json:"y"`
-			N   string `json:"n"`
-			E   string `json:"e"`
-		} `json:"keys"`
+		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(text, &set); err != nil {
-		return nil, fmt.Errorf("evidence: the keys: %w", err)
+		return k, fmt.Errorf("evidence: the keys: %w", err)
 	}
-	keys := Keys{}
-	for _, k := range set.Keys {
-		decode := func(text string) []byte {
-			b, err := base64.RawURLEncoding.DecodeString(text)
-			if err != nil {
-				return nil // what is damaged verifies nothing
-			}
-			return b
-		}
-		switch k.Kty {
-		case "OKP":
-			if x := decode(k.X); len(x) == ed25519.PublicKeySize {
-				keys[k.Kid] = ed25519.PublicKey(x)
-			}
-		case "EC":
-			if key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, decode(k.X), decode(k.Y))); err == nil {
-				keys[k.Kid] = key
-			}
-		case "RSA":
-			keys[k.Kid] = &rsa.PublicKey{N: new(big.Int).SetBytes(decode(k.N)), E: int(new(big.Int).SetBytes(decode(k.E)).Int64())}
+	for _, text := range set.Keys {
+		var key jose.JSONWebKey
+		if json.Unmarshal(text, &key) == nil {
+			k.set.Keys = append(k.set.Keys, key)
 		}
 	}
-	return keys, nil
+	return k, nil
 }
 
 // read verifies a JWT of a type and reads its claims.
 func (k Keys) read(text, typ string, claims any) error {
-	parsed := jwt.MapClaims{}
-	t, err := jwt.ParseWithClaims(text, parsed, func(t *jwt.Token) (any, error) {
-		kid, _ := t.Header["kid"].(string)
-		if key := k[kid]; key != nil && t.Header["typ"] == typ {
-			return key, nil
-		}
-		return nil, errors.New("another type, or a key that is not among those given")
-	}, jwt.WithValidMethods([]string{"EdDSA", "ES256", "RS256"}), jwt.WithoutClaimsValidation(), jwt.WithJSONNumber())
-	if err != nil || !t.Valid {
+	signed, err := jose.ParseSignedCompact(text, algorithms)
+	if err != nil {
 		return fmt.Errorf("evidence: signature: %w", err)
 	}
-	body, err := json.Marshal(parsed)
-	if err != nil {
-		return err
+	head := signed.Signatures[0].Protected
+	if head.ExtraHeaders[jose.HeaderType] != typ {
+		return errors.New("evidence: signature: of another type")
 	}
-	return json.Unmarshal(body, claims)
+	for _, key := range k.set.Key(head.KeyID) {
+		if body, err := signed.Verify(key); err == nil {
+			return json.Unmarshal(body, claims)
+		}
+	}
+	return errors.New("evidence: signature: by none of the keys given")
 }

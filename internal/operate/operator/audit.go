@@ -162,3 +162,8 @@ func (s *Service) Changes(ctx context.Context, zoneID string, limit int) ([]zone
 	}
 	return all[:min(len(all), limit)], nil
 }
+
+// ofRecord is the parameter that names a record.
+type ofRecord struct {
+	Record string `json:"record" doc:"A zone's ID, :limits, :operators or :refusals. All that you may see when absent, to verify." example:"TEST_ZONE"`
+}

@@ -92,6 +92,11 @@ type Act struct {
 	To   time.Time
 }
 
+// eventVerb is the part of a path that has the verb.
+type eventVerb struct {
+	Do Verb `json:"do" enum:"hold|move|open|cancel" doc:"What to do." example:"hold"`
+}
+
 // Asked is the body of an act: the step, and the time that it is to have.
 type Asked struct {
 	Step event.Step `yaml:"step" json:"step,omitempty" doc:"To hold and to move: which step, of those that are to come." example:"opens"`

@@ -116,15 +116,6 @@ type (
 		Policy string `json:"policy" doc:"Of this policy of limits only." minLength:"1" maxLength:"64" example:"api"`
 		Listed
 	}
-	ofRecord struct {
-		Record string `json:"record" doc:"A zone's ID, :limits, :operators or :refusals. All that you may see when absent, to verify." example:"TEST_ZONE"`
-	}
-	eventVerb struct {
-		Do Verb `json:"do" enum:"hold|move|open|cancel" doc:"What to do." example:"hold"`
-	}
-	insideVerb struct {
-		Do InsideVerb `json:"do" enum:"revoke|reset" doc:"What to do." example:"revoke"`
-	}
 	lasted struct {
 		Seconds int `json:"seconds" minimum:"1" maximum:"3600" default:"3600" doc:"How many seconds, at most."`
 	}
@@ -474,6 +465,31 @@ func (h *HTTP) stats(c echo.Context) error {
 func (h *HTTP) history(c echo.Context) error {
 	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), readNumber(c, "seconds", MaxHistorySeconds))
 	return send(c, history, err)
+}
+
+func (h *HTTP) visitor(c echo.Context) error {
+	v, err := h.service.Visitor(c.Request().Context(), c.Param("zoneId"), c.Param("ref"), c.QueryParam("day"))
+	return send(c, v, err)
+}
+
+func (h *HTTP) giveUp(c echo.Context) error {
+	by, err := serve.ReadBy(c.Request())
+	if err != nil {
+		return err
+	}
+	v, err := h.service.GiveUp(c.Request().Context(), c.Param("zoneId"), c.Param("ref"), by)
+	return send(c, v, err)
+}
+
+func (h *HTTP) forget(c echo.Context) error {
+	by, err := serve.ReadBy(c.Request())
+	if err != nil {
+		return err
+	}
+	if err := h.service.Forget(c.Request().Context(), c.Param("zoneId"), c.Param("day"), by); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
 }
 
 func (h *HTTP) report(c echo.Context) error {

@@ -62,6 +62,11 @@ const (
 	Reset InsideVerb = "reset"
 )
 
+// insideVerb is the part of a path that has it.
+type insideVerb struct {
+	Do InsideVerb `json:"do" enum:"revoke|reset" doc:"What to do." example:"revoke"`
+}
+
 // InsideAct is what an operator does to those inside. To revoke it has a JTI, or All.
 type InsideAct struct {
 	Do InsideVerb `json:"-"`

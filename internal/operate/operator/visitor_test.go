@@ -95,7 +95,7 @@ func TestGiveUp(t *testing.T) {
 			parts.Must(t, err)
 		}
 	}
-	_, err = r.store.Store.Sweep(t.Context(), "Z", "one", 0)
+	_, err = r.store.Sweep(t.Context(), "Z", "one", 0)
 	parts.Must(t, err)
 	loses(1, "aside")
 	loses(2, "waiting")

@@ -156,6 +156,7 @@ func (s *shown) What(a Action) string { return strings.Join(a.What, "; ") }
 const (
 	wide, high       = 720, 150
 	chartLeft        = 58
+	chartRight       = 20 // half of the last label
 	chartTop, bottom = 8, 20
 	// columns is how many points a curve has at most. Of several minutes in one column the greatest is shown.
 	columns = 640
@@ -215,7 +216,7 @@ type curve struct {
 
 // x is where a moment stands, in units of the view.
 func (s *shown) x(ms int64) int {
-	return chartLeft + int(float64(wide-chartLeft-8)*float64(ms-s.From)/float64(max(1, s.To-s.From)))
+	return chartLeft + int(float64(wide-chartLeft-chartRight)*float64(ms-s.From)/float64(max(1, s.To-s.From)))
 }
 
 // chart draws curves on one scale from 0.
@@ -223,7 +224,8 @@ func (s *shown) chart(title, unit string, curves ...curve) Chart {
 	c := Chart{Title: title, Unit: unit}
 	per := max(1, (s.To-s.From)/minute.Milliseconds()/columns+1) // minutes a column
 	from := s.From / minute.Milliseconds()
-	n := int((s.To/minute.Milliseconds()-from)/per) + 1
+	upto := (s.To + minute.Milliseconds() - 1) / minute.Milliseconds()
+	n := int((upto - from + per - 1) / per)
 	values, top := make([][]float64, len(curves)), 1.0
 	for i, one := range curves {
 		values[i] = make([]float64, n)

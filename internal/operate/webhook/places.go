@@ -166,7 +166,7 @@ func (w *worker) tellPlaces(k *known, zoneID string, l *look) {
 		w.add(k, newCall(w.hook.Name, l.event, l.next.Millis, data, len(some), func() {
 			told := l.next
 			told.After, told.ID = last.StandsMicros, last.ID
-			l.mark.Round = &told
+			l.Round = &told
 			if !l.more && last == l.found[len(l.found)-1] {
 				end()
 			}

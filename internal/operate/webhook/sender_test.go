@@ -100,8 +100,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	sum := hmac.New(sha256.New, secret)
 	fmt.Fprintf(sum, "%s.%s.%s", req.Header.Get("webhook-id"), req.Header.Get("webhook-timestamp"), body)
 	var m struct {
-		Type string
-		Data json.RawMessage
+		Type string          `json:"type"`
+		Data json.RawMessage `json:"data"`
 	}
 	right := req.Header.Get("webhook-signature") == "v1,"+base64.StdEncoding.EncodeToString(sum.Sum(nil))
 	if err != nil || !right || json.Unmarshal(body, &m) != nil {
@@ -109,11 +109,18 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	r.mu.Lock()
 	r.calls, r.ids = append(r.calls, m.Type+" "+string(m.Data)), append(r.ids, req.Header.Get("webhook-id"))
-	n := len(r.calls)
+	n, as := len(r.calls), r.as
 	r.mu.Unlock()
-	if r.as != nil {
-		r.as(w, n)
+	if as != nil {
+		as(w, n)
 	}
+}
+
+// answers has the receiver answer as the function does, with the number of the call.
+func (r *receiver) answers(as func(w http.ResponseWriter, n int)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.as = as
 }
 
 // took returns the calls since the last time.
@@ -132,21 +139,21 @@ type world struct {
 	hook Hook
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	s := zone.Defaults("SHOP")
 	s.PerMinute = 60
 	w := &world{room: &room{settings: []*zone.Settings{&s}}, receiver: &receiver{}, now: time.UnixMilli(100_000_000)}
 	w.stats.State = line.State{NowMillis: 100_000_000, EdgeMicros: 10_000_000, Released: 10, Waiting: 1_000}
 	w.soon = 130_000_000
-	w.receiver.Server = httptest.NewTLSServer(w.receiver)
-	t.Cleanup(w.receiver.Close)
+	w.Server = httptest.NewTLSServer(w.receiver)
+	t.Cleanup(w.Close)
 	w.hook = Hook{Name: "shop", URL: w.URL, Secret: "whsec_" + base64.StdEncoding.EncodeToString(secret), Events: Events, PrivateNetworks: []string{"127.0.0.0/8"}}
 	return w
 }
 
 // server is one more server. A test calls its runOnce.
-func (w *world) server(t *testing.T) *worker {
+func (w *world) server(t testing.TB) *worker {
 	t.Helper()
 	h := w.hook
 	if faults := h.check(); len(faults) > 0 {
@@ -282,11 +289,11 @@ func TestRounds(t *testing.T) {
 	slices.Reverse(w.aside)
 	w.stats.State.EdgeMicros = 90_000_000_000
 	ctx, kill := context.WithCancel(t.Context())
-	w.as = func(_ http.ResponseWriter, n int) {
+	w.answers(func(_ http.ResponseWriter, n int) {
 		if n == 7 {
 			kill() // before the server has the answer
 		}
-	}
+	})
 	w.forward(time.Second)
 	one.runOnce(ctx)
 	told := w.took()
@@ -358,7 +365,7 @@ func TestRetries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hang := make(chan struct{})
-	w.as = func(rw http.ResponseWriter, n int) {
+	w.answers(func(rw http.ResponseWriter, n int) {
 		switch rw.Header().Set("Location", w.URL); n % 3 {
 		case 0:
 			rw.WriteHeader(http.StatusInternalServerError)
@@ -367,7 +374,7 @@ func TestRetries(t *testing.T) {
 		default:
 			<-hang
 		}
-	}
+	})
 	one := w.server(t)
 	one.client.Timeout = 500 * time.Millisecond
 	one.runOnce(t.Context())
@@ -381,10 +388,13 @@ func TestRetries(t *testing.T) {
 	if lost := testutil.ToFloat64(one.lost[PlaceSoon]); lost != 1 {
 		t.Errorf("%v places are lost", lost)
 	}
+	w.mu.Lock()
 	if w.ids = slices.Compact(w.ids); len(w.ids) != 1 {
 		t.Errorf("ids %v", w.ids)
 	}
-	w.as, w.aside = nil, nil
+	w.mu.Unlock()
+	w.answers(nil)
+	w.aside = nil
 	w.run(t, time.Second, one)
 	next := w.silence(101)
 	w.run(t, 12*time.Second, one)
@@ -399,13 +409,13 @@ func TestOneDoesNotHoldOthers(t *testing.T) {
 	w.settings = append([]*zone.Settings{&bad}, w.settings...)
 	one := w.server(t)
 	one.runOnce(t.Context())
-	w.as = func(rw http.ResponseWriter, n int) {
+	w.answers(func(rw http.ResponseWriter, _ int) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if strings.Contains(w.calls[len(w.calls)-1], "BAD") {
 			rw.WriteHeader(http.StatusInternalServerError)
 		}
-	}
+	})
 	w.forward(time.Second)
 	near := w.silence(100)
 	w.run(t, 6*time.Second, one)
@@ -505,4 +515,36 @@ func TestBadFiles(t *testing.T) {
 	if _, err := Parse("f", []byte(good+good)); err == nil {
 		t.Error("a name is there twice")
 	}
+}
+
+// BenchmarkTell tells 100,000 places that were set aside: an hour's, or those of a rush. The receiver is in the same process.
+func BenchmarkTell(b *testing.B) {
+	const n = 100_000
+	w := newWorld(b)
+	w.hook.Events = []string{PlaceTurn}
+	one := w.server(b)
+	one.runOnce(b.Context())
+	w.forward(time.Second)
+	for i := range int64(n) {
+		w.silence(i)
+	}
+	w.stats.State.EdgeMicros = n * 1_000_000
+	text, edge := w.document, w.stats.State.EdgeMicros
+	for b.Loop() {
+		w.document, one.working, one.zones, one.since = text, false, nil, time.Time{}
+		w.stats.State.EdgeMicros = edge
+		for told := 0; told < n; told += mostCalls * mostPlaces {
+			w.forward(time.Second)
+			one.Alone = true
+			one.runOnce(b.Context())
+			w.forward(lookEvery)
+		}
+		if calls := strings.Count(w.took(), PlaceTurn); calls != n/mostPlaces {
+			b.Fatalf("%d calls", calls)
+		}
+		w.stats.State.NowMillis -= (w.now.UnixMilli() - 100_000_000) // so that the places are kept
+		w.now = time.UnixMilli(100_000_000)
+		w.forward(time.Second)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/n, "us/place")
 }

@@ -3,9 +3,6 @@ package operator
 import (
 	"net/http"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 )
 
@@ -40,29 +37,4 @@ func (h *HTTP) visitorRoutes() []route.Route {
 			Invalid: []string{"day must be a day, such as 2026-12-01"},
 		},
 	}
-}
-
-func (h *HTTP) visitor(c echo.Context) error {
-	v, err := h.service.Visitor(c.Request().Context(), c.Param("zoneId"), c.Param("ref"), c.QueryParam("day"))
-	return send(c, v, err)
-}
-
-func (h *HTTP) giveUp(c echo.Context) error {
-	by, err := serve.ReadBy(c.Request())
-	if err != nil {
-		return err
-	}
-	v, err := h.service.GiveUp(c.Request().Context(), c.Param("zoneId"), c.Param("ref"), by)
-	return send(c, v, err)
-}
-
-func (h *HTTP) forget(c echo.Context) error {
-	by, err := serve.ReadBy(c.Request())
-	if err != nil {
-		return err
-	}
-	if err := h.service.Forget(c.Request().Context(), c.Param("zoneId"), c.Param("day"), by); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
 }
