@@ -136,10 +136,11 @@ func (c *Client) Changes(ctx context.Context, zoneID, policy string, most int) (
 	return call[Changes](ctx, c, http.MethodGet, "/admin/audit?"+query.Encode(), serve.Condition{}, nil)
 }
 
-// Verified says of records whether they are as servers wrote them, and Export is a record with its entries.
 type (
+	// Verified says of records whether they are as servers wrote them.
 	Verified = operator.Verified
-	Export   = operator.Export
+	// Export is a record with its entries.
+	Export = operator.Export
 )
 
 // Verify checks a record of changes: a zone's by its ID, :limits, :operators or :refusals; or for "" all that the token may see.
