@@ -10,7 +10,8 @@
 -- ARGV[4]  the audit.Addition to the first record, as JSON; '' for what is not recorded
 -- ARGV[5]  to the second
 --
--- Returns  0 done, 4 it is so already, 1 the version is another, 2 the document is of a newer format, 3 a record has changed since it was read
+-- Returns  0 done, 4 it is so already, 1 the version is another, 2 the document is of a newer format, 3 a record has
+--          changed since it was read
 --
 -- If the script runs twice, the second run changes nothing and returns 4.
 

@@ -42,7 +42,8 @@ local AUDIT, RECORD, LEASE = KEYS[14], KEYS[15], KEYS[16]
 local newest = redis.call('ZREVRANGE', LOG, 0, 0, 'WITHSCORES')
 newest = max(z.lost_at, floor(newest[2] or 0))
 local entry = cjson.decode(ARGV[4])
-if redis.call('HGET', ZONE, 'json') ~= ARGV[7] or min(newest, floor(time(ARGV[1]) / 1000)) > tonumber(ARGV[8]) or moved(RECORD, entry) then
+if redis.call('HGET', ZONE, 'json') ~= ARGV[7] or moved(RECORD, entry)
+  or min(newest, floor(time(ARGV[1]) / 1000)) > tonumber(ARGV[8]) then
   return 3
 end
 local minute = tick(z, ARGV[1]) - MINUTE

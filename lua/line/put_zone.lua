@@ -20,7 +20,7 @@
 --   epoch         of the lost data
 --   inside        how many may have been inside; longest: for how long somebody can be, ms
 --
--- Returns  0 changed, 6 present and so already, 1 created, 2 deleted lately, 3 the settings or the record have changed since they were read,
+-- Returns  0 changed, 6 present and so already, 1 created, 2 deleted lately, 3 settings or record changed meanwhile,
 --          4 the zone's data is of a newer format, 5 (put) a part of the zone was lost: it has to be restored first
 
 --@include zone
