@@ -33,7 +33,10 @@ var (
 func TestRulesNameWhatThereIs(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	s := startServer(t, e.URL(), nil)
+	hooks := filepath.Join(t.TempDir(), "webhooks.yaml")
+	room.Write(t, hooks, "- {name: nobody, url: 'http://127.0.0.1:9', secret: whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazzNr8YK9mY=,"+
+		" events: [place.turn], privateNetworks: [127.0.0.0/8]}")
+	s := startServer(t, e.URL(), map[string]string{"QUEUE_WEBHOOKS": hooks})
 	capped := busy("BUSY")
 	capped.MaxInside = 10
 	s.Put(t, capped)
