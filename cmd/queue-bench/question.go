@@ -82,15 +82,19 @@ func inTurn(path string, of *crowd) question {
 
 var beforeToken = []byte(`"token":"`)
 
-// joins take places, and put their tokens behind those of the crowd.
+// joins take places, and put the tokens of those who wait behind those of the crowd.
 func joins(into *crowd) question {
 	var mu sync.Mutex
 	return question{
 		request: post("/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"clientIp":"203.0.113.9","clientAgent":"WEB"}`, benchZone)),
 		seen: func(body []byte) error {
 			at := bytes.Index(body, beforeToken) + len(beforeToken)
-			if at < len(beforeToken) || at+tokenSize > len(body) {
+			size := bytes.IndexByte(body[max(at, 0):], '"')
+			if at < len(beforeToken) || size < 0 {
 				return fmt.Errorf("%w: no token in %.100q", errAnswer, body)
+			}
+			if size != tokenSize { // that of one who is admitted, and does not wait
+				return nil
 			}
 			mu.Lock()
 			defer mu.Unlock()
