@@ -62,6 +62,8 @@ func TestLimitsAreShown(t *testing.T) {
 	shows(t, anna.get("limits"), "▲ Refusing many", "0 not asked 60 %")
 	parts.Must(t, r.policies.Delete(t.Context(), "api", audit.By{Name: "Bea"}, serve.Condition{}))
 	shows(t, anna.get("changes"), "Bea api Made the policy: Rules 100 in any 60 s (sliding log)", "Bea api Counted shared: by the store → to server: each for itself", "Bea api Deleted the policy")
+	shows(t, anna.get("changes"), "Verify all records")
+	shows(t, anna.get("changes?verify"), "Verified: every entry is as a server of this room wrote it.")
 	for _, p := range guard.Policies() {
 		r.putPolicy(p, "config")
 	}

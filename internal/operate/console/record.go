@@ -98,9 +98,11 @@ func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At) })
-	verified, err := c.verified(r.Context(), s)
-	if err != nil {
-		return err
+	var verified []string
+	if r.URL.Query().Has("verify") { // reads all entries of all records
+		if verified, err = c.verified(r.Context(), s); err != nil {
+			return err
+		}
 	}
 	return c.render(w, http.StatusOK, "changes", s, "Record of changes", recordPage{all[:min(len(all), allChanges)], verified})
 }
@@ -108,7 +110,7 @@ func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session)
 // recordPage is what the page of the record shows.
 type recordPage struct {
 	Entries []entry
-	// Verified says whether the records verify that the person may see: a line, or one for each fault.
+	// Verified says whether the records verify that the person may see: a line, or one for each fault; nil if nobody asked.
 	Verified []string
 }
 
