@@ -25,6 +25,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -272,6 +273,13 @@ func TestEachIsToldOnce(t *testing.T) {
 	if w.expect(t, "nothing happens"); w.looks > looks+2 {
 		t.Errorf("%d looks", w.looks-looks)
 	}
+	w.settings[0].PerMinute, w.settings[0].SoldOut = 60, setting.Texts{"en": "All tickets are sold."}
+	again := w.silence(5_000)
+	w.run(t, 6*time.Second, one, two)
+	w.expect(t, "sold out")
+	w.settings[0].SoldOut = nil
+	w.run(t, 6*time.Second, one, two)
+	w.expect(t, "some were given back", places(PlaceTurn, again))
 }
 
 // TestRounds: many places are told in the order of the line, up to 1,000 a call, and another server goes on where the first stopped.
