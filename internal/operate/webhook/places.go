@@ -80,9 +80,9 @@ func (w *worker) lookAtPlaces(ctx context.Context, s zone.Settings, stats *line.
 	if len(looks) == 0 {
 		return
 	}
-	kept := is.NowMillis - s.KeepPlace().Milliseconds()
+	kept, gate := is.NowMillis-s.KeepPlace().Milliseconds(), s.Gate()
 	err := w.Store.Aside(ctx, s.ZoneID, func(p store.Silent) {
-		if p.AtMillis >= kept {
+		if p.AtMillis >= kept && !gate.Outdates(p.StandsMicros, is.NowMillis) { // a draw gives another place to those who come back to these
 			for _, l := range looks {
 				l.take(p)
 			}
