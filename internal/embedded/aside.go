@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"math"
+
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -17,6 +19,8 @@ type aside struct {
 	since   int64
 	// back is where the next one stands at the earliest who comes back overdue, in microseconds.
 	back int64
+	// noted are records for the journal.
+	noted notes
 }
 
 // silent is a place that is set aside: since when, in milliseconds, where it stood, and its arrival.
@@ -53,14 +57,40 @@ func (q *zoneQueue) setAside(now int64, p line.Place) {
 	if q.settings.KeepPlaceSeconds == 0 || a.count() >= q.settings.MostAside() {
 		return
 	}
+	its := silent{now, q.byID[p.ID], p.ArrivedAtMicros}
+	a.put(p.ID, its)
+	a.noted.add(q.entryOf(p.ID, its))
+	q.totals.SetAside++
+}
+
+func (a *aside) put(id line.ID, its silent) {
 	if a.since == 0 {
-		a.since = now
+		a.since = its.atMillis
 	}
 	if a.places[a.filling] == nil {
 		a.places[a.filling] = make(map[line.ID]silent)
 	}
-	a.places[a.filling][p.ID] = silent{now, q.byID[p.ID], p.ArrivedAtMicros}
-	q.totals.SetAside++
+	a.places[a.filling][id] = its
+}
+
+// entryOf is the record of a place: since when it is set aside, where it stands, its arrival, and the epoch. One of 0 was set aside, and came
+// back.
+func (q *zoneQueue) entryOf(id line.ID, its silent) entry {
+	return entry{q.settings.ZoneID, id, [4]int64{its.atMillis, its.stands, its.arrived, int64(q.epoch)}}
+}
+
+// takeAside brings in the places that are set aside, as the journal tells. Those who departed meanwhile are taken off later.
+func (s *Store) takeAside(asides []entry) {
+	for _, e := range asides {
+		q, n := s.queues[e.zoneID], e.numbers
+		if q == nil || n[3] != int64(q.epoch) {
+			continue
+		}
+		q.aside.drop(e.id, math.MaxInt64)
+		if n[0] > 0 && n[0]+q.settings.KeepPlace().Milliseconds() >= q.clock.NowMicros/1000 {
+			q.aside.put(e.id, silent{n[0], n[1], n[2]})
+		}
+	}
 }
 
 // comeBack has a visitor stand in the line again whose place is set aside. It returns nil if none is.
@@ -68,6 +98,9 @@ func (q *zoneQueue) comeBack(t *transaction, id line.ID) *record {
 	for _, places := range q.aside.places {
 		its, ok := places[id]
 		delete(places, id)
+		if ok {
+			q.aside.noted.add(q.entryOf(id, silent{}))
+		}
 		if !ok || its.atMillis+q.settings.KeepPlace().Milliseconds() < t.now {
 			continue
 		}

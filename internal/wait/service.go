@@ -351,8 +351,8 @@ func (j *join) visitAgain(ctx context.Context, who invitee) (line.Told, error) {
 	switch {
 	case visit.BegunMillis == 0 && same:
 		return a, nil
-	case visit.UntilMillis <= now:
-		return line.Told{}, ticket.ErrUsed
+	case visit.UntilMillis <= now, j.zone.Over(line.Admission{ID: who.id, AtMillis: visit.AtMillis}.JTI(j.zone.ID())):
+		return line.Told{}, ticket.ErrUsed // it was given up, or revoked
 	case visit.BegunMillis > 0 && since < ticket.MovedAfter:
 		return line.Told{}, &guard.RefusedError{RetryMillis: (ticket.MovedAfter - max(0, since)).Milliseconds()}
 	case visit.BegunMillis > 0:
