@@ -113,7 +113,7 @@ func TestAsideThroughRestarts(t *testing.T) {
 		if want := map[line.ID]int64{sleeps.ID: sleeps.ArrivedAtMicros, app.ID: app.ArrivedAtMicros}; !maps.Equal(silent, want) {
 			t.Errorf("set aside are %v, want %v", silent, want)
 		}
-		if f, err := s.FindVisitor(t.Context(), "z", app.ID); err != nil || f.AsideAtMillis == 0 {
+		if f, err := s.FindVisitor(t.Context(), "z", line.Admission{ID: app.ID}); err != nil || f.AsideAtMillis == 0 {
 			t.Errorf("an operator finds %+v, %v", f, err)
 		}
 		if a := join(t, s, 3); a.Status != line.Waiting || a.Place.ArrivedAtMicros != app.ArrivedAtMicros {
