@@ -125,6 +125,22 @@ func TestAsideThroughRestarts(t *testing.T) {
 		if a := poll(t, s, sleeps); a.Status != line.Waiting || a.Place.ArrivedAtMicros != sleeps.ArrivedAtMicros {
 			t.Errorf("one who slept: %+v, want the place of %+v", a, sleeps)
 		}
+
+		keep := func(seconds int64, removed int64) {
+			z.KeepPlaceSeconds = seconds
+			put(t, s, z)
+			clock.Add(3 * time.Minute)
+			if swept, err := s.Sweep(t.Context(), "z", "", 0); err != nil || swept.Removed != removed {
+				t.Fatalf("%+v, %v", swept, err)
+			}
+		}
+		keep(900, 2)
+		keep(0, 0)
+		keep(900, 0)
+		must(t, s.save())
+		r.end(s)
+		s = r.open()
+		must(t, s.Aside(t.Context(), "z", func(p store.Silent) { t.Errorf("%+v was forgotten, and is set aside again", p) }))
 	})
 }
 

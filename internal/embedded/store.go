@@ -322,7 +322,7 @@ func (s *Store) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration)
 }
 
 func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
-	q.aside.turn(now, q.settings)
+	q.turnAside(now)
 	var out line.Sweep
 	var idle []line.Place
 	last := int64(0)

@@ -157,6 +157,43 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// TestReturnedByJoining: an app that has kept its clientId alone comes back by joining. The log says that it came back, so nobody who was
+// admitted before has overtaken it.
+func TestReturnedByJoining(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.Set(t, func(z *zone.Settings) { z.PerMinute = 10 })
+	s.Join("first")
+	s.Join("enters")
+	s.Join("waits")
+	last := room.Read(t, s.Join("last"))
+	for range 9 {
+		s.Forward(20 * time.Second)
+		last = room.Read(t, s.Poll(last.Token))
+	}
+	if !last.CanEnter {
+		t.Fatalf("%+v", last)
+	}
+	_, err := s.Zones.Sweep(t.Context(), shop, "one", 0)
+	room.Must(t, err)
+	if in, not := room.Read(t, s.Join("enters")), room.Read(t, s.Join("waits")); !in.CanEnter || not.CanEnter {
+		t.Fatalf("%+v and %+v", in, not)
+	}
+	s.log.RunOnce(t.Context())
+	s.log.Close(t.Context())
+	_, by := s.read(t)
+	var back, came []string
+	for _, one := range by[admissionlog.Returned] {
+		back = append(back, one.Who)
+	}
+	for _, one := range by[admissionlog.Joined] {
+		came = append(came, one.Who)
+	}
+	if len(came) != 3 || !slices.Equal(back, came[:2]) {
+		t.Errorf("%q came, and %q came back", came, back)
+	}
+}
+
 // TestDisk: while the disk is full or hangs, visitors go on; what the memory does not hold is counted, and the log says how much it lacks.
 func TestDisk(t *testing.T) {
 	t.Parallel()
