@@ -247,7 +247,7 @@ func TestFreezes(t *testing.T) {
 		asleep time.Duration
 		was    int
 	}
-	var sleepers []sleeper
+	var sleepers []*sleeper
 	for text := range strings.SplitSeq(cmp.Or(os.Getenv(freezesVariable), "3s"), ",") {
 		asleep, err := time.ParseDuration(text)
 		must(t, err)
@@ -256,10 +256,11 @@ func TestFreezes(t *testing.T) {
 		g := &guest{&browser{ctx: tab}, t, s}
 		g.start(t, s.url+"/wait/POCKET?to=/shop")
 		g.sees("You are in line")
-		sleepers = append(sleepers, sleeper{g, asleep, g.place()})
+		sleepers = append(sleepers, &sleeper{guest: g, asleep: asleep})
 	}
 	joins(1400, 2000)
 	for _, g := range sleepers {
+		g.was = g.place()
 		g.state(page.SetWebLifecycleStateStateFrozen)
 	}
 	from, kept := time.Now(), zone.Defaults("POCKET").KeepPlace()
