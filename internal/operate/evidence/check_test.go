@@ -146,6 +146,25 @@ func TestJoinedTwice(t *testing.T) {
 	}
 }
 
+// TestRepeatedByAnotherKey: whoever joins again after an admission is named by the key of the day of the admission, since the store does not know
+// the arrival any more. Whoever polls again after a key was destroyed is named by its successor. Neither is another admission.
+func TestRepeatedByAnotherKey(t *testing.T) {
+	t.Parallel()
+	folder, all := t.TempDir(), honest()
+	i := admission(all["a-1"], 1)
+	all["a-1"][i-1].Arrived -= 86_400_000_000
+	all["a-1"][i].Arrived -= 86_400_000_000
+	again := all["a-1"][i]
+	again.Kind, again.Who, again.Arrived, again.Number, again.Due = admissionlog.Repeated, "by the other key", 1000*again.At, 0, 0
+	polls := all["a-1"][admission(all["a-1"], 3)]
+	polls.Kind, polls.Who, polls.Number = admissionlog.Repeated, "by its successor", 0
+	all["b-2"] = slices.Insert(all["b-2"], 5, again, polls)
+	heads := write(t, folder, all)
+	if r := judge(t, folder, record, heads...); r.Verdict != evidence.Held || r.Figures.Admitted != 300 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestAutopilot: its steps are in no record. Between its bounds the servers' logs say which cap was in force; beyond them, that is no step.
 func TestAutopilot(t *testing.T) {
 	t.Parallel()
