@@ -103,7 +103,7 @@ func TestPermissions(t *testing.T) {
 	if aside, err := s.DrawnAside(t.Context(), "Z", 0, 0, math.MaxInt64); err != nil {
 		t.Error(aside, err)
 	}
-	if _, err := s.FindVisitor(t.Context(), "Z", line.ID{1}); err != nil {
+	if _, err := s.FindVisitor(t.Context(), "Z", line.Admission{ID: line.ID{1}}); err != nil {
 		t.Error(err)
 	}
 	if written, err := s.KeepDraw(t.Context(), "Z", "c0ffee", []byte("a list")); err != nil || !written {

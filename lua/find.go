@@ -14,13 +14,13 @@ import (
 
 // FindVisitor implements store.Observer. It reads in two steps, since the keys of the second follow from the first. The line goes on between
 // them: then of one who leaves or is admitted some is missing.
-func (s *Store) FindVisitor(ctx context.Context, zoneID string, id line.ID) (f line.Found, err error) {
+func (s *Store) FindVisitor(ctx context.Context, zoneID string, of line.Admission) (f line.Found, err error) {
 	if _, err := s.Zone(ctx, zoneID); err != nil {
 		return f, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
-	keys, member := s.keys(zoneID), string(id[:])
+	keys, member := s.keys(zoneID), string(of.ID[:])
 	var aside [2]*redis.StringCmd
 	pipe := s.client.Pipeline()
 	rank, score, admitted := pipe.ZRank(ctx, keys[lineKey], member), pipe.ZScore(ctx, keys[lineKey], member), pipe.ZScore(ctx, keys[logKey], member)
@@ -37,9 +37,10 @@ func (s *Store) FindVisitor(ctx context.Context, zoneID string, id line.ID) (f l
 	}
 	stands := int64(score.Val())
 	f.AdmittedAtMillis, f.ExpiresAtMillis = admission(admitted.Val())
-	of := binary.BigEndian.AppendUint64(append([]byte(nil), id[:]...), uint64(f.AdmittedAtMillis)<<16)[:14]
+	f.AdmittedAtMillis = max(f.AdmittedAtMillis, of.AtMillis)
+	its := binary.BigEndian.AppendUint64([]byte(member), uint64(f.AdmittedAtMillis)<<16)[:14]
 	seen := pipe.HGet(ctx, keys[seenKeys]+strconv.FormatInt(stands/16%buckets, 10), member)
-	ends := pipe.ZScore(ctx, keys[insideKey], string(of))
+	ends := pipe.ZScore(ctx, keys[insideKey], string(its))
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return f, s.failed(ctx, "find_visitor", err)
 	}

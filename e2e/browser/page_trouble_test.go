@@ -1,9 +1,15 @@
 package browser
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/openqueue/waitingroom/e2e/room"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // before has the browser run a program before each page's own, until the step has ended.
@@ -127,17 +134,13 @@ func (g *guest) sleepsInAPocket() {
 	g.shop.lineUp(g.t, "NAP", 1)
 	g.visit("NAP")
 	g.sees("The line is paused")
-	state := func(s page.SetWebLifecycleStateState) {
-		_, err := chromedp.Call(g.ctx, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: s})
-		must(g.t, err)
-	}
-	state(page.SetWebLifecycleStateStateFrozen)
+	g.state(page.SetWebLifecycleStateStateFrozen)
 	stats := func() string { return g.shop.Admin(g.t, "GET", "/admin/zones/NAP/stats", "").Body }
 	// On a slow machine the sweeper takes nobody for two minutes.
 	if !room.Soon(g.t, 2*room.Patience, func() bool { return strings.Contains(stats(), `"setAside":2`) }) {
 		g.t.Fatalf("the place is not set aside: %s", stats())
 	}
-	state(page.SetWebLifecycleStateStateActive)
+	g.state(page.SetWebLifecycleStateStateActive)
 	woke := time.Now()
 	room.Await(g.t, "the page has its place again", func() bool {
 		return strings.Contains(stats(), `"returned":1`)
@@ -213,4 +216,103 @@ func (g *guest) countsDownWithoutAnswers() {
 			g.t.Errorf("answered with %s, it says: %s", answers, wrong)
 		}
 	}
+}
+
+// freezesVariable names how long systems freeze pages in TestFreezes. At 30s,90s,300s,800s,1200s it takes 21 minutes.
+const freezesVariable = "FREEZES"
+
+// TestFreezes: a line of 2,000 who poll as they are told, and pages with 20 minutes and more before them that the system freezes. Each
+// asks as soon as it goes on, and its number has not risen; unless it slept for longer than its place is kept.
+func TestFreezes(t *testing.T) {
+	t.Parallel()
+	s := openShopFrontWith(t, "zones:\n  - {zoneId: POCKET, perMinute: 60}\n")
+	b := openBrowser(t)
+	b.start(t, "about:blank")
+	ctx, end := context.WithCancel(t.Context())
+	var line sync.WaitGroup
+	defer line.Wait()
+	defer end()
+	var served atomic.Int64
+	joins := func(from, upto int) {
+		for i := from; i < upto; i++ {
+			line.Go(func() { served.Add(waits(ctx, s.Server, fmt.Sprint("other-", i))) })
+			if i%50 == 0 {
+				<-time.After(100 * time.Millisecond)
+			}
+		}
+	}
+	joins(0, 1400)
+	type sleeper struct {
+		*guest
+		asleep time.Duration
+		was    int
+	}
+	var sleepers []*sleeper
+	for text := range strings.SplitSeq(cmp.Or(os.Getenv(freezesVariable), "3s"), ",") {
+		asleep, err := time.ParseDuration(text)
+		must(t, err)
+		tab, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+		t.Cleanup(cancel)
+		g := &guest{&browser{ctx: tab}, t, s}
+		g.start(t, s.url+"/wait/POCKET?to=/shop")
+		g.sees("You are in line")
+		sleepers = append(sleepers, &sleeper{guest: g, asleep: asleep})
+	}
+	joins(1400, 2000)
+	for _, g := range sleepers {
+		g.was = g.place()
+		g.state(page.SetWebLifecycleStateStateFrozen)
+	}
+	from, kept := time.Now(), zone.Defaults("POCKET").KeepPlace()
+	for _, g := range sleepers { // in the order of their times
+		<-time.After(time.Until(from.Add(g.asleep)))
+		g.state(page.SetWebLifecycleStateStateActive)
+		woke := time.Now()
+		g.until(t, "it has asked", fmt.Sprintf(`document.querySelector("#place")?.textContent.replace(",", "") !== "%d"`, g.was))
+		is, heading := g.place(), g.text(t, "h1")
+		t.Logf("frozen for %v at place %d: %q, place %d, %v after it woke", g.asleep, g.was, heading, is, time.Since(woke).Round(time.Millisecond))
+		if g.asleep < kept && (is == 0 && heading != "It is your turn" || is > g.was) {
+			t.Errorf("frozen for %v at place %d: %q, place %d", g.asleep, g.was, heading, is)
+		}
+	}
+	end()
+	line.Wait()
+	t.Logf("of the others %d were admitted; %s", served.Load(), room.Machine())
+}
+
+// place is the number that the page shows, 0 for none.
+func (g *guest) place() (n int) {
+	g.t.Helper()
+	_, _ = fmt.Sscan(strings.ReplaceAll(g.text(g.t, "#place"), ",", ""), &n)
+	return n
+}
+
+// state has the system freeze the page, or go on with it.
+func (g *guest) state(s page.SetWebLifecycleStateState) {
+	g.t.Helper()
+	_, err := chromedp.Call(g.ctx, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: s})
+	must(g.t, err)
+}
+
+// waits joins POCKET and polls as it is told. It returns 1 if it is admitted.
+func waits(ctx context.Context, s *room.Server, who string) int64 {
+	_, told, err := room.Join(ctx, nil, s.Public, "POCKET", map[string]string{"clientId": who})
+	for ctx.Err() == nil {
+		switch {
+		case told.CanEnter:
+			return 1
+		case err != nil || told.Token == "":
+			return 0
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(told.Waiting.PollingPeriod) * time.Millisecond):
+			var r room.Reply
+			r, err = room.Ask(ctx, nil, http.MethodPost, s.Public+"/traffic/entry", fmt.Sprintf(`{"zoneId":"POCKET","token":%q}`, told.Token))
+			if err == nil {
+				err = json.Unmarshal([]byte(r.Body), &told)
+			}
+		}
+	}
+	return 0
 }

@@ -62,6 +62,16 @@ while True:
     try: urllib.request.urlopen(os.environ["REHEARSAL_URL"] + "/traffic/wait", json.dumps({"zoneId": os.environ["REHEARSAL_ZONE"], "clientId": "x"}).encode())
     except OSError: pass
 `}, rehearse.ErrBroken, "stop BROKEN"},
+		"ends when the device has slept": {[]string{"pocket"}, []string{"python3", "-c", `
+import os, json, time, urllib.request
+told = {}
+while True:
+    body = {"zoneId": os.environ["REHEARSAL_ZONE"], **({"token": told["token"]} if told else {"clientId": "x"})}
+    told = json.load(urllib.request.urlopen(os.environ["REHEARSAL_URL"] + "/traffic/" + ("entry" if told else "wait"), json.dumps(body).encode()))
+    began = time.monotonic()
+    time.sleep(told["waiting"]["pollingPeriod"] / 10_000)
+    if time.monotonic() > began + 5: break
+`}, rehearse.ErrBroken, "go-on BROKEN"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -21,7 +21,7 @@ const (
 	Admitted = "admitted"
 	// Repeated: the visitor was told again of an admission. The answer that told it first may have been lost.
 	Repeated = "repeated"
-	// Returned: a visitor whose turn it was had missed it, or was set aside, has come back, and waits.
+	// Returned: a visitor whose turn it was had missed it, or was set aside, and has come back: it waits, or the line of its admission follows.
 	Returned = "returned"
 	// Left: the visitor gave the place up, or ended the admission; or an operator did (Reason ByOperator). The time is by the server's clock.
 	Left = "left"

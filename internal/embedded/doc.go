@@ -3,11 +3,12 @@
 // answers as package lua; the conformance suite holds the two together.
 //
 // A zone is one queue under one lock (zone_queue.go; healing.go says
-// which places come back after a loss). Places are not written to disk: they come
+// which places come back after a loss). Places in the line are not written to disk: they come
 // back with the visitors' own tokens, as they do after the loss of a Redis.
 // Settings, and what bounds the healing (see line.Memory), survive in
 // zones.json. A journal (journal.go) has the visitors who were admitted or left, so that
-// no token is used twice; another has the keys that were spent (spend.go). The data directory is locked against a second process.
+// no token is used twice. Another has the places that are set aside, since nobody polls for them, and a third one
+// the keys that were spent (spend.go). The data directory is locked against a second process.
 //
 // A change is in force before it is on the disk, even if it cannot be written: an
 // operator's pause must not wait for a full disk. NotKept says why a restart would

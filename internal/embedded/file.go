@@ -139,6 +139,7 @@ func (s *Store) remember() {
 		case <-tick.C:
 			s.journal.rotate(s.keepFor())
 			s.stays.rotate(s.keepStaysFor())
+			s.asides.rotate(s.keepFor())
 			s.spends.tidy(s.now())
 			s.saveAll()
 		}
@@ -263,7 +264,7 @@ func (q *zoneQueue) oldestPass() time.Duration {
 
 // take brings in what the files held. The lines come back with the visitors' tokens,
 // except those of visitors who had departed. A window counts as full from now on.
-func (s *Store) take(had contents, departed, stays []entry) {
+func (s *Store) take(had contents, departed, stays, asides []entry) {
 	for _, k := range had.Zones {
 		// The line went on for up to rememberEvery after the file was written, if the server was killed.
 		k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
@@ -271,6 +272,7 @@ func (s *Store) take(had contents, departed, stays []entry) {
 		q.in.longest = k.Longest
 		s.queues[k.Settings.ZoneID] = q
 	}
+	s.takeAside(asides)
 	for _, e := range departed {
 		if q, ok := s.queues[e.zoneID]; ok {
 			p := line.Place{ID: e.id, ArrivedAtMicros: e.numbers[0], Epoch: uint32(e.numbers[1])}

@@ -8,7 +8,8 @@ import (
 )
 
 // FindVisitor implements store.Observer.
-func (s *Store) FindVisitor(_ context.Context, zoneID string, id line.ID) (f line.Found, err error) {
+func (s *Store) FindVisitor(_ context.Context, zoneID string, of line.Admission) (f line.Found, err error) {
+	id := of.ID
 	q, err := s.queue(zoneID)
 	if err != nil {
 		return f, err
@@ -24,10 +25,9 @@ func (s *Store) FindVisitor(_ context.Context, zoneID string, id line.ID) (f lin
 			f.AsideAtMillis, f.ArrivedAtMicros = its.atMillis, its.arrived
 		}
 	}
-	if p, ok := q.log.byID[id]; ok {
-		its := line.Admission{ID: id, AtMillis: p.atMillis}
-		f.AdmittedAtMillis, f.ExpiresAtMillis, f.InsideUntilMillis = p.atMillis, p.expiresMillis, q.in.ends[its]
-		f.Used = f.InsideUntilMillis > 0 && !q.in.unused[its]
-	}
+	p := q.log.byID[id]
+	of.AtMillis = max(of.AtMillis, p.atMillis)
+	f.AdmittedAtMillis, f.ExpiresAtMillis, f.InsideUntilMillis = of.AtMillis, p.expiresMillis, q.in.ends[of]
+	f.Used = f.InsideUntilMillis > 0 && !q.in.unused[of]
 	return f, nil
 }

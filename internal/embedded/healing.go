@@ -126,7 +126,7 @@ func (q *zoneQueue) recall(t *transaction, d line.Departure) {
 		q.bury(d.Place.ID, d.Place.ArrivedAtMicros) // the visitor has joined again since
 	} else {
 		q.forget(d.Place)
-		q.aside.drop(d.Place.ID, d.Place.ArrivedAtMicros)
+		q.giveUpAside(d.Place.ID, d.Place.ArrivedAtMicros)
 	}
 	if at := d.AdmittedAtMillis; at > q.log.byID[d.Place.ID].atMillis && at <= t.now && d.ExpiresAtMillis > t.now &&
 		!q.isOver(line.Admission{ID: d.Place.ID, AtMillis: at}) {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -35,7 +34,7 @@ type inside struct {
 	quietAt, quietUntil int64
 	stayed              []int64 // by window.WaitBucket
 	// noted are records for the journal.
-	noted []string
+	noted notes
 }
 
 // insideRecord is an admission in byEnd. The id is mixed with the time, so that no two admissions have the same.
@@ -389,15 +388,7 @@ func (i *inside) note(zoneID string, a line.Admission, ends int64, unused bool, 
 	if unused {
 		e.numbers[2] = 1
 	}
-	i.noted = append(i.noted, e.record())
-}
-
-// takeNotes returns what was noted, as journal.enqueue takes it.
-func (i *inside) takeNotes() (text string) {
-	if len(i.noted) > 0 {
-		text, i.noted = strings.Join(i.noted, " "+journalEnd+"\n"), nil
-	}
-	return text
+	i.noted.add(e)
 }
 
 // keepStaysFor is how long a record of the journal of stays matters at most, over all zones.

@@ -22,7 +22,7 @@ import (
 const (
 	// The name of a part of a journal begins with what the journal has, and then has when the part was begun, in Unix
 	// milliseconds.
-	departuresPrefix, staysPrefix, spentPrefix, journalSuffix = "departures-", "stays-", "spent-", ".log"
+	departuresPrefix, staysPrefix, asidePrefix, spentPrefix, journalSuffix = "departures-", "stays-", "aside-", "spent-", ".log"
 	// journalEnd ends a record. A line without it was cut short, and is not read.
 	journalEnd = "."
 	// journalTimeout bounds the wait for a record to be written: less than half of what a visitor's
@@ -33,8 +33,8 @@ const (
 	maxUnwritten = 64 << 20
 )
 
-// journal has records of what must not happen twice, in the order in which it happened: visitors were admitted or left, keys
-// were spent. Each record is with the kernel before anybody is answered, and on the disk within a second. So it survives
+// journal has records of what a restart must not forget, in the order in which it happened: visitors were admitted or left, places
+// were set aside, keys were spent. Each record is with the kernel before anybody is answered, and on the disk within a second. So it survives
 // the process, however that ends. A part is deleted when none of its records matters any more.
 //
 // While the disk does not write, nobody waits for it: records wait in memory, and disk.trouble says that what happened
@@ -322,7 +322,7 @@ func (s *Store) keepFor() (longest time.Duration) {
 
 // entry is a record of a visitor in a zone, with four numbers. Of a departure they are the newest arrival of the zone in
 // microseconds, the epoch, and when the visitor was admitted and when the pass expires in milliseconds (0: it left). Of a
-// stay see inside.note.
+// stay see inside.note, of a place that is set aside zoneQueue.entryOf.
 type entry struct {
 	zoneID  string
 	id      line.ID
@@ -331,8 +331,24 @@ type entry struct {
 
 // record returns the text: zone, id in hexadecimal, numbers.
 func (e entry) record() string {
-	n := e.numbers
-	return fmt.Sprintf("%s %x %d %d %d %d", e.zoneID, e.id, n[0], n[1], n[2], n[3])
+	text := append(hex.AppendEncode(append([]byte(e.zoneID), ' '), e.id[:]), ' ')
+	for _, n := range e.numbers {
+		text = append(strconv.AppendInt(text, n, 10), ' ')
+	}
+	return string(text[:len(text)-1])
+}
+
+// notes are records that wait until the zone's lock is free.
+type notes []string
+
+func (n *notes) add(e entry) { *n = append(*n, e.record()) }
+
+// take returns what was noted, as journal.enqueue takes it.
+func (n *notes) take() (text string) {
+	if len(*n) > 0 {
+		text, *n = strings.Join(*n, " "+journalEnd+"\n"), nil
+	}
+	return text
 }
 
 // entriesOf returns what records have, without those that are damaged.

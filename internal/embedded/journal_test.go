@@ -3,6 +3,7 @@ package embedded
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -82,8 +84,8 @@ func TestTheDeadStayDead(t *testing.T) {
 	})
 }
 
-// TestAsideThroughRestarts: after a stop or a kill, visitors whose places were set aside come back to them, but not one who gave the
-// place up meanwhile.
+// TestAsideThroughRestarts: after a stop or a kill, the places that were set aside still are: webhooks tell of them, an operator finds them, and
+// visitors come back to them, by the clientId alone, too. But not one who gave the place up meanwhile, and not one who came back already.
 func TestAsideThroughRestarts(t *testing.T) {
 	throughRestarts(t, func(r restarts) {
 		t, clock := r.T, r.clock
@@ -92,23 +94,53 @@ func TestAsideThroughRestarts(t *testing.T) {
 		z.PerMinute = 10
 		put(t, s, z)
 		join(t, s, 0)
-		sleeps, leaves := join(t, s, 1).Place, join(t, s, 2).Place
+		sleeps, leaves, app, back := join(t, s, 1).Place, join(t, s, 2).Place, join(t, s, 3).Place, join(t, s, 4).Place
 		clock.Add(3 * time.Minute)
-		if swept, err := s.Sweep(t.Context(), "z", "", 0); err != nil || swept.Removed != 2 {
+		if swept, err := s.Sweep(t.Context(), "z", "", 0); err != nil || swept.Removed != 4 {
 			t.Fatalf("%+v, %v", swept, err)
 		}
 		must(t, s.Leave(t.Context(), "z", leaves))
+		if a := poll(t, s, back); a.Status != line.Waiting {
+			t.Fatalf("%+v", a)
+		}
 		must(t, s.save())
 		r.end(s)
 
 		clock.Add(5 * time.Minute)
 		s = r.open()
+		silent := make(map[line.ID]int64)
+		must(t, s.Aside(t.Context(), "z", func(p store.Silent) { silent[p.ID] = p.StandsMicros }))
+		if want := map[line.ID]int64{sleeps.ID: sleeps.ArrivedAtMicros, app.ID: app.ArrivedAtMicros}; !maps.Equal(silent, want) {
+			t.Errorf("set aside are %v, want %v", silent, want)
+		}
+		if f, err := s.FindVisitor(t.Context(), "z", line.Admission{ID: app.ID}); err != nil || f.AsideAtMillis == 0 {
+			t.Errorf("an operator finds %+v, %v", f, err)
+		}
+		if a := join(t, s, 3); a.Status != line.Waiting || a.Place.ArrivedAtMicros != app.ArrivedAtMicros {
+			t.Errorf("one who joined again by the clientId: %+v, want the place of %+v", a, app)
+		}
 		if a := poll(t, s, leaves); a.Status != line.Gone {
 			t.Errorf("one who left came back: %+v", a)
 		}
 		if a := poll(t, s, sleeps); a.Status != line.Waiting || a.Place.ArrivedAtMicros != sleeps.ArrivedAtMicros {
 			t.Errorf("one who slept: %+v, want the place of %+v", a, sleeps)
 		}
+
+		keep := func(seconds int64, removed int64) {
+			z.KeepPlaceSeconds = seconds
+			put(t, s, z)
+			clock.Add(3 * time.Minute)
+			if swept, err := s.Sweep(t.Context(), "z", "", 0); err != nil || swept.Removed != removed {
+				t.Fatalf("%+v, %v", swept, err)
+			}
+		}
+		keep(900, 2)
+		keep(0, 0)
+		keep(900, 0)
+		must(t, s.save())
+		r.end(s)
+		s = r.open()
+		must(t, s.Aside(t.Context(), "z", func(p store.Silent) { t.Errorf("%+v was forgotten, and is set aside again", p) }))
 	})
 }
 

@@ -53,10 +53,10 @@ type Store struct {
 	now    func() time.Time
 	logger *slog.Logger
 	// disk, journal and files are nil without a directory.
-	disk                  *disk
-	journal, stays, added *journal
-	zonesFile, recordFile *file
-	sealer                *audit.Sealer
+	disk                          *disk
+	journal, stays, asides, added *journal
+	zonesFile, recordFile         *file
+	sealer                        *audit.Sealer
 
 	spends spends
 
@@ -160,7 +160,7 @@ func (s *Store) load() error {
 	if err != nil {
 		return err
 	}
-	var departures, spent, stays, added []string
+	var departures, spent, stays, asides, added []string
 	if s.added, added, err = openJournal(s.disk, addedPrefix, s.now); err != nil {
 		return err
 	}
@@ -175,9 +175,12 @@ func (s *Store) load() error {
 	if s.stays, stays, err = openJournal(s.disk, staysPrefix, s.now); err != nil {
 		return err
 	}
+	if s.asides, asides, err = openJournal(s.disk, asidePrefix, s.now); err != nil {
+		return err
+	}
 	s.spends.take(spent)
-	departed, inside := entriesOf(departures), entriesOf(stays)
-	s.take(had, departed, inside)
+	departed, inside, silent := entriesOf(departures), entriesOf(stays), entriesOf(asides)
+	s.take(had, departed, inside, silent)
 	s.dropOldRecords()
 	if s.save() == nil {
 		_ = os.Remove(filepath.Join(s.disk.dir, oldPoliciesName)) // left behind, it is older than zones.json
@@ -188,7 +191,7 @@ func (s *Store) load() error {
 			m := &had.Zones[i].Memory
 			m.SeenAtMillis = max(m.SeenAtMillis, s.now().UnixMilli())
 		}
-		s.take(had, departed, inside)
+		s.take(had, departed, inside, silent)
 	}
 	return nil
 }
@@ -201,7 +204,7 @@ func (s *Store) Close() error {
 	if s.disk == nil {
 		return nil
 	}
-	return errors.Join(s.save(), s.journal.close(), s.stays.close(), s.spends.journal.close(), s.added.close(), s.disk.close())
+	return errors.Join(s.save(), s.journal.close(), s.stays.close(), s.asides.close(), s.spends.journal.close(), s.added.close(), s.disk.close())
 }
 
 // Ping always succeeds: the store is in this process.
@@ -279,7 +282,8 @@ func (s *Store) transact(zoneID string, do func(*zoneQueue, *transaction) line.A
 		a = do(q, t)
 		a.State = q.state(t)
 		a.Renew()
-		return a, s.stays.enqueue(q.in.takeNotes()), nil
+		s.asides.enqueue(q.aside.noted.take())
+		return a, s.stays.enqueue(q.in.noted.take()), nil
 	}()
 	s.stays.wait(written)
 	return a, err
@@ -305,7 +309,9 @@ func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.sweep(q.tick(s.now().UnixMicro()), cursor), nil
+	swept := q.sweep(q.tick(s.now().UnixMicro()), cursor)
+	s.asides.enqueue(q.aside.noted.take())
+	return swept, nil
 }
 
 // HoldSweeps implements store.Sweeper. It holds nothing: a store in the process has one
@@ -316,7 +322,7 @@ func (s *Store) HoldSweeps(_ context.Context, zoneID, _ string, _ time.Duration)
 }
 
 func (q *zoneQueue) sweep(now int64, cursor uint64) line.Sweep {
-	q.aside.turn(now, q.settings)
+	q.turnAside(now)
 	var out line.Sweep
 	var idle []line.Place
 	last := int64(0)

@@ -256,7 +256,7 @@ func (q *zoneQueue) leave(t *transaction, p line.Place) {
 		q.totals.Left++
 	} else {
 		q.bury(p.ID, p.ArrivedAtMicros)
-		q.aside.drop(p.ID, p.ArrivedAtMicros)
+		q.giveUpAside(p.ID, p.ArrivedAtMicros)
 	}
 	q.endAdmission(t, line.Admission{ID: p.ID, AtMillis: p.AdmittedAtMillis})
 }

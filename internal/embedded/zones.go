@@ -104,7 +104,7 @@ func (s *Store) PutZone(_ context.Context, settings zone.Settings, was *zone.Set
 			q.mu.Lock()
 			q.tick(s.now().UnixMicro())
 			q.set(settings)
-			written := s.stays.enqueue(q.in.takeNotes())
+			written := s.stays.enqueue(q.in.noted.take())
 			q.mu.Unlock()
 			s.stays.wait(written)
 		} else {

@@ -15,7 +15,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/ticket"
-	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
 
@@ -89,7 +88,7 @@ func (s *Service) Poll(ctx context.Context, z *zones.Zone, held answer.Held, fro
 		err = answer.SoldOut(settings, &a)
 	}
 	if err == nil {
-		err = s.visit(ctx, settings, held.Place, &a)
+		err = s.visit(ctx, z, held.Place, &a)
 	}
 	s.Meter.Poll(z.ID(), answer.Outcome(&a, err))
 	if err != nil {
@@ -114,13 +113,14 @@ func (s *Service) Poll(ctx context.Context, z *zones.Zone, held answer.Held, fro
 
 // visit notes that an admitted visitor has used the ticket, in a zone by invitation. The store may not have taken the note of an
 // admission that the guard repeats from memory, so visit notes it for such an answer, too. Where the visit has moved to another
-// device, the admission is no longer this one's; where it has moved here, the line does not know of it.
-func (s *Service) visit(ctx context.Context, z *zone.Settings, held line.Place, a *line.Told) error {
+// device, the admission is no longer this one's; where it has moved here, the line does not know of it, but the zone knows whether it is
+// over.
+func (s *Service) visit(ctx context.Context, z *zones.Zone, held line.Place, a *line.Told) error {
 	admitted := a.Status == line.Admitted || a.Status == line.AdmittedBefore
 	if !admitted && (a.Status != line.Gone || held.AdmittedAtMillis == 0) {
 		return nil
 	}
-	invitation := z.InvitationAt(time.UnixMilli(a.State.NowMillis))
+	invitation := z.Settings().InvitationAt(time.UnixMilli(a.State.NowMillis))
 	if invitation == "" {
 		return nil
 	}
@@ -128,12 +128,13 @@ func (s *Service) visit(ctx context.Context, z *zone.Settings, held line.Place, 
 	if admitted {
 		visit = store.Visit{AtMillis: a.AdmittedAtMillis, UntilMillis: a.ExpiresAtMillis}
 	}
-	newest, err := s.Tickets.Visit(ctx, z.ZoneID, invitation, held.ID, visit)
+	newest, err := s.Tickets.Visit(ctx, z.ID(), invitation, held.ID, visit)
 	switch {
 	case err != nil:
 		return err
 	case newest.AtMillis <= visit.AtMillis: // a version before has noted an earlier one without its time
-	case newest.AtMillis == held.AdmittedAtMillis && newest.BegunMillis == 0 && a.State.NowMillis < newest.UntilMillis:
+	case newest.AtMillis == held.AdmittedAtMillis && newest.BegunMillis == 0 && a.State.NowMillis < newest.UntilMillis &&
+		!z.Over(line.Admission{ID: held.ID, AtMillis: newest.AtMillis}.JTI(z.ID())):
 		a.Answer = ticket.Admitted(held.ID, newest, a.State)
 	default:
 		a.Status = line.Gone

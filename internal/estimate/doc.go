@@ -20,6 +20,13 @@
 // time of entry does not depend on when the visitor asks. A new table moves from the one before by a tenth towards what
 // was measured (gain), which evens the samples out, and by more the more it is off (pull).
 //
+// # Those who come back
+//
+// Whoever falls silent and comes back to a place that was set aside stands before those who stayed. The totals tell how many did lately for
+// each millisecond that a place was set aside (Model.back). At that pace the places that are set aside, and those of whoever is expected to
+// leave, add to the numbers ahead; the range is wider by the share of those ahead who are to come so. A new crowd is taken to come back as the
+// crowd before. For the first crowd of a server nobody is expected to, until some have.
+//
 // # A zone with a cap
 //
 // While as many are inside as may be, the store's pace is that of those who leave. Where no stay is renewed (insideBy: admission), the

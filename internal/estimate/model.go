@@ -31,6 +31,8 @@ const (
 	// crowded is what is added while the pace is that of those who leave a full zone, beside what chance makes of the few who have
 	// left: one over the root of their number.
 	crowded = 0.2
+	// memory is for how many milliseconds it counts, in the mean, who came back to places that were set aside.
+	memory = 60_000.0
 	// clump is the uncertainty that the moments of polls and the length of windows add, in milliseconds: a quarter of
 	// the default window.
 	clump = 1_500.0
@@ -45,6 +47,10 @@ type Model struct {
 	// came are those who entered within recall. admitted is Admitted of the totals in the latest sample.
 	came             []entered
 	admitted, lostAt int64
+	// returned is Returned of the totals in the latest sample, which was taken at atMillis. back is how many came back to places that
+	// were set aside, and aside the sum of the milliseconds that such places were: both fade with memory.
+	returned, atMillis int64
+	back, aside        float64
 	// left is leftInside when the zone was last not full.
 	left        int64
 	table       *Table
@@ -57,7 +63,7 @@ type Model struct {
 func (m *Model) Learn(s line.Observation, idle time.Duration) *Table {
 	now, old := s.State.NowMillis, m.table
 	if s.State.Waiting == 0 || len(s.Line) == 0 {
-		*m = Model{lostAt: m.lostAt}
+		*m = Model{lostAt: m.lostAt, back: m.back, aside: m.aside}
 		return nil
 	}
 	if s.State.LostAtMillis != m.lostAt {
@@ -77,9 +83,10 @@ func (m *Model) Learn(s line.Observation, idle time.Duration) *Table {
 	}
 	millis := min(recall, float64(idle.Milliseconds()))
 	m.enter(&s, millis)
+	m.comeBack(&s)
 	t := &Table{
 		at: now, edge: s.State.EdgeMicros, front: s.FrontMicros, last: s.State.EdgeMicros, pace: s.Pace, held: held, full: s.State.Full && !held, maxInside: s.MaxInside,
-		slot: float64(s.SlotMillis), coming: s.Coming,
+		slot: float64(s.SlotMillis), coming: s.Coming, returns: m.back / max(1, m.aside),
 	}
 	left := leftInside(&s) - m.left
 	t.exits, t.doubt = exitsOf(&s, left > 0), crowded+1/math.Sqrt(float64(max(4, left)))
@@ -106,6 +113,16 @@ func (m *Model) enter(s *line.Observation, millis float64) {
 	for len(m.came) > 0 && m.came[0].atMillis <= now-millis {
 		m.came = m.came[1:]
 	}
+}
+
+// comeBack notes how many came back since the sample before to places that were set aside.
+func (m *Model) comeBack(s *line.Observation) {
+	if span := float64(s.State.NowMillis - m.atMillis); m.atMillis > 0 && span > 0 {
+		keeps := math.Exp(-span / memory)
+		m.back = m.back*keeps + float64(max(0, s.Totals.Returned-m.returned))
+		m.aside = m.aside*keeps + span*float64(s.Aside)
+	}
+	m.returned, m.atMillis = s.Totals.Returned, s.State.NowMillis
 }
 
 // weightOf is how many visitors each of a sample stands for.

@@ -71,6 +71,10 @@ type Table struct {
 	exits *exits
 	// coming is the share of the live released who will come.
 	coming float64
+	// returns is how likely the owner of a place that is set aside comes back, a millisecond.
+	returns float64
+	// silent is how many are set aside who stood between those beyond the edge.
+	silent float64
 	points []point
 	// perPlace is what each place beyond the last point adds, in milliseconds.
 	perPlace    float64
@@ -97,28 +101,50 @@ func (t *Table) put(s *line.Observation, h *hazard) {
 	entry, ahead, entered := t.slot, 0.0, live
 	there := max(1, (t.slot-float64(t.at))/each)
 	come := there
+	// silent are away who stood ahead, those first whose turn has been; leaving will be.
+	base, silent, leaving, back := t.slot, max(0, float64(s.Aside)-t.silent), 0.0, 0.0
+	t.silent = 0
 	for i := range s.Line {
 		v := &s.Line[i]
 		if v.StandsAtMicros <= t.edge {
 			continue
 		}
-		t.points = append(t.points, point{micros: v.StandsAtMicros, entry: entry, ahead: ahead, spread: t.sure() + (1-come/there)*leaves + t.stays(entered)})
+		entry, back = t.awaits(base, each, silent+t.silent, leaving, entry)
+		t.points = append(t.points, point{
+			micros: v.StandsAtMicros, entry: entry, ahead: ahead,
+			spread: t.sure() + (1-come/there+back/(there+back))*leaves + t.stays(entered),
+		})
 		t.last = v.StandsAtMicros
 		ahead += weight
-		if s.There(v) {
-			from := float64(v.StandsAtMicros) / 1000
-			p := h.staying(float64(v.PolledMillis)-from, entry-from)
-			if entry += weight * each * p; t.exits != nil {
-				entered += weight * p
-				entry = t.exits.enters(entered)
-			}
-			there, come = there+weight, come+weight*p
+		if !s.There(v) {
+			silent += weight
+			continue
 		}
+		waited, wait := float64(v.PolledMillis-v.StandsAtMicros/1000), entry-float64(v.StandsAtMicros)/1000
+		p := h.staying(waited, wait)
+		if base += weight * each * p; t.exits != nil {
+			entered += weight * p
+			base = t.exits.enters(entered)
+		}
+		there, come, leaving = there+weight, come+weight*p, leaving+weight*(1-p)
+		t.silent += weight * (math.Exp(h.upTo(waited/max(1, wait))) - 1)
 	}
+	entry, _ = t.awaits(base, each, silent+t.silent, leaving, entry)
 	t.perPlace = each * h.staying(0, entry-float64(t.last)/1000)
 	for i := range t.points {
 		t.points[i].measured = t.points[i].entry
 	}
+}
+
+// awaits is when a place is entered before which base enters, and of those who fell silent the ones who come back: of silent, who have, and of
+// leaving, who will have. back is how many enter so.
+func (t *Table) awaits(base, each, silent, leaving, entry float64) (at, back float64) {
+	for range 2 {
+		w := t.returns * max(1, entry-float64(t.at))
+		back = silent*min(1, w) + leaving*max(0, 1-1/max(w, 1))
+		entry = base + each*back
+	}
+	return entry, back
 }
 
 // stays is what the ends of stays add to how far the logarithm of a wait may be off, behind so many who enter.

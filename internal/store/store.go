@@ -101,8 +101,9 @@ type Observer interface {
 	Observe(ctx context.Context, zoneID string, most int) (line.Observation, error)
 
 	// FindVisitor returns what the store has of a visitor, without noting that the visitor is there; the zero value if it has nothing.
-	// Places set aside and admissions may be among it whose time is over.
-	FindVisitor(ctx context.Context, zoneID string, id line.ID) (line.Found, error)
+	// Places set aside and admissions may be among it whose time is over. Of a visit by a ticket that has moved the line knows nothing: who
+	// knows of one says when its admission was given; else AtMillis is 0, and the latest admission is that of the line.
+	FindVisitor(ctx context.Context, zoneID string, of line.Admission) (line.Found, error)
 }
 
 // Editor is what operators do to zones.

@@ -133,7 +133,7 @@ func (v *Verifier) Joined(ctx context.Context, zoneID, invitation, name string, 
 // Visit takes in a visit by the visitor's ticket, and returns the newest: see store.Spender. The zero value only asks. With an
 // error, one of the store, nobody may be given an admission: the ticket might be used again.
 func (v *Verifier) Visit(ctx context.Context, zoneID, invitation string, id line.ID, visit store.Visit) (store.Visit, error) {
-	newest, err := v.spends.Visit(ctx, key(zoneID, invitation, id), visit)
+	newest, err := v.spends.Visit(ctx, Key(zoneID, invitation, id), visit)
 	if err != nil {
 		return store.Visit{}, fmt.Errorf("ticket: visit: %w", err)
 	}
@@ -152,6 +152,7 @@ func Admitted(id line.ID, v store.Visit, s line.State) line.Answer {
 	}
 }
 
-func key(zoneID, invitation string, id line.ID) string {
+// Key is under which key a store keeps the visit by a ticket.
+func Key(zoneID, invitation string, id line.ID) string {
 	return "ticket:" + zoneID + "/" + invitation + "/" + hex.EncodeToString(id[:])
 }

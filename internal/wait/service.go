@@ -188,7 +188,7 @@ func (s *Service) Take(ctx context.Context, z *zones.Zone, n Newcomer) (line.Tol
 	j := join{Service: s, zone: z, settings: z.Settings(), Newcomer: n}
 	a, err := j.do(ctx)
 	if err == nil {
-		if s.Log != nil {
+		if s.Log != nil && !j.moved {
 			s.Log.Joined(z, s.Guard.Source(n.Newcomer), &a)
 		}
 		err = answer.SoldOut(j.settings, &a)
@@ -218,6 +218,8 @@ type join struct {
 	settings *zone.Settings
 	Newcomer
 	joining *network.Join
+	// moved: the visit by a ticket has moved. The store has let nobody in.
+	moved bool
 }
 
 // do takes a place for the newcomer, if its network has less than its share.
@@ -351,8 +353,8 @@ func (j *join) visitAgain(ctx context.Context, who invitee) (line.Told, error) {
 	switch {
 	case visit.BegunMillis == 0 && same:
 		return a, nil
-	case visit.UntilMillis <= now:
-		return line.Told{}, ticket.ErrUsed
+	case visit.UntilMillis <= now, j.zone.Over(line.Admission{ID: who.id, AtMillis: visit.AtMillis}.JTI(j.zone.ID())):
+		return line.Told{}, ticket.ErrUsed // it was given up, or revoked
 	case visit.BegunMillis > 0 && since < ticket.MovedAfter:
 		return line.Told{}, &guard.RefusedError{RetryMillis: (ticket.MovedAfter - max(0, since)).Milliseconds()}
 	case visit.BegunMillis > 0:
@@ -369,6 +371,7 @@ func (j *join) visitAgain(ctx context.Context, who invitee) (line.Told, error) {
 			return line.Told{}, err
 		}
 	}
+	j.moved = true
 	return line.Told{Answer: ticket.Admitted(who.id, visit, a.State)}, nil
 }
 

@@ -147,3 +147,27 @@ func TestEventByInvitation(t *testing.T) {
 		t.Errorf("the gathering is held: got %d %s", w.Code, w.Body)
 	}
 }
+
+// TestLeftByTicket: whoever gives up an admission that the cap counts has used the ticket. The slot is another's, so the pass is not given out again.
+func TestLeftByTicket(t *testing.T) {
+	t.Parallel()
+	r := newServer(t)
+	r.inviting(t)
+	r.Set(t, func(s *zone.Settings) { s.MaxInside = 1 })
+	r.Forward(5 * time.Second) // until then the store counts those who may have come before
+	in := room.Read(t, r.show("phone", "spring/alice"))
+	if !in.CanEnter {
+		t.Fatalf("%+v", in)
+	}
+	r.Leave(in.Token)
+	r.Forward(7 * time.Second) // a window
+	if w := r.show("phone", "spring/bob"); !room.Read(t, w).CanEnter {
+		t.Errorf("the slot is not given to another: %s", w.Body)
+	}
+	if w := r.show("phone", "spring/alice"); room.Read(t, w).Code != "ticket_used" {
+		t.Errorf("who left is told %d %s", w.Code, w.Body)
+	}
+	if w := r.Poll(in.Token); room.Read(t, w).Code != "token_expired" {
+		t.Errorf("who left polls, and is told %d %s", w.Code, w.Body)
+	}
+}

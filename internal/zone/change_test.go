@@ -101,6 +101,37 @@ func TestChangeAsJSON(t *testing.T) {
 	}
 }
 
+// TestSteeredDuringAnEvent: the cap that the autopilot has set during an event ends with it. One that somebody has set stays.
+func TestSteeredDuringAnEvent(t *testing.T) {
+	t.Parallel()
+	noon := time.Unix(1_800_000_000, 0)
+	for name, tt := range map[string]struct {
+		sets       event.Values
+		caps, want int64
+	}{
+		"a cap and the autopilot": {event.Values{"pilot": "steer", "pilotMax": "2000", "maxInside": "1000"}, 700, 50},
+		"the autopilot alone":     {event.Values{"pilot": "steer", "pilotMax": "2000"}, 700, 50},
+		"a cap":                   {event.Values{"maxInside": "1000"}, 700, 50},
+		"by somebody":             {event.Values{"pilot": "steer", "pilotMax": "2000"}, 600, 600},
+	} {
+		s := zone.Defaults("Z")
+		s.MaxInside = 50
+		s.Events = []event.Event{{Name: "noon", OpensAt: noon.Format(time.RFC3339), EndsAt: noon.Add(time.Hour).Format(time.RFC3339), Settings: tt.sets}}
+		steps := func(at time.Time) {
+			for next, _, due := s.Due(at, nil); due; next, _, due = s.Due(at, nil) {
+				s = next
+			}
+		}
+		steps(noon.Add(-time.Minute))
+		steps(noon)
+		s.MaxInside, s.PilotState = tt.caps, zone.PilotStep{AtMillis: noon.UnixMilli(), To: 700, Of: "maxInside"}
+		steps(noon.Add(2 * time.Hour))
+		if s.EventState.Now != nil || s.MaxInside != tt.want || s.Pilot != zone.PilotOff {
+			t.Errorf("%s: after the event the cap is %d, want %d; %+v", name, s.MaxInside, tt.want, s)
+		}
+	}
+}
+
 // TestPausedFrom: the limit of an event is none to go back to once the event is over.
 func TestPausedFrom(t *testing.T) {
 	t.Parallel()

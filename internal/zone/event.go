@@ -13,10 +13,12 @@ import (
 	"github.com/openqueue/waitingroom/internal/event"
 )
 
-// modeKey is the setting that the step closes changes, perMinuteKey the one of a pause.
+// modeKey is the setting that the step closes changes, perMinuteKey the one of a pause, maxInsideKey the one that the autopilot of pilotKey sets.
 const (
 	modeKey      = "mode"
 	perMinuteKey = "perMinute"
+	maxInsideKey = "maxInside"
+	pilotKey     = "pilot"
 )
 
 // Gate is what a store goes by while an event is to come or under way.
@@ -117,6 +119,9 @@ func (s *Settings) apply(values event.Values) {
 			before[name] = Table.Find(name).Text(was)
 		}
 	}
+	if _, kept := before[maxInsideKey]; !kept && values[pilotKey] == string(PilotSteer) { // the autopilot will set it
+		before[maxInsideKey] = Table.Find(maxInsideKey).Text(*s)
+	}
 	if p.Before = before; len(before) == 0 {
 		p.Before = nil
 	}
@@ -136,14 +141,15 @@ func (s Settings) WithEvent(e event.Event) Settings {
 	return s
 }
 
-// over is the zone when the event has ended. The settings that the event had changed are as before, except those
-// that somebody has changed since.
+// over is the zone when the event has ended. The settings that the event had changed, or the autopilot since, are as before, except those
+// that somebody has changed.
 func (s Settings) over(now time.Time) Settings {
 	next, p := s, s.EventState.Now
 	set := setBy(p)
 	for _, name := range slices.Sorted(maps.Keys(p.Before)) {
 		x, as := Table.Find(name), Defaults(s.ZoneID)
-		if x == nil || x.Parse(&as, set[name]) != nil || !x.Same(as, s) {
+		steered := name == maxInsideKey && s.PilotState.AtMillis > 0 && s.PilotState.To == s.MaxInside
+		if !steered && (x == nil || x.Parse(&as, set[name]) != nil || !x.Same(as, s)) {
 			continue
 		}
 		next.assign(name, p.Before[name])

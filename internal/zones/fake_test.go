@@ -390,6 +390,6 @@ func (r *Zones) inForce(zoneID string) (zone.Settings, bool) {
 	return zone.Settings{}, false
 }
 
-func (f *fakeStore) FindVisitor(_ context.Context, zoneID string, _ line.ID) (line.Found, error) {
+func (f *fakeStore) FindVisitor(_ context.Context, zoneID string, _ line.Admission) (line.Found, error) {
 	return fakeCall(f, "FindVisitor", zoneID, nothing[line.Found])
 }

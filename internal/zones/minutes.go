@@ -22,8 +22,8 @@ func (r *Zones) Minutes(ctx context.Context, zoneID string, from, upto int64) ([
 }
 
 // FindVisitor returns what the store has of a visitor, as store.Observer has it.
-func (r *Zones) FindVisitor(ctx context.Context, zoneID string, id line.ID) (line.Found, error) {
-	return measured(r, store.FindVisitor, func() (line.Found, error) { return r.store.FindVisitor(ctx, zoneID, id) })
+func (r *Zones) FindVisitor(ctx context.Context, zoneID string, of line.Admission) (line.Found, error) {
+	return measured(r, store.FindVisitor, func() (line.Found, error) { return r.store.FindVisitor(ctx, zoneID, of) })
 }
 
 // Share implements store.Sharer.

@@ -645,7 +645,7 @@ func TestEveryCallIsMeasured(t *testing.T) {
 		_, _ = r.Visit(ctx, "k", store.Visit{})
 		_ = r.KeepMinutes(ctx, "a", 0, nil)
 		_, _ = r.Minutes(ctx, "a", 0, 1)
-		_, _ = r.FindVisitor(ctx, "a", line.ID{1})
+		_, _ = r.FindVisitor(ctx, "a", line.Admission{ID: line.ID{1}})
 		_, _ = r.Share(ctx, "a", 0, "s", nil)
 		r.depart("b", line.Departure{Place: line.Place{ID: line.ID{2}}})
 		r.tellOnce(ctx)

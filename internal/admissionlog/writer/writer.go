@@ -187,6 +187,13 @@ func (l *Log) Joined(z *zones.Zone, from netip.Addr, a *line.Told) {
 		return
 	}
 	e := l.entry(z, admissionlog.Joined, a.Place, a.State.NowMillis)
+	again := a.Status == line.Admitted || a.Status == line.Waiting && max(e.Score, e.Arrived) <= a.State.EdgeMicros
+	if again && !a.Early && !a.Remembered && e.Arrived < 1000*a.State.NowMillis {
+		// Whoever joins again at an old place shows no token, which would say when the visitor was due.
+		returned := e
+		returned.Kind = admissionlog.Returned
+		l.add(returned)
+	}
 	e.from = from
 	switch {
 	case a.Status == line.Admitted, a.Status == line.AdmittedBefore && !a.Early:

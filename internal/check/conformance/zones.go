@@ -85,9 +85,10 @@ var zoneStories = map[string]func(*story){
 	"a visitor is found in the line, aside and inside, and to look is no poll": func(s *story) {
 		s.zone(func(z *zone.Settings) { z.MaxInside, z.IdleTimeoutSeconds, z.KeepPlaceSeconds = 5, 20, 60 })
 		s.full()
+		moved := int64(0)
 		find := func(who string, want line.Found) {
 			s.t.Helper()
-			got, err := s.store().FindVisitor(s.t.Context(), s.zoneID, visitorID(who))
+			got, err := s.store().FindVisitor(s.t.Context(), s.zoneID, line.Admission{ID: visitorID(who), AtMillis: moved})
 			s.same("find "+who, got, want, err)
 		}
 		in := s.answers["first"]
@@ -107,6 +108,15 @@ var zoneStories = map[string]func(*story){
 		s.equal("swept", s.sweep(), int64(1))
 		find("b", line.Found{ArrivedAtMicros: its.ArrivedAtMicros, AsideAtMillis: s.model.now})
 
+		// The visit of the one inside moves to another device.
+		moved = in.AdmittedAtMillis + 1
+		of := line.Admission{ID: visitorID("first"), AtMillis: moved}
+		_, err := s.store().Report(s.t.Context(), s.zoneID, line.SessionReport{Stays: []line.Stay{{Admission: of, LeftMillis: 60_000, Moved: true}}})
+		until := s.model.now + 60_000
+		s.same("moved", err, error(nil), nil)
+		find("first", line.Found{AdmittedAtMillis: moved, InsideUntilMillis: until})
+		in.AdmittedAtMillis = moved
+
 		// As operators give places up: by what was found. Of one inside that is no arrival.
 		s.join("c").waits(2)
 		for who, p := range map[string]line.Place{
@@ -118,6 +128,8 @@ var zoneStories = map[string]func(*story){
 				s.fails("leave", s.store().Leave(s.t.Context(), s.zoneID, p), nil)
 			}
 		}
+		find("first", line.Found{AdmittedAtMillis: moved})
+		moved = 0
 		find("b", line.Found{})
 		find("a", line.Found{})
 		find("first", line.Found{})
@@ -135,7 +147,7 @@ func (s *story) allFail(want error) {
 		"leave":   func(ctx context.Context) error { return store.Leave(ctx, s.zoneID, p) },
 		"zone":    func(ctx context.Context) error { _, err := store.Zone(ctx, s.zoneID); return err },
 		"observe": func(ctx context.Context) error { _, err := store.Observe(ctx, s.zoneID, 1); return err },
-		"find":    func(ctx context.Context) error { _, err := store.FindVisitor(ctx, s.zoneID, p.ID); return err },
+		"find":    func(ctx context.Context) error { _, err := store.FindVisitor(ctx, s.zoneID, line.Admission{ID: p.ID}); return err },
 		"sweep":   func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
 		"hold":    func(ctx context.Context) error { return store.HoldSweeps(ctx, s.zoneID, "one", time.Minute) },
 		"delete":  func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, audit.By{}) },

@@ -66,7 +66,8 @@ func simulateCommand(t *Terminal, fileKeys []string) *cobra.Command {
 	flags.IntVar(&d.Visitors, "visitors", 20_000, "how many come, 1 to 5,000,000")
 	flags.DurationVar(&d.Arrive, "arrive", 5*time.Second, "the span over which they come")
 	flags.Float64Var(&d.leave, "leave", 35, "percent that go away silently, each at a random moment of its wait")
-	flags.Float64Var(&d.dark, "dark", 5, "percent that are silent once, for 5 to 50 s, and come back")
+	flags.Float64Var(&d.dark, "dark", 5, "percent that are silent once, and come back")
+	flags.DurationSliceVar(&d.DarkFor, "dark-for", []time.Duration{5 * time.Second, 50 * time.Second}, "for how long they are silent, at least and at most")
 	flags.DurationVar(&d.Stay, "stay", 5*time.Minute, "in a zone with maxInside, how long a visitor stays inside, on average")
 	flags.Float64Var(&d.done, "done", 0, "in a zone with maxInside, percent of visitors whose end of visit the shop reports")
 	flags.StringVar(&d.site, "site", "", "in a zone with maxInside, a model of the site: \"200 at a time, 40 ms\"; with pilot=steer,\n"+
@@ -104,8 +105,8 @@ func (d *dryRun) crowd(cmd *cobra.Command, args []string) (printed, error) {
 
 // playEvent plays an event of the zone in a file, with those settings of it that args name.
 func (d *dryRun) playEvent(cmd *cobra.Command, t *Terminal, args, fileKeys []string) (printed, error) {
-	if cmd.Flags().Changed("dark") {
-		return nil, Usage("--dark is not for --event")
+	if cmd.Flags().Changed("dark") || cmd.Flags().Changed("dark-for") {
+		return nil, Usage("--dark and --dark-for are not for --event")
 	}
 	if d.site != "" {
 		return nil, Usage("--site is not for --event")

@@ -11,6 +11,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/ticket"
 )
 
 // Visitor is what a support desk is told of a visitor's place. Times are absent where there are none.
@@ -99,12 +101,19 @@ func (s *Service) Visitor(ctx context.Context, zoneID, ref, day string) (v Visit
 	if err != nil {
 		return v, err
 	}
-	f, err := s.Zones.FindVisitor(ctx, zoneID, id)
-	stats, err2 := s.Zones.Stats(ctx, zoneID)
-	if err := errors.Join(err, err2); err != nil {
+	stats, err := s.Zones.Stats(ctx, zoneID)
+	now := stats.State.NowMillis
+	var f line.Found
+	var visit store.Visit
+	if invitation := settings.InvitationAt(time.UnixMilli(now)); err == nil && invitation != "" && settings.MaxInside > 0 {
+		visit, err = s.Zones.Visit(ctx, ticket.Key(zoneID, invitation, id), visit)
+	}
+	if err == nil {
+		f, err = s.Zones.FindVisitor(ctx, zoneID, line.Admission{ID: id, AtMillis: visit.AtMillis})
+	}
+	if err != nil {
 		return v, fmt.Errorf("operator: visitor: %w", err)
 	}
-	now := stats.State.NowMillis
 	if day == "" {
 		arrived = time.UnixMilli(now)
 	}

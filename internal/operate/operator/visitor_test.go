@@ -12,6 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -82,7 +83,17 @@ func TestGiveUp(t *testing.T) {
 		}
 		want = append([]string{"Z " + id.PlaceID() + ", " + state}, want...)
 	}
+	// The visit by the ticket of 0 has moved to another device.
+	s.Invitation = "spring"
+	r.set(t, s)
+	moved := line.Admission{ID: line.ID{0}, AtMillis: r.Now().UnixMilli() + 1}
+	_, err = r.store.Visit(t.Context(), ticket.Key("Z", "spring", moved.ID), store.Visit{AtMillis: moved.AtMillis, UntilMillis: moved.AtMillis + 60_000})
+	parts.Must(t, err)
+	_, err = r.store.Report(t.Context(), "Z", line.SessionReport{Stays: []line.Stay{{Admission: moved, LeftMillis: 60_000, Moved: true}}})
+	parts.Must(t, err)
 	loses(0, "inside")
+	s.Invitation = ""
+	r.set(t, s)
 	if was := giveUp("OPEN", line.ID{9}); was.State != "admitted" || was.GivenUp {
 		t.Errorf("admitted without a cap: %+v", was)
 	}

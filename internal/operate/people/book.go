@@ -45,11 +45,13 @@ type ended struct {
 	UntilMillis int64  `json:"until"`
 }
 
-// book is the document: what is known of all tokens, and what has ended.
+// book is the document: what is known of all tokens, and what has ended since SinceMillis. A session of before is over: the store may have
+// lost that it was ended.
 type book struct {
-	Version int64   `json:"version"`
-	Tokens  []kept  `json:"tokens"`
-	Ended   []ended `json:"ended,omitempty"`
+	Version     int64   `json:"version"`
+	SinceMillis int64   `json:"since,omitempty"`
+	Tokens      []kept  `json:"tokens"`
+	Ended       []ended `json:"ended,omitempty"`
 }
 
 const (
@@ -132,7 +134,7 @@ func (b book) clone() book {
 func merged(found, known book, used map[string]string, now time.Time) book {
 	out := found.clone()
 	if known.Version > out.Version {
-		out.Version, out.Tokens = known.Version, slices.Clone(known.Tokens)
+		out.Version, out.SinceMillis, out.Tokens = known.Version, known.SinceMillis, slices.Clone(known.Tokens)
 	}
 	for _, e := range known.Ended {
 		if e.UntilMillis > now.UnixMilli() && !slices.Contains(out.Ended, e) {

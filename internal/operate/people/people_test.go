@@ -341,7 +341,22 @@ func TestSession(t *testing.T) {
 		f.at = f.at.Add(time.Hour)
 		good("of a provider, after its time", other, text, false)
 	}
-	last := begin(rootToken)
+	last, provided := begin(rootToken), ""
+	for range 2 { // the second restart is one of a store that has lost nothing
+		who := Identity{Name: "ben@shop.example", Proof: audit.OIDC, ID: "auth0|8", Grants: []Grant{{Role: route.Admin}}}
+		var err error
+		if provided, _, err = one.Begin(who, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if f.at = f.at.Add(2 * time.Second); last != "" {
+			one.EndAll(t.Context(), "ben@shop.example", maker)
+			f.Keeper, last = f.empty(), ""
+			one = f.server()
+			good("of a provider, revoked before the store and all servers forgot it", one, provided, false)
+		}
+	}
+	good("of a provider, begun before servers were restarted", f.server(), provided, true)
+	last = begin(rootToken)
 	f.at = f.at.Add(SessionAge)
 	good("after its time", one, last, false)
 }

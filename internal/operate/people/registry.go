@@ -169,6 +169,9 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) (audit.Event, erro
 		r.mu.Lock()
 		next, events := merged(found, r.book, r.used, r.Now()), slices.Clone(r.pending)
 		r.mu.Unlock()
+		if next.Version == 0 { // nobody knows what there was
+			next.SinceMillis = r.begun.UnixMilli()
+		}
 		written := len(events)
 		if edit != nil {
 			did, err := edit(&next)

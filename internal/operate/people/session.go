@@ -65,11 +65,12 @@ func (r *Registry) Open(text string) (Session, bool) {
 }
 
 // Alive returns who has the session and what they may do now; false when it has ended: by its time, a log out, or because the
-// token was revoked. Until this server has read the store once, it does not know which ended before it began: none of these goes on.
+// token was revoked. Until this server has read the store once, it does not know which ended before it began: none of these goes on. Nor does
+// one that began before the document: all servers have forgotten what ended.
 func (r *Registry) Alive(s Session) (Identity, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.Now().Before(s.Expires) || !r.read && s.Begun.Before(r.begun) || slices.ContainsFunc(r.book.Ended, func(e ended) bool {
+	if !r.Now().Before(s.Expires) || !r.read && s.Begun.Before(r.begun) || s.Begun.UnixMilli() < r.book.SinceMillis || slices.ContainsFunc(r.book.Ended, func(e ended) bool {
 		return e.ID != "" && e.ID == s.ID || e.Subject != "" && (e.Subject == s.By.String() || e.Subject == s.By.ID) && s.Begun.UnixMilli() <= e.AtMillis
 	}) {
 		return Identity{}, false

@@ -46,10 +46,14 @@ type step struct {
 	how     how
 	period  time.Duration // pollingPeriod, while waiting
 	gathers bool          // while waiting: nobody has a number
+	sleeps  bool          // the client's device sleeps when it has the answer, for asleep
 	enter   bool
 	problem refusal.Document
 	page    int // the status of a page in HTML of something between client and room, or of its refusal in JSON
 }
+
+// asleep is for how long a device sleeps: longer than the usual idle timeout, and shorter than the longest period and silence.
+const asleep = 65 * time.Second
 
 func (s step) but(h how) step {
 	s.how = h
@@ -115,6 +119,7 @@ func Acts() []Act {
 			page(http.StatusBadGateway), second, page(http.StatusOK), page(http.StatusGatewayTimeout), second,
 			page(http.StatusForbidden), second, page(http.StatusServiceUnavailable), page(http.StatusTooManyRequests), second, page(http.StatusGone), entering,
 		}},
+		{"pocket", "the device sleeps for 65 s, and wakes with its place: a command is stopped, and goes on", []step{second, {period: 20 * time.Second, sleeps: true}, second, entering}},
 		{"challenge", "403 for the join: work is to be done first; no answer to the join with the solution", []step{challenged, second.but(lost), second, entering}},
 		{"stranger", "401 for the token, twice", []step{second, stranger, second, stranger, entering}},
 		{"expired", "410: the place is gone", []step{second, refused(entry.ErrGone, 0), second, entering}},

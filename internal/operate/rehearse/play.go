@@ -252,6 +252,13 @@ func (p *play) leaves() {
 	p.left = true
 }
 
+// dozes reports whether the device sleeps after the newest answer.
+func (p *play) dozes() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.answered.sleeps
+}
+
 // over reports whether the act has been played.
 func (p *play) over() bool {
 	p.mu.Lock()

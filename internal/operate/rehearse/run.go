@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -98,7 +99,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	serving.Go(func() { _ = server.Serve(listener) }) // until it is closed
 	defer func() { err = errors.Join(err, server.Close()); serving.Wait() }()
 	url := "http://" + listener.Addr().String()
-	fmt.Fprintf(c.Stdout, "%s plays %d acts, each for a client of its own. That takes about a minute.\n\n", url, len(acts))
+	fmt.Fprintf(c.Stdout, "%s plays %d acts, each for a client of its own. That takes about a minute and a half.\n\n", url, len(acts))
 	r.start(ctx, c, url)
 	v := r.Verdict()
 	if err := v.Print(c.Stdout); err != nil {
@@ -141,7 +142,19 @@ func (r *Rehearsal) start(ctx context.Context, c Config, url string) {
 				waitFor(ctx, p.over)
 				cancel()
 			})
-			if err := command.Run(); err != nil && ctx.Err() == nil {
+			err := command.Start()
+			if err == nil {
+				clients.Go(func() {
+					if waitFor(ctx, p.dozes); ctx.Err() == nil {
+						// A client may have ended: then signals do nothing.
+						_ = command.Process.Signal(syscall.SIGSTOP)
+						_ = sleep(ctx, time.Duration(float64(asleep)/c.Speed))
+						_ = command.Process.Signal(syscall.SIGCONT)
+					}
+				})
+				err = command.Wait()
+			}
+			if err != nil && ctx.Err() == nil {
 				fmt.Fprintf(out, "%s: %v\n", args[0], err)
 			}
 			p.leaves()

@@ -70,6 +70,7 @@ type visitor struct {
 	rose     int
 	state    state
 	late     bool // does not always poll when told to
+	away     bool // is silent for longer than the idle timeout
 	// leaves: it will leave at a moment that depends on the position. sampled: its estimates are kept.
 	leaves, sampled bool
 	estimates       []estimate.Prediction
@@ -228,6 +229,10 @@ func (c *crowd) request(ctx context.Context, v *visitor) (again int64, err error
 	if v.state == inside {
 		return c.visit(v), nil
 	}
+	if v.away {
+		v.away = false
+		c.note(1)
+	}
 	if v.leavesAt > 0 && c.now >= v.leavesAt {
 		c.becomes(v, left)
 		return never, nil
@@ -274,11 +279,10 @@ func (c *crowd) request(ctx context.Context, v *visitor) (again int64, err error
 func (c *crowd) waits(v *visitor, a line.Told) (again int64) {
 	if v.state == coming {
 		c.becomes(v, waiting)
-		v.place = a.Place
 	} else if a.Position > v.position && v.position > 0 {
 		v.rose++
 	}
-	v.position = a.Position
+	v.place, v.position = a.Place, a.Position
 	if v.sampled && a.Position > 0 { // while people gather, the estimate is when the zone opens
 		v.estimates = append(v.estimates, estimate.Prediction{
 			AtMicros: c.now, Millis: a.EstimateMillis, LowMillis: a.LowMillis, HighMillis: a.HighMillis,

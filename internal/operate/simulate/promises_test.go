@@ -51,6 +51,36 @@ func TestPromises(t *testing.T) {
 	}
 }
 
+// TestPhonesInPockets: 30 % are silent for 2 to 14 minutes, and come back to places that were set aside, which mostly stand before those who
+// stayed. It costs those nothing but the waits of those who came before them, and the estimates tell.
+func TestPhonesInPockets(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		arrive    time.Duration
+		visitors  int
+		leave     float64
+		off, held float64
+	}{
+		{5 * time.Second, 20_000, 0, 0.08, 0.83},
+		{5 * time.Second, 20_000, 0.35, 0.09, 0.83},
+		{10 * time.Minute, 30_000, 0, 0.05, 0.95},
+	} {
+		t.Run(fmt.Sprintf("%d in %v, %.0f %% leave", tt.visitors, tt.arrive, 100*tt.leave), func(t *testing.T) {
+			t.Parallel()
+			cfg := crowd(tt.leave)
+			cfg.Visitors, cfg.Arrive, cfg.Dark = tt.visitors, tt.arrive, 0.3
+			cfg.DarkFor = []time.Duration{2 * time.Minute, 14 * time.Minute}
+			r := run(t, cfg)
+			neverOver(t, r)
+			atLeast(t, "capacity used", r.CapacityUsed, 0.96)
+			atMost(t, "places lost", float64(r.PlacesLost+r.Swept), 0)
+			atMost(t, "positions that rose", float64(r.PositionsRose), 0)
+			atMost(t, "estimate's error p50", r.EstimateErrorP50, tt.off)
+			atLeast(t, "waits in the range told", r.EstimateCovered, tt.held)
+		})
+	}
+}
+
 // TestShortWaits: where one waits for a few windows, it matters that the slots of a window open together and are taken a
 // second's worth at a time.
 func TestShortWaits(t *testing.T) {

@@ -65,8 +65,8 @@ type Report struct {
 	OvertakenMax float64 `json:"overtakenMax"`
 	// G4: how many of the Swept had polled within the idle timeout.
 	PlacesLost int `json:"placesLost"`
-	// G6: positions that rose, and |estimate - wait| / wait over all answers
-	// whose wait was at least a window.
+	// G6: positions that rose, and |estimate - wait| / wait over all answers to those
+	// who polled when told to whose wait was at least a window.
 	PositionsRose    int     `json:"positionsRose"`
 	EstimateErrorP50 float64 `json:"estimateErrorP50"`
 	EstimateErrorP90 float64 `json:"estimateErrorP90"`
@@ -154,7 +154,7 @@ func (c *crowd) judgeEstimates(out *Report, windowMillis int64) {
 		v := &c.visitors[i]
 		for _, t := range v.estimates {
 			j, counts := t.Judge(v.admitted, windowMillis)
-			if !counts || v.state != inside {
+			if !counts || v.state != inside || v.late {
 				continue
 			}
 			errs = append(errs, j.Error())

@@ -3,8 +3,8 @@
 //
 // Visitors arrive evenly over Arrive. Each polls when told to, plus a network delay of 5 to 100 ms; or, with PollEvery,
 // stubbornly at that period. A share Leave goes away silently, each at a moment drawn evenly over the wait that those who stay
-// have from the same place: its position over the limit, less the share that leaves. A share Dark is silent once for 5 to 50 s,
-// as a phone in a tunnel, and comes back.
+// have from the same place: its position over the limit, less the share that leaves. A share Dark is silent once for DarkFor,
+// as a phone in a tunnel or in a pocket, and comes back.
 //
 // The simulator judges by what it knows itself: who has left, when each was admitted, who came first. Package measure works
 // out the figures of Report. PlayEvent plays an event of a zone: people gather, it opens, and all are admitted. Both go
@@ -45,6 +45,8 @@ type Config struct {
 	Site pilot.Site
 	// Leave and Dark are shares, 0 to 1.
 	Leave, Dark float64
+	// DarkFor is for how long the dark are silent at least and at most; empty: for 5 to 50 s.
+	DarkFor []time.Duration
 	// Changes are an operator's, in order.
 	Changes []Change
 	// PollEvery is a fixed period; 0: as the server says.
@@ -89,6 +91,8 @@ func (c Config) checkCrowd(z zone.Settings) error {
 		return fmt.Errorf("%w: arrive must be between 0 and 24h", ErrConfig)
 	case c.Leave < 0 || c.Leave > 1 || c.Dark < 0 || c.Dark > 1 || c.Done < 0 || c.Done > 1:
 		return fmt.Errorf("%w: leave, dark and done are percentages between 0 and 100", ErrConfig)
+	case len(c.DarkFor) > 0 && (len(c.DarkFor) != 2 || c.DarkFor[0] < 0 || c.DarkFor[0] >= c.DarkFor[1] || c.DarkFor[1] > 24*time.Hour):
+		return fmt.Errorf("%w: the dark are silent for two durations, the shorter one first, of at most 24h", ErrConfig)
 	case c.Site.AtOnce > 0 && z.MaxInside == 0:
 		return fmt.Errorf("%w: a site needs a zone with maxInside, or with pilot=steer and pilotMax", ErrConfig)
 	case z.MaxInside > 0 && (c.Stay < time.Second || c.Stay > 24*time.Hour):
@@ -97,14 +101,9 @@ func (c Config) checkCrowd(z zone.Settings) error {
 	return nil
 }
 
-const (
-	// minDark and maxDark are for how long the dark are silent.
-	minDark = 5 * time.Second
-	maxDark = 50 * time.Second
-	// maxSample is of how many visitors the estimates are kept: of a crowd of
-	// millions they would fill gigabytes.
-	maxSample = 100_000
-)
+// maxSample is of how many visitors the estimates are kept: of a crowd of
+// millions they would fill gigabytes.
+const maxSample = 100_000
 
 // run is a simulation under way.
 type run struct {
@@ -122,6 +121,9 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	}
 	r := &run{newCrowd(cfg.Seed, cfg.Zone, beginning), cfg}
 	r.next = r.silent
+	if len(cfg.DarkFor) == 0 {
+		r.cfg.DarkFor = []time.Duration{5 * time.Second, 50 * time.Second}
+	}
 	if cfg.Open == nil {
 		cfg.Open = memory
 	}
@@ -185,7 +187,10 @@ func (r *run) silent(v *visitor, a line.Told) time.Duration {
 	waited := float64(r.now-v.joined) / 1000
 	if waited/(waited+float64(a.EstimateMillis)+1) >= v.goesDark {
 		v.goesDark = never
-		wait = max(wait, minDark+time.Duration(r.rng.Int64N(int64(maxDark-minDark))))
+		wait = max(wait, r.cfg.DarkFor[0]+time.Duration(r.rng.Int64N(int64(r.cfg.DarkFor[1]-r.cfg.DarkFor[0]))))
+		if v.away = wait > r.zone.IdleTimeout(); v.away {
+			r.note(-1)
+		}
 	}
 	return wait
 }

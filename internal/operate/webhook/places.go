@@ -44,6 +44,9 @@ type placesData struct {
 
 // lookAtPlaces finds places set aside that are to be told.
 func (w *worker) lookAtPlaces(ctx context.Context, s zone.Settings, stats *line.Stats, k *known) {
+	if len(s.SoldOut) > 0 { // which whoever comes back is told
+		return
+	}
 	is, began := &stats.State, w.Now()
 	turn, soon := is.EdgeMicros, w.Zones.Upto(s.ZoneID, is.NowMillis+1000*s.SoonSeconds)
 	if now := s.InForce(); is.Waiting == is.Released && is.OpensAtMillis == 0 && (now.PerMinute > 0 || now.Mode == zone.ModeOpen) {
@@ -77,9 +80,9 @@ func (w *worker) lookAtPlaces(ctx context.Context, s zone.Settings, stats *line.
 	if len(looks) == 0 {
 		return
 	}
-	kept := is.NowMillis - s.KeepPlace().Milliseconds()
+	kept, gate := is.NowMillis-s.KeepPlace().Milliseconds(), s.Gate()
 	err := w.Store.Aside(ctx, s.ZoneID, func(p store.Silent) {
-		if p.AtMillis >= kept {
+		if p.AtMillis >= kept && !gate.Outdates(p.StandsMicros, is.NowMillis) { // a draw gives another place to those who come back to these
 			for _, l := range looks {
 				l.take(p)
 			}
