@@ -136,7 +136,7 @@ func (l *counted) Accept() (net.Conn, error) {
 		}
 		key := l.key(conn.RemoteAddr())
 		if l.count(key) {
-			return &connection{frugal: frugal{Conn: conn}, forget: sync.OnceFunc(func() { l.forget(key) })}, nil
+			return &connection{Conn: conn, forget: sync.OnceFunc(func() { l.forget(key) })}, nil
 		}
 		l.refused.Inc()
 		if tcp, ok := conn.(*net.TCPConn); ok {
@@ -184,9 +184,12 @@ func (l *counted) forget(key string) {
 
 // connection is one that counts until it is closed.
 type connection struct {
-	frugal
+	net.Conn
 	forget func()
 }
+
+// CloseWrite is that of a TCP connection: net/http calls it so that a client reads the answer to a bad request.
+func (c *connection) CloseWrite() error { return closeWrite(c.Conn) }
 
 // Close closes it, and counts it no more.
 func (c *connection) Close() error {
