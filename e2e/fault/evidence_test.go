@@ -118,11 +118,14 @@ func TestEvidenceFaults(t *testing.T) {
 	o.reported(t, figures, aWindow)
 }
 
+// aFullSale is the most who come to one.
+const aFullSale = 20_000
+
 // startSale has two servers that log admissions, each into a folder of its own, sell to a crowd of VISITORS, with a cap of so many windows'
 // worth. Each admission counts for a minute.
 func startSale(t *testing.T, fault, redisURL string, e *engine, worth int64) *provedSale {
 	t.Helper()
-	visitors := sizeOf(t, aSmallSale)
+	visitors := min(sizeOf(t, aSmallSale), aFullSale)
 	o := &provedSale{visitors: visitors}
 	var servers []*room.Server
 	for range 2 {
