@@ -231,7 +231,7 @@ func (c *check) again() {
 		overnight[l.At] = overnight[l.At] || !sameDay(l)
 	}
 	for i := range c.repeated {
-		if l := c.repeated[i]; !known[of(&l)] && !known[place(&l)] && !(overnight[l.At] && sameDay(&l)) {
+		if l := c.repeated[i]; !known[of(&l)] && !known[place(&l)] && (!overnight[l.At] || !sameDay(&l)) {
 			known[of(&l)] = true
 			l.Kind, l.Number = admissionlog.Admitted, 0
 			c.asked = append(c.asked, l.At)
