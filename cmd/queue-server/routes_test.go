@@ -12,12 +12,11 @@ import (
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 )
 
-// pages are the routes that the documents leave out: they are for people.
-var pages = []string{"/", "/console", "/console/*", "/favicon.ico"}
-
-// profiles are the routes behind echo's /debug/pprof/*, as net/http/pprof tells
-// them apart.
-var profiles = []string{"/debug/pprof/", "/debug/pprof/{profile}"}
+// pages are the routes that the documents leave out: they are for people, Prometheus and the tools of Go.
+var pages = []string{
+	"/", "/console", "/console/*", "/debug/pprof/*", "/debug/pprof/cmdline", "/debug/pprof/profile", "/debug/pprof/symbol", "/debug/pprof/trace",
+	"/favicon.ico", "/metrics",
+}
 
 // parameter is a part of a path in echo's notation; the rest of a path is described
 // as one.
@@ -32,24 +31,18 @@ func routesOf(t *testing.T, h http.Handler) (all, left []string) {
 		t.Fatalf("the routes are in a %T", h)
 	}
 	for _, r := range e.Routes() {
-		paths := []string{parameter.ReplaceAllString(r.Path, "{$1}")}
-		if rest, ok := strings.CutSuffix(paths[0], "}/*"); ok {
-			paths[0] = rest + "}/{path}"
-		}
-		if rest, ok := strings.CutSuffix(paths[0], "/auth/*"); ok {
-			paths[0] = rest + "/auth/{path}"
-		}
-		if r.Path == "/debug/pprof/*" {
-			paths = profiles
-		}
-		for _, path := range paths {
-			switch {
-			case r.Method == echo.RouteNotFound:
-			case slices.Contains(pages, path):
-				left = append(left, path)
-			default:
-				all = append(all, r.Method+" "+path)
+		path := parameter.ReplaceAllString(r.Path, "{$1}")
+		for _, before := range []string{"}", "/auth"} {
+			if rest, ok := strings.CutSuffix(path, before+"/*"); ok {
+				path = rest + before + "/{path}"
 			}
+		}
+		switch {
+		case r.Method == echo.RouteNotFound:
+		case slices.Contains(pages, path):
+			left = append(left, path)
+		default:
+			all = append(all, r.Method+" "+path)
 		}
 	}
 	slices.Sort(all)

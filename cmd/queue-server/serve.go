@@ -226,7 +226,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer known.Stop()
 	service := operator.New(operator.Options{
 		Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Pilots: steering,
-		Admissions: admissions, Keep: steering.Keep, People: known, Logger: log,
+		Admissions: admissions, Keep: steering.Keep, Policies: limits.policies, People: known, Logger: log,
 	})
 	entrance := openEntrance(s, known, operatorListener.Addr().String(), clientIP(s), log)
 	notKept := notKept(opened, zones, limits.policies, known)
@@ -256,7 +256,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		wait:          wait.NewHTTP(waiting, zones),
 		events:        schedule.NewHTTP(events),
 		entry:         entry.NewHTTP(polling, zones, keys.passes),
-		operator:      operator.NewHTTP(service, limits.policies, known, notKept),
+		operator:      operator.NewHTTP(service, notKept),
 		limits:        policyset.NewHTTP(limits.policies, limits),
 		people:        people.NewHTTP(known),
 		checks:        checks,

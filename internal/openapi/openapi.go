@@ -55,7 +55,6 @@ type paths struct {
 	Token   string `json:"token" minLength:"1" maxLength:"64" doc:"The token's id, or the name of who has it: then all of them." example:"anna"`
 	Subject string `json:"subject" minLength:"1" maxLength:"64" doc:"The name that the record of changes has." example:"anna"`
 	Path    string `json:"path" doc:"Anything, slashes too. It is not looked at." example:"orders"`
-	Profile string `json:"profile" enum:"allocs|block|goroutine|goroutineleak|heap|mutex|threadcreate" doc:"Which one." example:"goroutine"`
 }
 
 // document is of the call that answers with the document.

@@ -188,7 +188,7 @@ func (s *Service) Take(ctx context.Context, z *zones.Zone, n Newcomer) (line.Tol
 	j := join{Service: s, zone: z, settings: z.Settings(), Newcomer: n}
 	a, err := j.do(ctx)
 	if err == nil {
-		if s.Log != nil {
+		if s.Log != nil && !j.moved {
 			s.Log.Joined(z, s.Guard.Source(n.Newcomer), &a)
 		}
 		err = answer.SoldOut(j.settings, &a)
@@ -218,6 +218,8 @@ type join struct {
 	settings *zone.Settings
 	Newcomer
 	joining *network.Join
+	// moved: the visit by a ticket has moved. The store has let nobody in.
+	moved bool
 }
 
 // do takes a place for the newcomer, if its network has less than its share.
@@ -369,6 +371,7 @@ func (j *join) visitAgain(ctx context.Context, who invitee) (line.Told, error) {
 			return line.Told{}, err
 		}
 	}
+	j.moved = true
 	return line.Told{Answer: ticket.Admitted(who.id, visit, a.State)}, nil
 }
 

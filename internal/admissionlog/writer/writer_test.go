@@ -20,6 +20,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/check/room"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/ticket"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -191,6 +193,37 @@ func TestReturnedByJoining(t *testing.T) {
 	}
 	if len(came) != 3 || !slices.Equal(back, came[:2]) {
 		t.Errorf("%q came, and %q came back", came, back)
+	}
+}
+
+type tickets struct{}
+
+func (tickets) Claims(string) (jwt.MapClaims, error) {
+	return jwt.MapClaims{"aud": shop, "event": "spring", "sub": "alice"}, nil
+}
+
+// TestMovedVisit: whoever goes on with a ticket on another device gets another pass, and is admitted by the store no second time.
+func TestMovedVisit(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.Tickets = ticket.New(tickets{}, s.Store, s.Log)
+	s.Serve(t)
+	s.Set(t, func(z *zone.Settings) { z.Invitation = "spring" })
+	join := func() room.Document {
+		return room.Read(t, s.Send("POST", "/traffic/wait", fmt.Sprintf(`{"zoneId":%q,"ticket":"alice"}`, shop)))
+	}
+	phone := join()
+	at := s.Now().UnixMilli()
+	_, err := s.Tickets.Visit(t.Context(), shop, "spring", s.Held(t, phone.Token).ID, store.Visit{AtMillis: at, UntilMillis: at + 3_600_000, BegunMillis: at})
+	room.Must(t, err)
+	s.Forward(ticket.MovedAfter)
+	if laptop := join(); !phone.CanEnter || !laptop.CanEnter || laptop.Admission.Pass == phone.Admission.Pass {
+		t.Fatalf("%+v and %+v", phone, laptop)
+	}
+	s.log.RunOnce(t.Context())
+	s.log.Close(t.Context())
+	if _, by := s.read(t); len(by[admissionlog.Admitted]) != 1 || len(by[admissionlog.Repeated]) > 0 {
+		t.Errorf("admitted %+v, repeated %+v", by[admissionlog.Admitted], by[admissionlog.Repeated])
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // The documents of the four listeners.
 var (
 	Public    = newDocument(openapi.Public)
-	Operators = newDocument(openapi.Operators, "/", "/console", "/favicon.ico")
+	Operators = newDocument(openapi.Operators, "/", "/console", "/favicon.ico", "/debug", "/metrics")
 	Limits    = newDocument(openapi.Limits)
 	Site      = newDocument(openapi.Site)
 )
@@ -26,7 +26,7 @@ var (
 // Document is one listener's, ready to judge.
 type Document struct {
 	load func() (*described, error)
-	// pages are for people: what is there, and below, is neither described nor checked.
+	// pages are for people, Prometheus and the tools of Go: what is there, and below, is neither described nor checked.
 	pages []string
 	// seen are the answers that were checked and found good.
 	seen sync.Map
@@ -42,8 +42,8 @@ func newDocument(source func() openapi.Document, pages ...string) *Document {
 	return &Document{load: sync.OnceValues(func() (*described, error) { return load(source()) }), pages: pages}
 }
 
-// Describes reports whether the document has to say what is at the path: all but the pages for people, which change as
-// they need, and may be streams.
+// Describes reports whether the document has to say what is at the path: all but pages, which change as people
+// need, and may be streams.
 func (d *Document) Describes(path string) bool {
 	return !slices.ContainsFunc(d.pages, func(page string) bool {
 		return path == page || page != "/" && strings.HasPrefix(path, page+"/")
@@ -53,7 +53,7 @@ func (d *Document) Describes(path string) bool {
 // registerDecoders has kin-openapi, which knows only a global list, read the media types that the server sends.
 var registerDecoders = sync.OnceFunc(func() {
 	openapi3filter.RegisterBodyDecoder("application/jwk-set+json", openapi3filter.JSONBodyDecoder)
-	for _, text := range []string{"text/html", "application/openmetrics-text", "application/jwt"} {
+	for _, text := range []string{"text/html", "application/jwt"} {
 		openapi3filter.RegisterBodyDecoder(text, openapi3filter.PlainBodyDecoder)
 	}
 })

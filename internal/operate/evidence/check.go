@@ -22,6 +22,7 @@ var order = []string{Held, Unproved, Broken, Tampered}
 
 const (
 	minute = 60_000
+	day    = 24 * 60 * minute
 	// lostWithin is how long before or after an admission without a line the cause must be that explains it, in milliseconds: a request
 	// may take some seconds, and sums are written once a second.
 	lostWithin = 10_000
@@ -216,15 +217,21 @@ func (c *check) keptHeads() {
 	}
 }
 
-// again takes in admissions of which the store's first answer was lost: the visitor asked again, and was told of it.
+// again takes in admissions of which the store's first answer was lost: the visitor asked again, and was told of it. Of one who joins again
+// the arrival is not known, and the key is that of the day of the admission. So one who arrived on another day is known by the time alone. Who
+// polls is known by the arrival, also when the key was destroyed in between.
 func (c *check) again() {
-	known := map[string]bool{}
+	known, overnight := map[string]bool{}, map[int64]bool{}
 	of := func(l *admissionlog.Line) string { return fmt.Sprintf("%s@%d", l.Who, l.At) }
+	place := func(l *admissionlog.Line) string { return fmt.Sprintf("/%d@%d", l.Arrived, l.At) }
+	sameDay := func(l *admissionlog.Line) bool { return l.Arrived/(1000*day) == l.At/day }
 	for i := range c.admitted {
-		known[of(&c.admitted[i])] = true
+		l := &c.admitted[i]
+		known[of(l)], known[place(l)] = true, true
+		overnight[l.At] = overnight[l.At] || !sameDay(l)
 	}
 	for i := range c.repeated {
-		if l := c.repeated[i]; !known[of(&l)] {
+		if l := c.repeated[i]; !known[of(&l)] && !known[place(&l)] && (!overnight[l.At] || !sameDay(&l)) {
 			known[of(&l)] = true
 			l.Kind, l.Number = admissionlog.Admitted, 0
 			c.asked = append(c.asked, l.At)

@@ -146,6 +146,70 @@ func TestJoinedTwice(t *testing.T) {
 	}
 }
 
+// TestRepeatedByAnotherKey: whoever joins again after an admission is named by the key of the day of the admission, since the store does not know
+// the arrival any more. Whoever polls again after a key was destroyed is named by its successor. Neither is another admission.
+func TestRepeatedByAnotherKey(t *testing.T) {
+	t.Parallel()
+	folder, all := t.TempDir(), honest()
+	i := admission(all["a-1"], 1)
+	all["a-1"][i-1].Arrived -= 86_400_000_000
+	all["a-1"][i].Arrived -= 86_400_000_000
+	again := all["a-1"][i]
+	again.Kind, again.Who, again.Arrived, again.Number, again.Due = admissionlog.Repeated, "by the other key", 1000*again.At, 0, 0
+	polls := all["a-1"][admission(all["a-1"], 3)]
+	polls.Kind, polls.Who, polls.Number = admissionlog.Repeated, "by its successor", 0
+	all["b-2"] = slices.Insert(all["b-2"], 5, again, polls)
+	heads := write(t, folder, all)
+	if r := judge(t, folder, record, heads...); r.Verdict != evidence.Held || r.Figures.Admitted != 300 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestLowered: whoever was overtaken by half a window's worth before the limit was lowered was overtaken by no more.
+func TestLowered(t *testing.T) {
+	t.Parallel()
+	folder, all := t.TempDir(), honest()
+	last := &all["b-2"][admission(all["b-2"], 300)]
+	last.Arrived = all["a-1"][admission(all["a-1"], 271)].Arrived - 1
+	for run := range all {
+		all[run][len(all[run])-2].At += 120_000
+	}
+	last.At, last.Due = last.At+100_000, last.Due+100_000
+	for _, lines := range all {
+		for i := range lines {
+			if s := lines[i].Settings; s != nil && s.PerMinute == 300 {
+				s.PerMinute = 60
+			}
+		}
+	}
+	low := strings.Replace(record, `"now":{"perMinute":300`, `"now":{"perMinute":60`, 1)
+	heads := write(t, folder, all)
+	for _, f := range judge(t, folder, low, heads...).Findings {
+		if strings.Contains(f.What, "overtaken") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// TestOpened: while a zone is open everybody enters who polls, and nobody is overtaken by that.
+func TestOpened(t *testing.T) {
+	t.Parallel()
+	folder, all := t.TempDir(), honest()
+	all["a-1"][admission(all["a-1"], 291)].Arrived -= 1e6
+	for _, lines := range all {
+		for i := range lines {
+			if s := lines[i].Settings; s != nil && s.PerMinute == 300 {
+				s.Mode = "open"
+			}
+		}
+	}
+	heads := write(t, folder, all)
+	opened := strings.Replace(record, `"now":{"perMinute":300,"windowSeconds":6,"mode":"queue"`, `"now":{"perMinute":300,"windowSeconds":6,"mode":"open"`, 1)
+	if r := judge(t, folder, opened, heads...); r.Verdict != evidence.Held || r.Figures.Punctual != 199 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestAutopilot: its steps are in no record. Between its bounds the servers' logs say which cap was in force; beyond them, that is no step.
 func TestAutopilot(t *testing.T) {
 	t.Parallel()

@@ -193,7 +193,8 @@ func (c *check) late(l *admissionlog.Line) bool {
 	return l.Due > 0 && l.At > l.Due+missedBy || c.returned[who(l)]
 }
 
-// order counts by how many each punctual visitor was overtaken: admissions before, of those who stood behind.
+// order counts by how many each punctual visitor was overtaken: admissions before, of those who stood behind. A window's worth is that of the
+// highest limit while the visitor waited. While a zone is open there is no order.
 func (c *check) order() {
 	all := c.segments()
 	behind := newer(c.admitted)
@@ -203,9 +204,13 @@ func (c *check) order() {
 		if c.late(l) || l.Local || c.From > 0 && l.At < c.From || c.To > 0 && l.At >= c.To {
 			continue
 		}
+		waited := during(all, min(l.Arrived/1000, l.At-minute), l.At)
+		if slices.ContainsFunc(waited, func(s segment) bool { return s.Mode == "open" }) {
+			continue
+		}
 		overtaken = append(overtaken, behind[i])
 		worth := int64(0)
-		for _, s := range during(all, l.At-minute, l.At) {
+		for _, s := range waited {
 			worth = max(worth, (s.PerMinute*s.WindowSeconds+59)/60)
 		}
 		if windows := float64(behind[i]) / float64(max(1, worth)); behind[i] > c.Figures.OvertakenMost {

@@ -44,9 +44,11 @@ type placesData struct {
 
 // lookAtPlaces finds places set aside that are to be told.
 func (w *worker) lookAtPlaces(ctx context.Context, s zone.Settings, stats *line.Stats, k *known) {
-	is, began := &stats.State, w.Now()
+	is, began, gate, inForce := &stats.State, w.Now(), s.Gate(), s.InForce()
+	// Whoever comes back is told to wait, or that all is sold out.
+	stands := gate.Holds(is.NowMillis) || inForce.PerMinute == 0 && inForce.Mode != zone.ModeOpen
 	turn, soon := is.EdgeMicros, w.Zones.Upto(s.ZoneID, is.NowMillis+1000*s.SoonSeconds)
-	if now := s.InForce(); is.Waiting == is.Released && is.OpensAtMillis == 0 && (now.PerMinute > 0 || now.Mode == zone.ModeOpen) {
+	if is.Waiting == is.Released && !stands {
 		turn = math.MaxInt64 // nobody stands before those who are set aside
 	}
 	if s.SoonSeconds == 0 {
@@ -63,7 +65,7 @@ func (w *worker) lookAtPlaces(ctx context.Context, s zone.Settings, stats *line.
 	}
 	under := k.marks.Soon != nil && k.marks.Soon.Round != nil || k.marks.Turn != nil && k.marks.Turn.Round != nil
 	same := !under && k.turn == turn && k.soon == soon && k.aside == stats.Totals.SetAside
-	if stats.Aside == 0 && !under || same || began.Before(k.look) || w.bytes >= maxPending {
+	if stands || stats.Aside == 0 && !under || same || began.Before(k.look) || w.bytes >= maxPending {
 		return
 	}
 	var looks []*look
@@ -79,7 +81,7 @@ func (w *worker) lookAtPlaces(ctx context.Context, s zone.Settings, stats *line.
 	}
 	kept := is.NowMillis - s.KeepPlace().Milliseconds()
 	err := w.Store.Aside(ctx, s.ZoneID, func(p store.Silent) {
-		if p.AtMillis >= kept {
+		if p.AtMillis >= kept && !gate.Outdates(p.StandsMicros, is.NowMillis) { // a draw gives another place to those who come back to these
 			for _, l := range looks {
 				l.take(p)
 			}

@@ -24,7 +24,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/event"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -273,9 +275,51 @@ func TestEachIsToldOnce(t *testing.T) {
 		t.Error("nobody looked")
 	}
 	w.run(t, time.Minute, one, two) // the zone is paused: the edge stands
-	if w.expect(t, "nothing happens"); w.looks > looks+2 {
+	if w.expect(t, "nothing happens"); w.looks > looks {
 		t.Errorf("%d looks", w.looks-looks)
 	}
+	again := w.silence(5_000)
+	w.run(t, 6*time.Second, one, two)
+	w.expect(t, "its turn was over before the pause")
+	w.settings[0].PerMinute, w.settings[0].SoldOut = 60, setting.Texts{"en": "All tickets are sold."}
+	w.run(t, 6*time.Second, one, two)
+	w.expect(t, "sold out")
+	w.settings[0].SoldOut = nil
+	w.run(t, 6*time.Second, one, two)
+	w.expect(t, "some were given back", places(PlaceTurn, again))
+}
+
+// TestDrawn: whoever stands where it stood before people gathered for a draw is told of no turn, since the draw gives it another place.
+func TestDrawn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one := w.server(t)
+	one.runOnce(t.Context())
+	now := time.UnixMilli(w.stats.State.NowMillis)
+	at := func(in time.Duration) string { return now.Add(in).Format(time.RFC3339) }
+	s := w.settings[0]
+	s.Events = []event.Event{{Name: "noon", Order: event.OrderDraw, PreQueueAt: at(time.Minute), OpensAt: at(10 * time.Minute)}}
+	steps := func() {
+		for next, _, due := s.Due(w.now, func(string) (string, string) { return strings.Repeat("0", 32), strings.Repeat("0", 64) }); due; next, _, due = s.Due(w.now, nil) {
+			*s = next
+		}
+	}
+	steps()
+	before := w.silence(5)
+	w.run(t, 6*time.Second, one)
+	w.expect(t, "before people gather", places(PlaceTurn, before))
+	w.forward(time.Minute)
+	steps()
+	w.silence(6)
+	w.stats.State.EdgeMicros = 500_000_000
+	drawn := w.silence(w.now.Unix())
+	w.run(t, 6*time.Second, one)
+	w.expect(t, "while people gather")
+	w.forward(10 * time.Minute)
+	steps()
+	w.stats.State.EdgeMicros = w.now.UnixMicro()
+	w.run(t, 6*time.Second, one)
+	w.expect(t, "after the opening", places(PlaceTurn, drawn))
 }
 
 // TestRounds: many places are told in the order of the line, up to 1,000 a call, and another server goes on where the first stopped.

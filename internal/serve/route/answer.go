@@ -96,7 +96,7 @@ func (r *Route) codes() []string {
 	if r.Change {
 		codes = append(codes, "cross_origin")
 	}
-	if r.Body != nil && reflect.TypeOf(r.Body).Kind() != reflect.String {
+	if r.Body != nil {
 		codes = append(codes, "request_timeout", "body_too_large")
 	}
 	return codes

@@ -206,18 +206,12 @@ func (d *Describer) operation(r *Route, head bool) Object {
 // body describes the body of a call's request.
 func (d *Describer) body(r *Route) Object {
 	t := reflect.TypeOf(r.Body)
-	media := "application/json"
-	var schema Object
-	switch name := d.listener.Names[t].Name; {
-	case t.Kind() == reflect.String:
-		media, schema = "text/plain", Object{{"type", "string"}}
-	case d.listener.Schemas[t] != nil:
-		schema = d.Schema(t)
-	default:
+	schema := d.Schema(t)
+	if d.listener.Schemas[t] == nil {
 		if schema = d.Struct(t, true); !d.listener.Strict {
 			schema = slices.DeleteFunc(schema, func(m Member) bool { return m.Name == "additionalProperties" })
 		}
-		if name != "" {
+		if name := d.listener.Names[t].Name; name != "" {
 			d.schemas = d.schemas.With(name+"Change", schema)
 			schema = refTo("schemas", name+"Change")
 		}
@@ -230,7 +224,7 @@ func (d *Describer) body(r *Route) Object {
 	if samples != nil {
 		content = content.With("examples", samples)
 	}
-	return Object{{"required", !r.Optional}, {"content", Object{{media, content}}}}
+	return Object{{"required", !r.Optional}, {"content", Object{{"application/json", content}}}}
 }
 
 // header describes a header by the field of a struct, as a component of the field's name.
