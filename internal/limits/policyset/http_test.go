@@ -54,9 +54,9 @@ func newRoom(t *testing.T) *room {
 }
 
 func (r *room) route(seen policyset.Seen) {
-	desk := operator.NewHTTP(operator.New(operator.Options{Zones: zones.New(zones.Options{Store: r.store}), Logger: slog.New(slog.DiscardHandler)}), r.policies, nil, nil)
 	log := slog.New(slog.DiscardHandler)
 	r.people = people.New(people.Options{Store: r.store, Secrets: [][]byte{[]byte("one secret, of 32 bytes or more!")}, Root: []string{secret}, Logger: log})
+	desk := operator.NewHTTP(operator.New(operator.Options{Zones: zones.New(zones.Options{Store: r.store}), Policies: r.policies, People: r.people, Logger: log}), nil)
 	access := operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log})
 	h := policyset.NewHTTP(r.policies, seen)
 	e := echo.New()

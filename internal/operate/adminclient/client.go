@@ -1,13 +1,11 @@
 package adminclient
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -18,7 +16,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/refusal"
-	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -88,81 +85,10 @@ func (c *Client) URL() string { return c.options.URL }
 // Close closes the connections that no call uses.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Reply is what the server answered.
-type Reply[T any] struct {
-	// Value is the answer, decoded.
-	Value T
-	// JSON is the answer as it came, for scripts; empty where there is none.
-	JSON json.RawMessage
-	// Version names the settings that were read, for a later change to be made
-	// only if they are still the same; "" where the server does not tell.
-	Version string
-}
-
-// call makes one request and decodes its answer. body is sent as JSON, unless nil.
-func call[T any](ctx context.Context, c *Client, method, path string, only serve.Condition, body any) (Reply[T], error) {
-	var reply Reply[T]
-	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
-	req, err := c.request(ctx, method, path, only, body)
-	if err != nil {
-		return reply, err
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return reply, c.unreachable(ctx, err)
-	}
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err := errors.Join(err, res.Body.Close()); err != nil {
-		return reply, c.unreachable(ctx, err)
-	}
-	if res.StatusCode/100 != http.StatusOK/100 {
-		return reply, c.refusal(res, text)
-	}
-	if said := readWarning(res.Header); said != "" && c.options.Warned != nil {
-		c.options.Warned(said)
-	}
-	reply.Version = res.Header.Get("ETag")
-	if res.StatusCode == http.StatusNoContent {
-		return reply, nil
-	}
-	if !isMedia(res.Header, "application/json") || json.Unmarshal(text, &reply.Value) != nil {
-		return reply, &unreachableError{c.options.URL, errStranger}
-	}
-	reply.JSON = bytes.TrimSpace(text)
-	return reply, nil
-}
-
 // readWarning is the sentence of the header Warning; "" if there is none.
 func readWarning(h http.Header) string {
 	_, said, _ := strings.Cut(h.Get(operator.WarningHeader), `"`)
 	return strings.TrimSuffix(said, `"`)
-}
-
-func (c *Client) request(ctx context.Context, method, path string, only serve.Condition, body any) (*http.Request, error) {
-	var text []byte
-	if body != nil {
-		var err error
-		if text, err = json.Marshal(body); err != nil {
-			return nil, fmt.Errorf("adminclient: encode: %w", err)
-		}
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.options.URL+path, bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("adminclient: %w", err)
-	}
-	req.Header.Set("Authorization", "Bearer "+c.options.Token)
-	req.Header.Set("User-Agent", serve.CLIAgent)
-	req.Header.Set("Accept", "application/json, "+refusal.ContentType)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for name, value := range map[string]string{serve.ByHeader: c.options.Operator, "If-Match": only.IfMatch, "If-None-Match": only.IfNoneMatch} {
-		if value != "" {
-			req.Header.Set(name, value)
-		}
-	}
-	return req, nil
 }
 
 // unreachable wraps what http.Client says, without the method and the URL that

@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -36,6 +38,10 @@ func clientOf(t *testing.T, o adminclient.Options) *adminclient.Client {
 	}
 	t.Cleanup(c.Close)
 	return c
+}
+
+func zones(ctx context.Context, c *adminclient.Client) (adminclient.Reply[operator.Zones], error) {
+	return adminclient.Call[operator.Zones](ctx, c, adminclient.Request{ID: "listZones"})
 }
 
 func problem(status int, code string, more ...string) http.HandlerFunc {
@@ -94,7 +100,7 @@ func TestKindsOfFailure(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := client(t, tt.answer).Zones(t.Context())
+			_, err := zones(t.Context(), client(t, tt.answer))
 			for _, kind := range kinds {
 				if errors.Is(err, kind) != errors.Is(kind, tt.want) {
 					t.Errorf("%v: is %v: %v", err, kind, errors.Is(err, kind))
@@ -106,7 +112,7 @@ func TestKindsOfFailure(t *testing.T) {
 
 func TestProblem(t *testing.T) {
 	t.Parallel()
-	_, err := client(t, problem(503, "store_unavailable", "Retry-After", "3")).Zones(t.Context())
+	_, err := zones(t.Context(), client(t, problem(503, "store_unavailable", "Retry-After", "3")))
 	p, ok := errors.AsType[*adminclient.ProblemError](err)
 	if !ok || p.Status != 503 || p.Code != "store_unavailable" || p.Detail != "Do this." || p.Title != "T" ||
 		p.RetryAfterSeconds != 3 || err.Error() != "a; b (503 store_unavailable)" {
@@ -135,37 +141,28 @@ func TestWhatIsSent(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"zoneId":"Z","perMinute":7,"ofTomorrow":{}}`+"\n")
 	})
-	ctx := t.Context()
 	settings := map[string]any{"perMinute": int64(7)}
 	steps := []struct {
-		call func() error
+		call adminclient.Request
 		want sent
 	}{
-		{func() error { _, err := c.Zones(ctx); return err }, sent{"GET", "/admin/zones", "", "", ""}},
-		{func() error {
-			r, err := c.Zone(ctx, "a/b")
-			if r.Value.PerMinute != 7 || r.Version != `"v2"` || string(r.JSON) != `{"zoneId":"Z","perMinute":7,"ofTomorrow":{}}` {
-				t.Errorf("Zone = %+v", r)
-			}
-			return err
-		}, sent{"GET", "/admin/zones/a%2Fb", "", "", ""}},
-		{func() error {
-			_, err := c.Create(ctx, "Z", settings)
-			return err
-		}, sent{"PUT", "/admin/zones/Z", `{"perMinute":7}`, "", "*"}},
-		{func() error { _, err := c.Change(ctx, "Z", settings, `"v1"`); return err },
-			sent{"PATCH", "/admin/zones/Z", `{"perMinute":7}`, `"v1"`, ""}},
-		{func() error { _, err := c.Change(ctx, "Z", settings, ""); return err },
-			sent{"PATCH", "/admin/zones/Z", `{"perMinute":7}`, "", ""}},
-		{func() error { return c.Delete(ctx, "Z", `"v1"`) }, sent{"DELETE", "/admin/zones/Z", "", `"v1"`, ""}},
-		{func() error { _, err := c.Stats(ctx, "Z"); return err }, sent{"GET", "/admin/zones/Z/stats", "", "", ""}},
-		{func() error { _, err := c.Changes(ctx, "", "", 9); return err }, sent{"GET", "/admin/audit?limit=9", "", "", ""}},
-		{func() error { _, err := c.Changes(ctx, "Z", "", 5); return err }, sent{"GET", "/admin/audit?limit=5&zoneId=Z", "", "", ""}},
-		{func() error { _, err := c.Changes(ctx, "", "api", 5); return err }, sent{"GET", "/admin/audit?limit=5&policy=api", "", "", ""}},
+		{adminclient.Request{ID: "listZones"}, sent{"GET", "/admin/zones", "", "", ""}},
+		{adminclient.Request{ID: "getZone", Parts: []string{"a/b"}}, sent{"GET", "/admin/zones/a%2Fb", "", "", ""}},
+		{adminclient.Request{ID: "changeEvent", Parts: []string{"Z", "noon", "hold"}, Body: settings},
+			sent{"POST", "/admin/zones/Z/events/noon/hold", `{"perMinute":7}`, "", ""}},
+		{adminclient.Request{ID: "putZone", Parts: []string{"Z"}, Only: serve.Condition{IfNoneMatch: "*"}, Body: settings},
+			sent{"PUT", "/admin/zones/Z", `{"perMinute":7}`, "", "*"}},
+		{adminclient.Request{ID: "deleteZone", Parts: []string{"Z"}, Only: serve.Condition{IfMatch: `"v1"`}}, sent{"DELETE", "/admin/zones/Z", "", `"v1"`, ""}},
+		{adminclient.Request{ID: "listChanges", Query: map[string]string{"limit": "5", "zoneId": "", "policy": "a b"}},
+			sent{"GET", "/admin/audit?limit=5&policy=a+b", "", "", ""}},
 	}
 	for _, step := range steps {
-		if err := step.call(); err != nil || got != step.want {
-			t.Errorf("sent %+v, %v\nwant %+v", got, err, step.want)
+		r, err := adminclient.Call[zone.Settings](t.Context(), c, step.call)
+		if err != nil || got != step.want || r.Version != `"v2"` {
+			t.Errorf("sent %+v, %v, version %s\nwant %+v", got, err, r.Version, step.want)
+		}
+		if got.method != http.MethodDelete && (r.Value.PerMinute != 7 || string(r.JSON) != `{"zoneId":"Z","perMinute":7,"ofTomorrow":{}}`) {
+			t.Errorf("%s %s: read %+v", got.method, got.uri, r)
 		}
 	}
 }
@@ -185,10 +182,10 @@ func TestNothingIsRepeated(t *testing.T) {
 			}
 			answer(w, r)
 		})
-		if _, err := c.Zones(t.Context()); err != nil { // the next call has a connection that was used
+		if _, err := zones(t.Context(), c); err != nil { // the next call has a connection that was used
 			t.Fatal(err)
 		}
-		if _, err := c.Change(t.Context(), "Z", map[string]any{"perMinute": 1}, ""); err == nil || calls.Load() != 2 {
+		if _, err := adminclient.Call[zone.Settings](t.Context(), c, adminclient.Request{ID: "patchZone", Parts: []string{"Z"}, Body: map[string]any{"perMinute": 1}}); err == nil || calls.Load() != 2 {
 			t.Errorf("%s: %v after %d calls, want an error after one each", name, err, calls.Load())
 		}
 	}
@@ -202,16 +199,16 @@ func TestNoAnswer(t *testing.T) {
 	}
 	defer func() { _ = silent.Close() }()
 	c := clientOf(t, adminclient.Options{URL: "http://" + silent.Addr().String(), Timeout: 50 * time.Millisecond})
-	if _, err := c.Zones(t.Context()); !errors.Is(err, adminclient.ErrUnreachable) || !strings.Contains(err.Error(), "no answer within 50ms") {
+	if _, err := zones(t.Context(), c); !errors.Is(err, adminclient.ErrUnreachable) || !strings.Contains(err.Error(), "no answer within 50ms") {
 		t.Errorf("a silent server: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Zones(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, adminclient.ErrUnreachable) {
+	if _, err := zones(ctx, c); !errors.Is(err, context.Canceled) || errors.Is(err, adminclient.ErrUnreachable) {
 		t.Errorf("ended by the caller: %v", err)
 	}
 	c = clientOf(t, adminclient.Options{URL: "http://127.0.0.1:1"})
-	_, err = c.Zones(t.Context())
+	_, err = zones(t.Context(), c)
 	if !errors.Is(err, adminclient.ErrUnreachable) || !strings.HasPrefix(err.Error(), "http://127.0.0.1:1: ") || strings.Contains(err.Error(), "Get \"") {
 		t.Errorf("nobody there: %v", err)
 	}

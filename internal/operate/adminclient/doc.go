@@ -3,6 +3,7 @@
 //
 //	Client ── GET, PUT, PATCH, DELETE under /admin ──> a server's operators' listener
 //	   |
+//	   Request: one of the calls in the tables of routes, by its ID
 //	   Reply: what came back, decoded, and as it came, for scripts
 //	   ProblemError: a refusal, with its status, code and sentence
 //	   ErrUnreachable: no answer, or none of a waiting room

@@ -44,7 +44,7 @@ type step struct {
 
 // applyZones is queue-server zones apply.
 func (c *connection) applyZones(fileKeys []string) *cobra.Command {
-	return c.apply(fileKeys, "zones", "settings", func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error) {
+	return c.apply("deleteZone", fileKeys, "zones", "settings", func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error) {
 		return compareAll(ctx, f.Zones, func(ctx context.Context, want zone.Settings) (step, error) {
 			return s.compareZone(ctx, want, existing, f.Named[want.ZoneID])
 		})
@@ -53,7 +53,7 @@ func (c *connection) applyZones(fileKeys []string) *cobra.Command {
 
 // applyLimits is queue-server limits apply.
 func (c *connection) applyLimits(fileKeys []string) *cobra.Command {
-	return c.apply(fileKeys, "limits", "policies", func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error) {
+	return c.apply("putLimit", fileKeys, "limits", "policies", func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error) {
 		return compareAll(ctx, f.Limits, func(ctx context.Context, want limit.Policy) (step, error) {
 			return s.comparePolicy(ctx, want, existing)
 		})
@@ -75,7 +75,7 @@ func compareAll[T any](ctx context.Context, wanted []T, compare func(context.Con
 // has another value than before the event. named are the settings that the file has.
 func (s *session) compareZone(ctx context.Context, want zone.Settings, existing string, named []string) (step, error) {
 	one, was := step{name: "zone " + want.ZoneID}, zone.Defaults(want.ZoneID)
-	is, err := s.Zone(ctx, want.ZoneID)
+	is, err := get[zone.Settings](ctx, s, "getZone", want.ZoneID)
 	switch {
 	case err == nil:
 		was, want = is.Value, want.During(is.Value)
@@ -121,10 +121,10 @@ func (s *session) compareZone(ctx context.Context, want zone.Settings, existing 
 	}
 	one.put = func(ctx context.Context) error {
 		if one.action == actionMake {
-			_, err := s.Create(ctx, want.ZoneID, settings)
+			_, err := put[zone.Settings](ctx, s, "putZone", want.ZoneID, settings, "")
 			return err
 		}
-		_, err := s.Change(ctx, want.ZoneID, settings, is.Version)
+		_, err := s.patch(ctx, want.ZoneID, settings, is.Version)
 		return err
 	}
 	return one, nil
@@ -136,7 +136,7 @@ func (s *session) steered(ctx context.Context, is, want zone.Settings) (next zon
 	if is.Pilot != zone.PilotSteer || want.Pilot != zone.PilotSteer || is.MaxInside == want.MaxInside {
 		return want, nil, nil
 	}
-	record, err := s.Changes(ctx, is.ZoneID, "", zone.MaxChanges)
+	record, err := s.changes(ctx, is.ZoneID, "", zone.MaxChanges)
 	if err != nil {
 		return want, nil, err
 	}
@@ -158,7 +158,7 @@ func (s *session) merge(ctx context.Context, is, want zone.Settings, named []str
 	if len(differences) == 0 {
 		return next, nil, nil
 	}
-	record, err := s.Changes(ctx, is.ZoneID, "", zone.MaxChanges)
+	record, err := s.changes(ctx, is.ZoneID, "", zone.MaxChanges)
 	if err != nil {
 		return next, nil, err
 	}
@@ -200,10 +200,10 @@ func (s *session) comparePolicy(ctx context.Context, want limit.Policy, existing
 	want = want.WithDefaults()
 	one := step{name: "policy " + want.Name}
 	one.put = func(ctx context.Context) error {
-		_, err := s.PutLimit(ctx, want, "")
+		_, err := put[limit.Policy](ctx, s, "putLimit", want.Name, want, "")
 		return err
 	}
-	is, err := s.Limit(ctx, want.Name)
+	is, err := get[limit.Policy](ctx, s, "getLimit", want.Name)
 	switch {
 	case errors.Is(err, adminclient.ErrNotFound):
 		one.action, one.lines = actionMake, policyTable(want).lines()[1:]
@@ -213,7 +213,7 @@ func (s *session) comparePolicy(ctx context.Context, want limit.Policy, existing
 	}
 	differs := policyset.Version(is.Value) != policyset.Version(want)
 	if differs && existing == existingMerge {
-		record, err := s.Changes(ctx, "", want.Name, 1)
+		record, err := s.changes(ctx, "", want.Name, 1)
 		if err != nil {
 			return one, err
 		}
@@ -226,7 +226,7 @@ func (s *session) comparePolicy(ctx context.Context, want limit.Policy, existing
 	if differs && existing != existingKeep {
 		one.action, one.lines = actionChange, policyLines(is.Value, want)
 		one.put = func(ctx context.Context) error {
-			_, err := s.PutLimit(ctx, want, is.Version)
+			_, err := put[limit.Policy](ctx, s, "putLimit", want.Name, want, is.Version)
 			return err
 		}
 	}
@@ -235,13 +235,13 @@ func (s *session) comparePolicy(ctx context.Context, want limit.Policy, existing
 
 // apply returns the command that makes what a server has of a kind as a file says. key is the kind in the file, what the same for
 // people. The command prints what differs and, when the operator agrees, changes that and nothing else.
-func (c *connection) apply(fileKeys []string, key, what string,
+func (c *connection) apply(id string, fileKeys []string, key, what string,
 	compare func(ctx context.Context, s *session, f *configfile.File, existing string) ([]step, error),
 ) *cobra.Command {
 	var file string
 	existing := existingMatch
 	var check, yes bool
-	command := c.command("apply", "Make the "+what+" match a file; shows the differences first.", func(ctx context.Context, s *session, _ []string) error {
+	command := c.command(id, "apply", "Make the "+what+" match a file; shows the differences first.", func(ctx context.Context, s *session, _ []string) error {
 		if s.json {
 			return Usage("--json is not for apply; --check has an exit status of its own")
 		}

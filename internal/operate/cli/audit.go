@@ -18,6 +18,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 // usualChanges is how many changes are shown when nobody says otherwise.
@@ -35,7 +36,7 @@ type recorded struct {
 func (c *connection) audit() *cobra.Command {
 	var policy string
 	var most int
-	command := c.command("audit [ZONE]", "The record of changes of zones, policies and operators: when, who, how that was proven, what was and what is.",
+	command := c.command("listChanges", "audit [ZONE]", "The record of changes of zones, policies and operators: when, who, how that was proven, what was and what is.",
 		func(ctx context.Context, s *session, args []string) error {
 			zoneID := strings.Join(args, "") // one argument, or none
 			switch {
@@ -44,7 +45,7 @@ func (c *connection) audit() *cobra.Command {
 			case zoneID != "" && policy != "":
 				return Usage("name a zone or, with --policy, a policy, not both")
 			}
-			reply, err := s.Changes(ctx, zoneID, policy, most)
+			reply, err := s.changes(ctx, zoneID, policy, most)
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, err)
 			}
@@ -69,9 +70,9 @@ func (c *connection) audit() *cobra.Command {
 
 // verifyAudit is queue-server audit verify. It fails if a record was tampered with.
 func (c *connection) verifyAudit() *cobra.Command {
-	return c.command("verify [RECORD]", "Check whether somebody has edited, taken out, put in or moved entries of the record of changes: of a zone, :limits, :operators or :refusals; of all when none is named.",
+	return c.command("verifyRecords", "verify [RECORD]", "Check whether somebody has edited, taken out, put in or moved entries of the record of changes: of a zone, :limits, :operators or :refusals; of all when none is named.",
 		func(ctx context.Context, s *session, args []string) error {
-			reply, err := s.Verify(ctx, strings.Join(args, ""))
+			reply, err := adminclient.Call[operator.Verified](ctx, s.Client, adminclient.Request{ID: "verifyRecords", Query: map[string]string{"record": strings.Join(args, "")}})
 			if err != nil {
 				return err
 			}
@@ -100,12 +101,12 @@ func (c *connection) verifyAudit() *cobra.Command {
 // exportAudit is queue-server audit export.
 func (c *connection) exportAudit() *cobra.Command {
 	var csvFile, jsonFile string
-	command := c.command("export RECORD", "Write a whole record of changes, with numbers, hashes and seals, into a file: of a zone, :limits, :operators or :refusals.",
+	command := c.command("exportRecord", "export RECORD", "Write a whole record of changes, with numbers, hashes and seals, into a file: of a zone, :limits, :operators or :refusals.",
 		func(ctx context.Context, s *session, args []string) error {
 			if csvFile == "" && jsonFile == "" {
 				return Usage("name a file with --csv FILE or --file FILE; - is the standard output")
 			}
-			reply, err := s.Export(ctx, args[0])
+			reply, err := adminclient.Call[operator.Export](ctx, s.Client, adminclient.Request{ID: "exportRecord", Query: map[string]string{"record": args[0]}})
 			if err == nil && jsonFile != "" {
 				err = s.writeFile(jsonFile, func(w io.Writer) error {
 					_, err := w.Write(append(reply.JSON, '\n'))
@@ -125,7 +126,7 @@ func (c *connection) exportAudit() *cobra.Command {
 }
 
 // writeExport writes a line for each entry, the newest first.
-func writeExport(to io.Writer, e adminclient.Export) error {
+func writeExport(to io.Writer, e operator.Export) error {
 	w := csv.NewWriter(to)
 	_ = w.Write([]string{"record", "n", "at", "by", "proof", "proofId", "address", "via", "sha256", "fault", "entry"}) // Flush has the error
 	for _, x := range e.Exported {
@@ -143,7 +144,7 @@ func writeExport(to io.Writer, e adminclient.Export) error {
 }
 
 // record is the entries of both lists, the newest first.
-func record(changes adminclient.Changes) (all []recorded) {
+func record(changes operator.Changes) (all []recorded) {
 	for _, c := range changes.Zones {
 		all = append(all, recorded{c.ZoneID, c.Who(), c.How(), c.AtMillis, change.Recorded(c)})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -22,7 +23,7 @@ type made struct {
 // the zone meanwhile, nothing is changed, and the error is adminclient.ErrConflict. Nothing is sent when wanted
 // returns none.
 func (s *session) change(ctx context.Context, zoneID string, wanted func(was zone.Settings) (map[string]any, error)) (made, error) {
-	was, err := s.Zone(ctx, zoneID)
+	was, err := get[zone.Settings](ctx, s, "getZone", zoneID)
 	if err != nil {
 		return made{}, err
 	}
@@ -30,7 +31,7 @@ func (s *session) change(ctx context.Context, zoneID string, wanted func(was zon
 	if err != nil || len(settings) == 0 {
 		return made{was.Value, was}, err
 	}
-	now, err := s.Change(ctx, zoneID, settings, was.Version)
+	now, err := s.patch(ctx, zoneID, settings, was.Version)
 	return made{was.Value, now}, err
 }
 
@@ -68,7 +69,7 @@ func (s *session) printChange(ctx context.Context, m made) error {
 
 // line is what the server knows of a zone's line; nothing where it cannot say.
 func (s *session) line(ctx context.Context, zoneID string) change.Line {
-	stats, err := s.Stats(ctx, zoneID)
+	stats, err := get[operator.Stats](ctx, s, "zoneStats", zoneID)
 	return change.Line{Known: err == nil, Waiting: stats.Value.Waiting, EstimateMillis: stats.Value.EstimatedWait}
 }
 
@@ -82,7 +83,7 @@ func doing(z zone.Settings) string {
 func (c *connection) changeZone(use, short string,
 	wanted func(ctx context.Context, s *session, args []string, was zone.Settings) (map[string]any, error),
 ) *cobra.Command {
-	return c.command(use, short, func(ctx context.Context, s *session, args []string) error {
+	return c.command("patchZone", use, short, func(ctx context.Context, s *session, args []string) error {
 		m, err := s.change(ctx, args[0], func(was zone.Settings) (map[string]any, error) { return wanted(ctx, s, args[1:], was) })
 		if err != nil {
 			return err
@@ -120,7 +121,7 @@ func (c *connection) resume() *cobra.Command {
 
 // limitBefore returns the limit that a paused zone had before, from the record.
 func (s *session) limitBefore(ctx context.Context, paused *zone.Settings) (int64, error) {
-	reply, err := s.Changes(ctx, paused.ZoneID, "", zone.MaxChanges)
+	reply, err := s.changes(ctx, paused.ZoneID, "", zone.MaxChanges)
 	if err != nil {
 		return 0, err
 	}

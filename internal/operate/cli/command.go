@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -15,7 +16,7 @@ import (
 // server's file may hold beside zones and limits.
 func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 	c := &connection{Terminal: t}
-	return sayRoles([]*cobra.Command{
+	return []*cobra.Command{
 		group("zones", "List, watch and change the zones of a running server.",
 			c.listZones(), c.getZone(), c.watch(), c.setZone(), c.resume(),
 			c.setTo("pause ZONE", "Admit nobody: perMinute 0. Visitors keep their places.", perMinuteKey, 0),
@@ -25,7 +26,7 @@ func Commands(t *Terminal, fileKeys []string) []*cobra.Command {
 		group("limits", "List and change policies of limits: what one client may take.",
 			c.listLimits(), c.showLimit(), c.applyLimits(fileKeys), c.deleteLimit()),
 		c.events(), c.inside(), c.networks(), group("visitors", "Find a visitor, and give a place up.", c.findVisitor(), c.giveUpVisitor()), c.observe(), c.pilot(), c.stats(), c.report(), c.page(), c.evidence(), c.audit(), c.tokens(), c.sessions(), simulateCommand(t, fileKeys), rehearseCommand(t), sizeCommand(t),
-	})
+	}
 }
 
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
@@ -38,9 +39,20 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 // dots there may be several.
 const settingArg = "NAME=VALUE"
 
+// show returns a command that makes the call of that ID, with its arguments as the parts of the path, and prints what is answered.
+func show[T any](c *connection, id, use, short string, print func(ctx context.Context, s *session, v *T) error) *cobra.Command {
+	return c.command(id, use, short, func(ctx context.Context, s *session, args []string) error {
+		reply, err := get[T](ctx, s, id, args...)
+		if err != nil || s.json {
+			return s.printReply(reply.JSON, err)
+		}
+		return print(ctx, s, &reply.Value)
+	})
+}
+
 // command returns a command that asks a running server. Its arguments are those that
-// use names: "set ZONE NAME=VALUE...".
-func (c *connection) command(use, short string, run func(ctx context.Context, s *session, args []string) error) *cobra.Command {
+// use names: "set ZONE NAME=VALUE...". id is the call of the API that it makes: of several, the one that needs the most.
+func (c *connection) command(id, use, short string, run func(ctx context.Context, s *session, args []string) error) *cobra.Command {
 	names := strings.Fields(use)[1:]
 	least := 0
 	for _, name := range names {
@@ -55,7 +67,7 @@ func (c *connection) command(use, short string, run func(ctx context.Context, s 
 		return nil
 	}
 	command := &cobra.Command{
-		Use: use, Short: short, Args: takes,
+		Use: use, Short: short, Long: short + "\n\n" + adminclient.Needs(id), Args: takes,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if strings.Contains(use, settingArg) && len(args) > 0 {
 				return completeSetting(word)
@@ -89,9 +101,9 @@ type found struct {
 }
 
 // deleteCommand returns the command that deletes what find finds, when the operator has typed its name.
-func (c *connection) deleteCommand(use, short string, find func(ctx context.Context, s *session, name string) (found, error)) *cobra.Command {
+func (c *connection) deleteCommand(id, use, short string, find func(ctx context.Context, s *session, name string) (found, error)) *cobra.Command {
 	var yes bool
-	command := c.command(use, short, func(ctx context.Context, s *session, args []string) error {
+	command := c.command(id, use, short, func(ctx context.Context, s *session, args []string) error {
 		name := args[0]
 		f, err := find(ctx, s, name)
 		if err != nil {

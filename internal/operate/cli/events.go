@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/event"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -15,14 +17,16 @@ import (
 // events is queue-server events.
 func (c *connection) events() *cobra.Command {
 	act := func(use, short string, do operator.Verb) *cobra.Command {
-		return c.command(use, short, func(ctx context.Context, s *session, args []string) error {
+		return c.command("changeEvent", use, short, func(ctx context.Context, s *session, args []string) error {
 			rest := append(slices.Clone(args[2:]), "", "")
 			if do == operator.Move {
 				if _, err := setting.ParseTime(rest[1]); err != nil {
 					return Usage("%q %w", rest[1], err)
 				}
 			}
-			reply, err := s.Act(ctx, args[0], args[1], do, rest[0], rest[1])
+			reply, err := adminclient.Call[zone.Settings](ctx, s.Client, adminclient.Request{
+				ID: "changeEvent", Parts: []string{args[0], args[1], string(do)}, Body: operator.Asked{Step: event.Step(rest[0]), To: rest[1]},
+			})
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, err)
 			}
@@ -36,12 +40,8 @@ func (c *connection) events() *cobra.Command {
 		})
 	}
 	return group("events", "List the events of a zone; hold, move, open or cancel the next one; verify a draw.",
-		c.command("list ZONE", "The events of a zone, and what comes when.", func(ctx context.Context, s *session, args []string) error {
-			reply, err := s.Zone(ctx, args[0])
-			if err != nil || s.json {
-				return s.printReply(reply.JSON, err)
-			}
-			return s.printEvents(reply.Value, time.Now())
+		show(c, "getZone", "list ZONE", "The events of a zone, and what comes when.", func(_ context.Context, s *session, z *zone.Settings) error {
+			return s.printEvents(*z, time.Now())
 		}),
 		act("hold ZONE EVENT STEP", "Hold a step until you move it: preQueue, opens, closes or ends.", operator.Hold),
 		act("move ZONE EVENT STEP TIME", "Move a step to another time; this also ends a hold.", operator.Move),

@@ -7,21 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 // inside is queue-server inside.
 func (c *connection) inside() *cobra.Command {
-	var act operator.InsideAct
+	var act operator.Whom
 	do := func(use, short string, verb operator.InsideVerb, would, did string) *cobra.Command {
-		command := c.command(use, short, func(ctx context.Context, s *session, args []string) error {
-			if act.Do = verb; len(args) > 1 {
+		command := c.command("changeInside", use, short, func(ctx context.Context, s *session, args []string) error {
+			if len(args) > 1 {
 				act.JTI = args[1]
 			}
 			if verb == operator.Revoke && act.All == (act.JTI != "") {
 				return Usage("name one JTI, or all with --all")
 			}
-			reply, err := s.ActInside(ctx, args[0], act)
+			reply, err := adminclient.Call[operator.InsideDone](ctx, s.Client, adminclient.Request{ID: "changeInside", Parts: []string{args[0], string(verb)}, Body: act})
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, err)
 			}
@@ -39,8 +40,8 @@ func (c *connection) inside() *cobra.Command {
 		"%s: would revoke %s. Nothing is changed.", "%s: revoked %s. Every server refuses their sessions within a second. This cannot be undone.")
 	revoke.Flags().BoolVar(&act.All, "all", false, "end all admissions of the zone: the brake for a site that breaks")
 	most := 0
-	list := c.command("list ZONE", "The newest sessions that asked this server.", func(ctx context.Context, s *session, args []string) error {
-		reply, err := s.Sessions(ctx, args[0], most)
+	list := c.command("listInside", "list ZONE", "The newest sessions that asked this server.", func(ctx context.Context, s *session, args []string) error {
+		reply, err := adminclient.Call[operator.Sessions](ctx, s.Client, adminclient.Request{ID: "listInside", Parts: args, Query: map[string]string{"limit": strconv.Itoa(most)}})
 		if err != nil || s.json {
 			return s.printReply(reply.JSON, err)
 		}
@@ -48,7 +49,7 @@ func (c *connection) inside() *cobra.Command {
 			return err
 		}
 		s.say("This server knows %d sessions. %d of them have asked for nothing for 3 minutes.", reply.Value.Known, reply.Value.Idle)
-		stats, err := s.Stats(ctx, args[0])
+		stats, err := get[operator.Stats](ctx, s, "zoneStats", args[0])
 		if err != nil {
 			return err
 		}

@@ -11,22 +11,19 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/operate/change"
 )
 
 // listLimits is queue-server limits list.
 func (c *connection) listLimits() *cobra.Command {
-	return c.command("list", "All policies.", func(ctx context.Context, s *session, _ []string) error {
-		reply, err := s.Limits(ctx)
-		if err != nil || s.json {
-			return s.printReply(reply.JSON, err)
-		}
-		if len(reply.Value) == 0 {
+	return show(c, "listLimits", "list", "All policies.", func(_ context.Context, s *session, all *policyset.Limits) error {
+		if len(all.Limits) == 0 {
 			s.say("There are no policies yet. To make some from a file: queue-server limits apply -f FILE")
 			return nil
 		}
 		t := &table{titles: []string{"POLICY", "RULES", "TIERS", "KEY", "SCOPE", "OUTAGE"}}
-		for _, p := range reply.Value {
+		for _, p := range all.Limits {
 			tiers := cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.Tiers)), ","), "-")
 			t.add(p.Name, change.RuleWords(p.Rules), tiers, change.KeyWords(p.Key), string(p.Scope), string(p.OnStoreFailure))
 		}
@@ -36,16 +33,12 @@ func (c *connection) listLimits() *cobra.Command {
 
 // showLimit is queue-server limits show: one policy, and what was seen of it.
 func (c *connection) showLimit() *cobra.Command {
-	return c.command("show POLICY", "One policy, and what the server has seen of it in the last minute.",
-		func(ctx context.Context, s *session, args []string) error {
-			reply, err := s.Limit(ctx, args[0])
-			if err != nil || s.json {
-				return s.printReply(reply.JSON, err)
-			}
-			if err := s.print(policyTable(reply.Value)); err != nil {
+	return show(c, "getLimit", "show POLICY", "One policy, and what the server has seen of it in the last minute.",
+		func(ctx context.Context, s *session, p *limit.Policy) error {
+			if err := s.print(policyTable(*p)); err != nil {
 				return err
 			}
-			stats, err := s.LimitStats(ctx, args[0])
+			stats, err := get[limiter.Stats](ctx, s, "limitStats", p.Name)
 			if err != nil {
 				return err
 			}
@@ -55,10 +48,10 @@ func (c *connection) showLimit() *cobra.Command {
 
 // deleteLimit is queue-server limits delete.
 func (c *connection) deleteLimit() *cobra.Command {
-	return c.deleteCommand("delete POLICY", "Delete a policy. Requests for the policy are answered with 404.",
+	return c.deleteCommand("deleteLimit", "delete POLICY", "Delete a policy. Requests for the policy are answered with 404.",
 		func(ctx context.Context, s *session, name string) (found, error) {
-			was, err := s.Limit(ctx, name)
-			remove := func(ctx context.Context) error { return s.DeleteLimit(ctx, name, was.Version) }
+			was, err := get[limit.Policy](ctx, s, "getLimit", name)
+			remove := func(ctx context.Context) error { return s.remove(ctx, "deleteLimit", name, was.Version) }
 			return found{loss: change.PolicyLoss(was.Value), remove: remove}, err
 		})
 }

@@ -7,14 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/network"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 // networks is queue-server networks.
 func (c *connection) networks() *cobra.Command {
 	most := 0
-	list := c.command("list ZONE", "The networks with the most joins lately at this server.", func(ctx context.Context, s *session, args []string) error {
-		reply, err := s.Networks(ctx, args[0], most)
+	list := c.command("listNetworks", "list ZONE", "The networks with the most joins lately at this server.", func(ctx context.Context, s *session, args []string) error {
+		reply, err := adminclient.Call[network.List](ctx, s.Client, adminclient.Request{ID: "listNetworks", Parts: args, Query: map[string]string{"limit": strconv.Itoa(most)}})
 		if err != nil || s.json {
 			return s.printReply(reply.JSON, err)
 		}

@@ -5,21 +5,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // observe is queue-server observe.
 func (c *connection) observe() *cobra.Command {
-	return c.command("observe ZONE", "What the gate would have had wait or refused, and what to bypass.", func(ctx context.Context, s *session, args []string) error {
-		reply, err := s.Observed(ctx, args[0])
-		if err != nil || s.json {
-			return s.printReply(reply.JSON, err)
-		}
-		is, err := s.Zone(ctx, args[0])
+	return show(c, "observedRequests", "observe ZONE", "What the gate would have had wait or refused, and what to bypass.", func(ctx context.Context, s *session, seen *observed.List) error {
+		is, err := get[zone.Settings](ctx, s, "getZone", seen.ZoneID)
 		if err != nil {
 			return err
 		}
-		seen := &reply.Value
 		t := &table{titles: []string{"REQUESTS", "METHOD", "PATH", "BY", "IN A LINE"}}
 		for _, k := range seen.Kinds {
 			t.add(grouped(k.Requests), k.Method, k.Path, k.Agent, string(k.Would))
@@ -34,13 +30,13 @@ func (c *connection) observe() *cobra.Command {
 			s.say("%s", one.String())
 		}
 		if line := seen.Line(is.Value.BypassPaths, is.Value.BypassAgents); line != "" {
-			s.say("Leave out what is no such request, and set: queue-server zones set %s %s", args[0], line)
+			s.say("Leave out what is no such request, and set: queue-server zones set %s %s", seen.ZoneID, line)
 		}
 		switch {
 		case is.Value.SiteGate != zone.GateObserve:
-			s.say("The gate is on. To observe: queue-server zones set %s gate=observe", args[0])
+			s.say("The gate is on. To observe: queue-server zones set %s gate=observe", seen.ZoneID)
 		default:
-			s.say("The gate refuses nobody. This server keeps what it was asked itself; other servers keep their own. To begin: queue-server zones set %s gate=on", args[0])
+			s.say("The gate refuses nobody. This server keeps what it was asked itself; other servers keep their own. To begin: queue-server zones set %s gate=on", seen.ZoneID)
 		}
 		return nil
 	})

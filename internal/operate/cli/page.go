@@ -14,6 +14,7 @@ import (
 
 	"github.com/openqueue/waitingroom/deploy/site/include"
 	"github.com/openqueue/waitingroom/internal/page"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // edge is a gateway that runs code: it has the pages as a module.
@@ -29,13 +30,13 @@ var gateways = map[string]struct{ includes, pages, next string }{
 // page is queue-server page.
 func (c *connection) page() *cobra.Command {
 	var gateway string
-	export := c.command("export ZONE DIR", "Write the pages that a gateway shows while no server answers, and what its configuration includes.",
+	export := c.command("getZone", "export ZONE DIR", "Write the pages that a gateway shows while no server answers, and what its configuration includes.",
 		func(ctx context.Context, s *session, args []string) error {
 			of, known := gateways[gateway]
 			if !known {
 				return Usage("--for %q: name the gateway: nginx, caddy or edge", gateway)
 			}
-			is, err := s.Zone(ctx, args[0])
+			is, err := get[zone.Settings](ctx, s, "getZone", args[0])
 			if err != nil {
 				return err
 			}

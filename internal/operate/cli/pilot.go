@@ -6,16 +6,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/openqueue/waitingroom/internal/steer"
 )
 
 // pilot is queue-server pilot.
 func (c *connection) pilot() *cobra.Command {
-	return c.command("pilot ZONE", "What the autopilot of a zone saw of the site, and its steps of the last day.", func(ctx context.Context, s *session, args []string) error {
-		reply, err := s.Pilot(ctx, args[0])
-		if err != nil || s.json {
-			return s.printReply(reply.JSON, err)
-		}
-		v := &reply.Value
+	return show(c, "zonePilot", "pilot ZONE", "What the autopilot of a zone saw of the site, and its steps of the last day.", func(_ context.Context, s *session, v *steer.View) error {
 		t := &table{titles: []string{"AT", "SETTING", "FROM", "TO", "WHY", "P95 MS", "ERRORS %", "INSIDE"}}
 		for _, step := range v.Steps {
 			of := step.Of

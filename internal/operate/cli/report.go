@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/text/language"
 
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/report"
 )
@@ -19,14 +20,16 @@ import (
 func (c *connection) report() *cobra.Command {
 	var q operator.ReportQuery
 	var html, csv, place string
-	command := c.command("report ZONE", "How an event or a span of a zone was: as a page, a text, CSV or JSON.",
+	command := c.command("zoneReport", "report ZONE", "How an event or a span of a zone was: as a page, a text, CSV or JSON.",
 		func(ctx context.Context, s *session, args []string) error {
 			reader := report.Reader{Language: language.Make(strings.Split(cmp.Or(s.Getenv("LC_ALL"), s.Getenv("LANG"), "en"), ".")[0])}
 			var err error
 			if reader.Place, err = time.LoadLocation(place); err != nil {
 				return Usage("--time-zone %q is no name of a time zone, such as Europe/Berlin", place)
 			}
-			reply, err := s.Report(ctx, args[0], q)
+			reply, err := adminclient.Call[report.Report](ctx, s.Client, adminclient.Request{
+				ID: "zoneReport", Parts: args, Query: map[string]string{"event": q.Event, "from": q.From, "to": q.To, "whatIf": q.WhatIf},
+			})
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, err)
 			}

@@ -3,15 +3,19 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/netip"
 	"net/url"
+	"strconv"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // Variables of commands that ask a running server. The token has no flag: what
@@ -173,6 +177,40 @@ func (s *session) explain(group, name string, err error) error {
 		return sentence(err, "there is no %s; all are listed by: queue-server %s", thing, list)
 	}
 	return err
+}
+
+// get makes the call of that ID, which has no more than parts of a path.
+func get[T any](ctx context.Context, s *session, id string, parts ...string) (adminclient.Reply[T], error) {
+	return adminclient.Call[T](ctx, s.Client, adminclient.Request{ID: id, Parts: parts})
+}
+
+// put makes a zone, or sets all of a policy, of that name; with a version, only if it is still the one that had it, without, only if there is none.
+func put[T any](ctx context.Context, s *session, id, name string, body any, version string) (adminclient.Reply[T], error) {
+	only := serve.Condition{IfMatch: version}
+	if version == "" {
+		only.IfNoneMatch = "*"
+	}
+	return adminclient.Call[T](ctx, s.Client, adminclient.Request{ID: id, Parts: []string{name}, Only: only, Body: body})
+}
+
+// patch sets those settings of a zone that are named, if the zone still has the version.
+func (s *session) patch(ctx context.Context, zoneID string, settings map[string]any, version string) (adminclient.Reply[zone.Settings], error) {
+	return adminclient.Call[zone.Settings](ctx, s.Client, adminclient.Request{
+		ID: "patchZone", Parts: []string{zoneID}, Only: serve.Condition{IfMatch: version}, Body: settings,
+	})
+}
+
+// remove deletes what the call of that ID deletes, if it still has the version.
+func (s *session) remove(ctx context.Context, id, name, version string) error {
+	_, err := adminclient.Call[struct{}](ctx, s.Client, adminclient.Request{ID: id, Parts: []string{name}, Only: serve.Condition{IfMatch: version}})
+	return err
+}
+
+// changes returns the newest changes of one zone, of one policy, or of all when both are "": at most so many of zones, and as many of policies.
+func (s *session) changes(ctx context.Context, zoneID, policy string, most int) (adminclient.Reply[operator.Changes], error) {
+	return adminclient.Call[operator.Changes](ctx, s.Client, adminclient.Request{
+		ID: "listChanges", Query: map[string]string{"zoneId": zoneID, "policy": policy, "limit": strconv.Itoa(most)},
+	})
 }
 
 // printReply prints what the server answered, on one line, unless there is an error.

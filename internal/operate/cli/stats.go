@@ -10,30 +10,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // stats is queue-server stats.
 func (c *connection) stats() *cobra.Command {
-	return c.command("stats ZONE", "One zone of a running server at this moment.", func(ctx context.Context, s *session, args []string) error {
-		reply, err := s.Stats(ctx, args[0])
-		if err != nil || s.json {
-			return s.printReply(reply.JSON, err)
-		}
-		_, err = io.WriteString(s.Stdout, statsText(&reply.Value))
+	return show(c, "zoneStats", "stats ZONE", "One zone of a running server at this moment.", func(_ context.Context, s *session, v *operator.Stats) error {
+		_, err := io.WriteString(s.Stdout, statsText(v))
 		return err
 	})
 }
 
 // onHold reports whether a zone admits nobody. What its window would hold, and what it told before, then say nothing.
-func onHold(s *adminclient.Stats) bool { return s.Mode != zone.ModeOpen && s.PerMinute == 0 }
+func onHold(s *operator.Stats) bool { return s.Mode != zone.ModeOpen && s.PerMinute == 0 }
 
 // mean is how many a second a limit is.
 func mean(perMinute int64) string { return strconv.FormatFloat(float64(perMinute)/60, 'f', 1, 64) }
 
 // statsText is a zone for people: a figure a line, aligned.
-func statsText(s *adminclient.Stats) string {
+func statsText(s *operator.Stats) string {
 	t := &table{}
 	section := func(title string) { t.add(""); t.add(title) }
 	figure := func(name, value, more string) { t.add("  "+name, value, more) }

@@ -4,52 +4,23 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/openqueue/waitingroom/internal/limits/policyset"
-	"github.com/openqueue/waitingroom/internal/operate/operator"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/serve/route"
 )
 
-// calls are the calls of the API that commands make, by their ids: of several, the one that needs the most.
-var calls = map[string]string{
-	"zones list": "listZones", "zones get": "getZone", "zones watch": "zoneStats", "zones set": "patchZone", "zones resume": "patchZone",
-	"zones pause": "patchZone", "zones open": "patchZone", "zones close": "patchZone", "zones create": "deleteZone", "zones delete": "deleteZone",
-	"zones apply": "deleteZone", "limits list": "listLimits", "limits show": "getLimit", "limits apply": "putLimit", "limits delete": "deleteLimit",
-	"events list": "getZone", "events hold": "changeEvent", "events move": "changeEvent", "events open": "changeEvent", "events cancel": "changeEvent",
-	"inside list": "listInside", "inside revoke": "changeInside", "inside reset": "changeInside", "networks list": "listNetworks", "observe": "observedRequests", "pilot": "zonePilot", "stats": "zoneStats", "report": "zoneReport",
-	"visitors find": "findVisitor", "visitors give-up": "giveUpVisitor", "evidence receipt": "findVisitor", "evidence forget": "forgetPseudonyms",
-	"audit": "listChanges", "audit verify": "verifyRecords", "audit export": "exportRecord", "tokens list": "listTokens", "tokens create": "createToken", "tokens revoke": "revokeToken", "sessions revoke": "revokeSessions",
-}
-
-// sayRoles has the help of each command that asks a server say which role it needs.
-func sayRoles(commands []*cobra.Command) []*cobra.Command {
-	needs := map[string]string{}
-	for _, r := range slices.Concat((*operator.HTTP)(nil).Routes(), (*policyset.HTTP)(nil).Routes(), (*people.HTTP)(nil).Routes()) {
-		needs[r.ID] = r.Needs()
-	}
-	for _, group := range commands {
-		for _, c := range append(group.Commands(), group) {
-			if need := needs[calls[c.CommandPath()]]; need != "" {
-				c.Long = c.Short + "\n\n" + need
-			}
-		}
-	}
-	return commands
-}
-
 // tokens is queue-server tokens.
 func (c *connection) tokens() *cobra.Command {
 	return group("tokens", "List, make and revoke the tokens of persons and machines that operate a server.", c.listTokens(), c.createToken(),
-		c.command("revoke TOKEN", "Revoke a token by its ID, or all tokens of a name. In force on every server within a second.",
+		c.command("revokeToken", "revoke TOKEN", "Revoke a token by its ID, or all tokens of a name. In force on every server within a second.",
 			func(ctx context.Context, s *session, args []string) error {
-				if err := s.RevokeToken(ctx, args[0]); err != nil {
+				if _, err := get[struct{}](ctx, s, "revokeToken", args[0]); err != nil {
 					return err
 				}
 				s.say("%s is revoked: every server refuses it within a second.", args[0])
@@ -60,9 +31,9 @@ func (c *connection) tokens() *cobra.Command {
 // sessions is queue-server sessions.
 func (c *connection) sessions() *cobra.Command {
 	return group("sessions", "End sessions of the console.",
-		c.command("revoke NAME", "End all sessions of a name, or of a subject at the provider, within a second. A good token can log in again: revoke that, too.",
+		c.command("revokeSessions", "revoke NAME", "End all sessions of a name, or of a subject at the provider, within a second. A good token can log in again: revoke that, too.",
 			func(ctx context.Context, s *session, args []string) error {
-				if err := s.RevokeSessions(ctx, args[0]); err != nil {
+				if _, err := get[struct{}](ctx, s, "revokeSessions", args[0]); err != nil {
 					return err
 				}
 				s.say("The sessions of %s have ended.", args[0])
@@ -71,13 +42,9 @@ func (c *connection) sessions() *cobra.Command {
 }
 
 func (c *connection) listTokens() *cobra.Command {
-	return c.command("list", "All tokens that are good. None is shown itself.", func(ctx context.Context, s *session, _ []string) error {
-		reply, err := s.Tokens(ctx)
-		if err != nil || s.json {
-			return s.printReply(reply.JSON, err)
-		}
+	return show(c, "listTokens", "list", "All tokens that are good. None is shown itself.", func(_ context.Context, s *session, all *people.List) error {
 		t := &table{titles: []string{"ID", "NAME", "ROLE", "ZONES", "EXPIRES", "USED", "MADE BY"}}
-		for _, k := range reply.Value.Tokens {
+		for _, k := range all.Tokens {
 			t.add(k.ID, k.Name, string(k.Role), cmp.Or(strings.Join(k.Zones, ","), "all"),
 				time.UnixMilli(k.ExpiresAt).UTC().Format(time.DateOnly), cmp.Or(k.UsedOn, "never"), k.Maker)
 		}
@@ -92,13 +59,15 @@ func (c *connection) listTokens() *cobra.Command {
 func (c *connection) createToken() *cobra.Command {
 	var role, expires string
 	var zones []string
-	command := c.command("create NAME", "Make a token for a person or a machine, and print it this once.",
+	command := c.command("createToken", "create NAME", "Make a token for a person or a machine, and print it this once.",
 		func(ctx context.Context, s *session, args []string) error {
 			age, err := parseAge(expires)
 			if err != nil {
 				return err
 			}
-			reply, err := s.CreateToken(ctx, people.Wanted{Name: args[0], Role: route.Role(role), Zones: zones, ExpireSeconds: int64(age / time.Second)})
+			reply, err := adminclient.Call[people.Made](ctx, s.Client, adminclient.Request{
+				ID: "createToken", Body: people.Wanted{Name: args[0], Role: route.Role(role), Zones: zones, ExpireSeconds: int64(age / time.Second)},
+			})
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, err)
 			}

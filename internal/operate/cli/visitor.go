@@ -8,17 +8,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/admissionlog"
+	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/evidence"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 )
 
 const dayHelp = "the `DAY` of the arrival (UTC), such as 2026-12-01, of a visitor who is gone; today when absent"
 
+// visitor returns where a visitor stands: args are the zone and the reference, day may be "".
+func (s *session) visitor(ctx context.Context, args []string, day string) (adminclient.Reply[operator.Visitor], error) {
+	return adminclient.Call[operator.Visitor](ctx, s.Client, adminclient.Request{ID: "findVisitor", Parts: args, Query: map[string]string{"day": day}})
+}
+
 // findVisitor is queue-server visitors find.
 func (c *connection) findVisitor() *cobra.Command {
 	var day string
-	command := c.command("find ZONE REF", "Where a visitor stands, by the reference that the visitor's page shows.",
+	command := c.command("findVisitor", "find ZONE REF", "Where a visitor stands, by the reference that the visitor's page shows.",
 		func(ctx context.Context, s *session, args []string) error {
-			reply, err := s.Visitor(ctx, args[0], args[1], day)
+			reply, err := s.visitor(ctx, args, day)
 			if err != nil || s.json {
 				return s.printReply(reply.JSON, err)
 			}
@@ -35,13 +42,8 @@ func (c *connection) findVisitor() *cobra.Command {
 
 // giveUpVisitor is queue-server visitors give-up.
 func (c *connection) giveUpVisitor() *cobra.Command {
-	return c.command("give-up ZONE REF", "Give a visitor's place up, as when the visitor leaves: in the line, aside or inside. Nobody else is moved.",
-		func(ctx context.Context, s *session, args []string) error {
-			reply, err := s.GiveUp(ctx, args[0], args[1])
-			if err != nil || s.json {
-				return s.printReply(reply.JSON, err)
-			}
-			v := &reply.Value
+	return show(c, "giveUpVisitor", "give-up ZONE REF", "Give a visitor's place up, as when the visitor leaves: in the line, aside or inside. Nobody else is moved.",
+		func(_ context.Context, s *session, v *operator.Visitor) error {
 			if !v.GivenUp {
 				s.say("%s: there is nothing to give up: %s", v.PlaceID, v.Words())
 				return nil
@@ -54,7 +56,7 @@ func (c *connection) giveUpVisitor() *cobra.Command {
 // forget is queue-server evidence forget.
 func (c *connection) forget() *cobra.Command {
 	var yes bool
-	command := c.command("forget ZONE DAY", "Destroy the key of a day's pseudonyms: nobody can say any more who is who in the logs.",
+	command := c.command("forgetPseudonyms", "forget ZONE DAY", "Destroy the key of a day's pseudonyms: nobody can say any more who is who in the logs.",
 		func(ctx context.Context, s *session, args []string) error {
 			if !yes {
 				if err := s.confirm(ctx, args[1], "forget "+args[1],
@@ -62,7 +64,7 @@ func (c *connection) forget() *cobra.Command {
 					return err
 				}
 			}
-			if err := s.Forget(ctx, args[0], args[1]); err != nil {
+			if _, err := get[struct{}](ctx, s, "forgetPseudonyms", args...); err != nil {
 				return err
 			}
 			s.say("The key of %s is destroyed: every server goes by another within two seconds. Copies and backups of the store may have it.", args[1])
@@ -76,9 +78,9 @@ func (c *connection) forget() *cobra.Command {
 func (c *connection) receipt() *cobra.Command {
 	var day string
 	var logs []string
-	command := c.command("receipt ZONE REF", "What the logs have of a visitor: arrival, admission, and who entered before.",
+	command := c.command("findVisitor", "receipt ZONE REF", "What the logs have of a visitor: arrival, admission, and who entered before.",
 		func(ctx context.Context, s *session, args []string) error {
-			reply, err := s.Visitor(ctx, args[0], args[1], day)
+			reply, err := s.visitor(ctx, args, day)
 			if err != nil {
 				return err
 			}

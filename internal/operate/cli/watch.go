@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -22,7 +23,7 @@ const clearScreen = "\x1b[H\x1b[J"
 
 // watch is queue-server zones watch.
 func (c *connection) watch() *cobra.Command {
-	return c.command("watch [ZONE]...", "The figures of zones, every second, until you end it. Without a name, of all zones.",
+	return c.command("zoneStats", "watch [ZONE]...", "The figures of zones, every second, until you end it. Without a name, of all zones.",
 		func(ctx context.Context, s *session, args []string) error {
 			return s.watch(ctx, args, time.Tick(watchEvery))
 		})
@@ -62,18 +63,18 @@ func (s *session) watch(ctx context.Context, zones []string, ticks <-chan time.T
 func (s *session) look(ctx context.Context, zones []string) (string, error) {
 	all := len(zones) == 0
 	if all {
-		reply, err := s.Zones(ctx)
+		reply, err := get[operator.Zones](ctx, s, "listZones")
 		if err != nil {
 			return "", err
 		}
-		for _, z := range reply.Value {
+		for _, z := range reply.Value.Zones {
 			zones = append(zones, z.ZoneID)
 		}
 	}
 	t := &table{titles: []string{"ZONE", "STATE", "WAITING", "WINDOW", "IN 60 S", "USE", "ESTIMATE", "JOINS/M", "POLLS/S", "OVERDUE", "INSIDE"}}
 	var answers []string
 	for _, name := range zones {
-		reply, err := s.Stats(ctx, name)
+		reply, err := get[operator.Stats](ctx, s, "zoneStats", name)
 		switch {
 		case err == nil:
 			t.add(watchRow(&reply.Value)...)
@@ -91,7 +92,7 @@ func (s *session) look(ctx context.Context, zones []string) (string, error) {
 }
 
 // watchRow is what an operator looks at while an event goes on.
-func watchRow(s *adminclient.Stats) []string {
+func watchRow(s *operator.Stats) []string {
 	limit, use, estimate, inside := s.WindowLimit, percent(s.WindowUse), millis(s.EstimatedWait), "-"
 	if onHold(s) {
 		limit, use, estimate = 0, "-", "on hold"

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -55,7 +55,7 @@ func counted(n int, one, many string) string {
 }
 
 // stateOf says in a word or two what a zone does with those who come. A server of an older version does not say it.
-func stateOf(s *adminclient.Stats) string {
+func stateOf(s *operator.Stats) string {
 	return cmp.Or(s.State, zone.Settings{Mode: s.Mode, PerMinute: s.PerMinute}.State())
 }
 

@@ -11,22 +11,19 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/operate/adminclient"
 	"github.com/openqueue/waitingroom/internal/operate/change"
+	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/serve/strictyaml"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // listZones is queue-server zones list.
 func (c *connection) listZones() *cobra.Command {
-	return c.command("list", "All zones and their settings.", func(ctx context.Context, s *session, _ []string) error {
-		reply, err := s.Zones(ctx)
-		if err != nil || s.json {
-			return s.printReply(reply.JSON, err)
-		}
-		if len(reply.Value) == 0 {
+	return show(c, "listZones", "list", "All zones and their settings.", func(_ context.Context, s *session, all *operator.Zones) error {
+		if len(all.Zones) == 0 {
 			s.say("There are no zones yet. To make one: queue-server zones create ZONE perMinute=600")
 			return nil
 		}
-		return s.print(zoneTable(reply.Value))
+		return s.print(zoneTable(all.Zones))
 	})
 }
 
@@ -56,22 +53,18 @@ const longText = 1_200
 
 // getZone is queue-server zones get. It prints a zone as zones set takes it.
 func (c *connection) getZone() *cobra.Command {
-	return c.command("get ZONE", "One zone's settings.", func(ctx context.Context, s *session, args []string) error {
-		reply, err := s.Zone(ctx, args[0])
-		if err != nil || s.json {
-			return s.printReply(reply.JSON, err)
-		}
+	return show(c, "getZone", "get ZONE", "One zone's settings.", func(_ context.Context, s *session, z *zone.Settings) error {
 		t := &table{titles: []string{"SETTING", "VALUE", "MEANS"}}
 		for i := range zone.Table {
 			x := &zone.Table[i]
 			if x.Own {
 				continue // events list shows it
 			}
-			value := x.Text(reply.Value)
+			value := x.Text(*z)
 			if len(value) > longText || x.Of != "" { // no text to read, as a logo
-				value = x.Words(reply.Value)
+				value = x.Words(*z)
 			}
-			t.add(x.Name, value, x.Meaning(reply.Value))
+			t.add(x.Name, value, x.Meaning(*z))
 		}
 		return s.print(t)
 	})
@@ -111,7 +104,7 @@ func assignments(args []string, into *zone.Settings) (map[string]any, error) {
 
 // createZone is queue-server zones create.
 func (c *connection) createZone() *cobra.Command {
-	return c.command("create NAME [NAME=VALUE]...", "Make a zone, with settings such as perMinute=600. One that is there already stays as it is.",
+	return c.command("deleteZone", "create NAME [NAME=VALUE]...", "Make a zone, with settings such as perMinute=600. One that is there already stays as it is.",
 		func(ctx context.Context, s *session, args []string) error {
 			id := args[0]
 			settings, err := assignments(args[1:], new(zone.Settings))
@@ -121,7 +114,7 @@ func (c *connection) createZone() *cobra.Command {
 			if !zone.ValidID(id) {
 				return Usage("%q cannot be the name of a zone: 1 to 64 of A-Z a-z 0-9 . _ -", id)
 			}
-			reply, err := s.Create(ctx, id, settings)
+			reply, err := put[zone.Settings](ctx, s, "putZone", id, settings, "")
 			if errors.Is(err, adminclient.ErrConflict) {
 				return sentence(err, "zone %s is there already, and stays as it is\nTo change it: queue-server zones set %s NAME=VALUE", id, id)
 			}
@@ -135,8 +128,8 @@ func (c *connection) createZone() *cobra.Command {
 
 // deleteZone is queue-server zones delete.
 func (c *connection) deleteZone() *cobra.Command {
-	return c.deleteCommand("delete ZONE", "Delete a zone, and everybody's place in it.", func(ctx context.Context, s *session, name string) (found, error) {
-		was, err := s.Zone(ctx, name)
+	return c.deleteCommand("deleteZone", "delete ZONE", "Delete a zone, and everybody's place in it.", func(ctx context.Context, s *session, name string) (found, error) {
+		was, err := get[zone.Settings](ctx, s, "getZone", name)
 		if err != nil {
 			return found{}, err
 		}
@@ -145,7 +138,7 @@ func (c *connection) deleteZone() *cobra.Command {
 			loss: change.ZoneLoss(s.line(ctx, name)),
 			again: " To have one with its settings again:\n  queue-server zones create " + name +
 				assign(settings, func(d change.Difference) string { return d.NowText }),
-			remove: func(ctx context.Context) error { return s.Delete(ctx, name, was.Version) },
+			remove: func(ctx context.Context) error { return s.remove(ctx, "deleteZone", name, was.Version) },
 		}, nil
 	})
 }

@@ -9,10 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/operate/change"
-	"github.com/openqueue/waitingroom/internal/serve/route"
 	"github.com/openqueue/waitingroom/internal/setting"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -73,34 +71,23 @@ func says[T any](e *entry, t setting.Table[T], was, now *T, blank T) {
 
 // changesPage is GET /console/changes: of zones and of policies.
 func (c *Console) changesPage(w http.ResponseWriter, r *http.Request, s session) error {
-	zones, err := c.Zones.Changes(r.Context(), "", allChanges)
+	record, err := c.Zones.Recorded(r.Context(), "", "", allChanges)
 	if err != nil {
 		return err
 	}
-	zones = slices.DeleteFunc(zones, func(one zone.Change) bool { return !s.By.Sees(one.ZoneID) })
-	policies, err := c.Policies.Changes(r.Context(), "", allChanges)
-	if err != nil {
-		return err
-	}
-	all := entries(zones, nil)
-	for _, p := range policies {
+	all := entries(record.Zones, nil)
+	for _, p := range record.Policies {
 		one := entry{Noun: "policy", Name: p.Policy, Path: root + "limits", At: time.UnixMilli(p.AtMillis), By: p.Who(), How: p.How()}
 		says(&one, change.Policies, p.Was, p.Now, limit.Policy{Name: p.Policy}.WithDefaults())
 		all = append(all, one)
 	}
-	if s.By.MayAll(route.Viewer) {
-		events, err := c.People.Events(r.Context(), allChanges)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			all = append(all, entry{At: time.UnixMilli(e.AtMillis), By: e.Who(), How: e.How(), What: e.Did, Name: e.To})
-		}
+	for _, e := range record.Operators {
+		all = append(all, entry{At: time.UnixMilli(e.AtMillis), By: e.Who(), How: e.How(), What: e.Did, Name: e.To})
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return b.At.Compare(a.At) })
 	var verified []string
 	if r.URL.Query().Has("verify") { // reads all entries of all records
-		if verified, err = c.verified(r.Context(), s); err != nil {
+		if verified, err = c.verified(r.Context()); err != nil {
 			return err
 		}
 	}
@@ -115,28 +102,17 @@ type recordPage struct {
 }
 
 // verified checks all records that a person may see.
-func (c *Console) verified(ctx context.Context, s session) (says []string, err error) {
-	names, err := c.Zones.Zones.Recorded(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names = slices.DeleteFunc(names, func(id string) bool { return !s.By.Sees(id) })
-	if s.By.MayAll(route.Viewer) {
-		names = append(names, audit.Limits, audit.Operators, audit.Refusals)
-	}
-	for _, name := range names {
-		_, check, err := c.Zones.Zones.Verify(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range check.Faults {
-			says = append(says, "TAMPERED: "+name+": "+f.What)
+func (c *Console) verified(ctx context.Context) (says []string, err error) {
+	all, err := c.Zones.Verify(ctx, "")
+	for _, r := range all.Records {
+		for _, f := range r.Faults {
+			says = append(says, "TAMPERED: "+r.Record+": "+f.What)
 		}
 	}
 	if len(says) == 0 {
 		says = append(says, "Verified: every entry is as a server of this room wrote it.")
 	}
-	return says, nil
+	return says, err
 }
 
 // sinceMade are the changes since the zone was made, newest first. What is older was

@@ -25,10 +25,15 @@ type Changes struct {
 	Operators []audit.Event  `json:"operatorEvents" maxItems:"2000" doc:"Tokens and sessions that were made and revoked, and what was refused to somebody known, once a minute for each person and call; the newest first. Only for who has all zones, and where neither zoneId nor policy is given."`
 }
 
-// changes reads what is to be listed: the changes of a zone, of a policy, or of all when both are "". It returns a
-// *serve.FieldError for both of them, for a name that can be no policy's, and for a number that checkMost refuses.
-func (h *HTTP) changes(ctx context.Context, zoneID, policy string, most int) (all Changes, err error) {
+// Recorded returns the latest changes of a zone, of a policy, or of all when both are "", as far as the person may see them. It returns
+// people.ErrForbidden for another zone, and a *serve.FieldError for both of them, for a name that can be no policy's, and for a number that
+// checkMost refuses.
+func (s *Service) Recorded(ctx context.Context, zoneID, policy string, most int) (all Changes, err error) {
+	who := people.Of(ctx)
 	all = Changes{Zones: []zone.Change{}, Policies: []limit.Change{}, Operators: []audit.Event{}} // empty lists, not null
+	if zoneID != "" && !who.Sees(zoneID) {
+		return all, people.ErrForbidden
+	}
 	if err := checkMost(most); err != nil {
 		return all, err
 	}
@@ -36,21 +41,21 @@ func (h *HTTP) changes(ctx context.Context, zoneID, policy string, most int) (al
 		return all, &serve.FieldError{Field: "policy", Reason: "must be 1 to 64 of A-Z a-z 0-9 . _ -, and does not go with zoneId"}
 	}
 	if policy == "" {
-		changes, err := h.service.Changes(ctx, zoneID, most)
+		changes, err := s.Changes(ctx, zoneID, most)
 		if err != nil {
 			return all, err
 		}
-		all.Zones = append(all.Zones, changes...)
+		all.Zones = append(all.Zones, slices.DeleteFunc(changes, func(c zone.Change) bool { return !who.Sees(c.ZoneID) })...)
 	}
-	if zoneID == "" && h.policies != nil {
-		changes, err := h.policies.Changes(ctx, policy, most)
+	if zoneID == "" {
+		changes, err := s.Policies.Changes(ctx, policy, most)
 		if err != nil {
 			return all, err
 		}
 		all.Policies = append(all.Policies, changes...)
 	}
-	if zoneID == "" && policy == "" && h.known != nil && people.Of(ctx).MayAll(route.Viewer) {
-		events, err := h.known.Events(ctx, most)
+	if zoneID == "" && policy == "" && who.MayAll(route.Viewer) {
+		events, err := s.People.Events(ctx, most)
 		if err != nil {
 			return all, err
 		}
@@ -79,11 +84,11 @@ type Entry struct {
 	Text     string `json:"text" doc:"The entry as it is kept, with its seal: JSON. Settings of more than 1 KB stand there as hash and length."`
 }
 
-// verify checks one record, or for "" all that the person may see.
-func (h *HTTP) verify(ctx context.Context, record string) (all Verified, err error) {
+// Verify checks one record, or for "" all that the person may see. Errors are those of record.
+func (s *Service) Verify(ctx context.Context, record string) (all Verified, err error) {
 	names := []string{record}
 	if record == "" {
-		if names, err = h.service.Zones.Recorded(ctx); err != nil {
+		if names, err = s.Zones.Recorded(ctx); err != nil {
 			return all, err
 		}
 		names = slices.DeleteFunc(append([]string{audit.Limits, audit.Operators, audit.Refusals}, names...),
@@ -91,7 +96,7 @@ func (h *HTTP) verify(ctx context.Context, record string) (all Verified, err err
 	}
 	all.Records = make([]audit.Check, len(names))
 	for i, name := range names {
-		if _, all.Records[i], err = h.record(ctx, name); err != nil {
+		if _, all.Records[i], err = s.record(ctx, name); err != nil {
 			return Verified{}, err
 		}
 	}
@@ -107,7 +112,7 @@ func seesRecord(ctx context.Context, name string) bool {
 }
 
 // record reads a record and checks it. It returns people.ErrForbidden, line.ErrZoneUnknown if none is named, or a *serve.FieldError for what is no name of a record.
-func (h *HTTP) record(ctx context.Context, name string) (p audit.Page, c audit.Check, err error) {
+func (s *Service) record(ctx context.Context, name string) (p audit.Page, c audit.Check, err error) {
 	if name == "" {
 		return p, c, line.ErrZoneUnknown
 	}
@@ -118,12 +123,12 @@ func (h *HTTP) record(ctx context.Context, name string) (p audit.Page, c audit.C
 	if !seesRecord(ctx, name) {
 		return p, c, people.ErrForbidden
 	}
-	return h.service.Zones.Verify(ctx, name)
+	return s.Zones.Verify(ctx, name)
 }
 
-// export returns a record with its entries.
-func (h *HTTP) export(ctx context.Context, name string) (out Export, err error) {
-	p, c, err := h.record(ctx, name)
+// Export returns a record with its entries. Errors are those of record.
+func (s *Service) Export(ctx context.Context, name string) (out Export, err error) {
+	p, c, err := s.record(ctx, name)
 	if err != nil {
 		return out, err
 	}

@@ -9,10 +9,9 @@
 //	DELETE /admin/zones/{zoneId}          Service.Delete
 //	GET    /admin/zones/{zoneId}/stats    Service.Stats    now, and the rates of the last minute
 //	GET    /admin/zones/{zoneId}/history  Service.History  the last hour, second by second
-//	GET    /admin/audit                   Service.Changes  who changed what: ?zoneId= or ?policy=, and ?limit=;
-//	                                                       of policies it is policyset that tells
-//	GET    /admin/audit/verify            Zones.Verify     whether somebody has tampered with the record: ?record=
-//	GET    /admin/audit/export            Zones.Verify     all entries of a record, as they are kept
+//	GET    /admin/audit                   Service.Recorded who changed what: ?zoneId= or ?policy=, and ?limit=
+//	GET    /admin/audit/verify            Service.Verify   whether somebody has tampered with the record: ?record=
+//	GET    /admin/audit/export            Service.Verify   all entries of a record, as they are kept
 //
 // The console (package console) calls the same Service, and changes zones by Replace: it has
 // read the forms itself.

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/openqueue/waitingroom/internal/audit"
-	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/people"
@@ -26,10 +26,7 @@ import (
 // HTTP is the room's side of the operators' listener.
 type HTTP struct {
 	service *Service
-	// policies may be nil.
-	policies *policyset.Set
-	// known may be nil.
-	known   *people.Registry
+	// notKept says why what is in force is lost with this server, or nil.
 	notKept func() error
 }
 
@@ -57,13 +54,8 @@ func (h *HTTP) Warn(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// NewHTTP returns the handlers of the room. They belong behind Access.Guard. The
-// record of changes shows those of policies and of known, too, unless these are nil; and every answer
-// to a change tells what notKept returns: why what is in force is lost with this
-// server, or nil.
-func NewHTTP(s *Service, policies *policyset.Set, known *people.Registry, notKept func() error) *HTTP {
-	return &HTTP{service: s, policies: policies, known: known, notKept: notKept}
-}
+// NewHTTP returns the handlers of the room. They belong behind Access.Guard. Every answer to a change tells what notKept returns.
+func NewHTTP(s *Service, notKept func() error) *HTTP { return &HTTP{s, notKept} }
 
 // Guard lets only those through whom a proxy names or who show a good token, each as the identity that people.Of returns, and no request that a browser
 // makes for another site. To be put on everything under /admin.
@@ -123,6 +115,9 @@ type (
 		ZoneLocation string `json:"Location" format:"uri-reference" pattern:"^/admin/zones/[A-Za-z0-9._-]{1,64}$" example:"/admin/zones/TEST_ZONE" doc:"Where the zone is."`
 	}
 )
+
+// usualMost is how many are listed where nobody says, as Listed has it.
+const usualMost = 100
 
 // Examples of faults.
 const (
@@ -184,12 +179,12 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown", "event_fixed", "precondition_failed"}, Invalid: []string{"X-Operator must not be longer than 64 bytes"},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/stats", Role: route.Viewer, Handle: h.stats, ID: "zoneStats", Summary: "A zone, as it is now",
+			Method: http.MethodGet, Path: one + "/stats", Role: route.Viewer, Handle: ofZone(h, (*Service).Stats), ID: "zoneStats", Summary: "A zone, as it is now",
 			Answers:  answer("The line, the window, and what happened since the zone's data began.", Stats{}),
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/history", Role: route.Viewer, Handle: h.history, ID: "zoneHistory", Summary: "The last hour of a zone, second by second",
+			Method: http.MethodGet, Path: one + "/history", Role: route.Viewer, Handle: most(h, (*Service).History, "seconds", MaxHistorySeconds), ID: "zoneHistory", Summary: "The last hour of a zone, second by second",
 			Doc: "As this server has seen it since it was started. Row `i` of every column is the second `start + i * stepMillis`; the " +
 				"last is the latest that was sampled. An entry is null where there is no sample of that second, and where a figure is " +
 				"not known: all of them while `store` is `failing`. Packed with gzip for clients that take it.",
@@ -223,7 +218,7 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown", "conflict"}, Invalid: []string{`there is no event "noon"; none is listed`},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/inside", Role: route.Viewer, Handle: h.sessions, ID: "listInside", Summary: "The newest sessions that asked this server",
+			Method: http.MethodGet, Path: one + "/inside", Role: route.Viewer, Handle: most(h, (*Service).Sessions, "limit", usualMost), ID: "listInside", Summary: "The newest sessions that asked this server",
 			Doc:    "In a zone with `maxInside`. Each server knows the sessions that asked it; the store counts all of them.",
 			Params: []any{Listed{}}, Answers: answer("The sessions, the newest admission first.", Sessions{}),
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
@@ -243,14 +238,14 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown", "conflict"}, Invalid: []string{"either jti or all must be there"},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/networks", Role: route.Viewer, Handle: h.networks, ID: "listNetworks",
+			Method: http.MethodGet, Path: one + "/networks", Role: route.Viewer, Handle: most(h, (*Service).Networks, "limit", usualMost), ID: "listNetworks",
 			Summary: "The networks with the most joins lately at this server",
 			Doc:     "Each server counts the joins that it gets. See `maxShareByNetwork` and `networkShares`.",
 			Params:  []any{Listed{}}, Answers: answer("The networks, the one with the most joins first.", network.List{}),
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badLimit},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/observed", Role: route.Viewer, Handle: h.observed, ID: "observedRequests",
+			Method: http.MethodGet, Path: one + "/observed", Role: route.Viewer, Handle: ofZone(h, (*Service).Observed), ID: "observedRequests",
 			Summary: "Which requests the gate would have had wait or refused at this server",
 			Doc: "While the setting `gate` is `observe`: requests without a session that are not bypassed, by kind, without queries and ids. Each server keeps " +
 				"those of the requests that it gets, at most 1,000 kinds, until it ends.",
@@ -258,7 +253,7 @@ func (h *HTTP) Routes() []route.Route {
 			Refusals: []string{"zone_unknown"}, Invalid: []string{badZone},
 		},
 		{
-			Method: http.MethodGet, Path: one + "/pilot", Role: route.Viewer, Handle: h.pilot, ID: "zonePilot",
+			Method: http.MethodGet, Path: one + "/pilot", Role: route.Viewer, Handle: ofZone(h, (*Service).Pilot), ID: "zonePilot",
 			Summary: "What the autopilot saw and did",
 			Doc: "See the setting `pilot`. The steps are kept as long as the history is (`QUEUE_HISTORY_DAYS`); those of the last day are here. They have no entry " +
 				"in the record of changes.",
@@ -330,6 +325,22 @@ func send(c echo.Context, v any, err error) error {
 	return c.JSON(http.StatusOK, v)
 }
 
+// ofZone answers with what get returns of the zone that the path names.
+func ofZone[T any](h *HTTP, get func(*Service, context.Context, string) (T, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		v, err := get(h.service, c.Request().Context(), c.Param("zoneId"))
+		return send(c, v, err)
+	}
+}
+
+// most answers with as much as the number of that name in the query says, or as usual.
+func most[T any](h *HTTP, get func(*Service, context.Context, string, int) (T, error), name string, usual int) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		v, err := get(h.service, c.Request().Context(), c.Param("zoneId"), readNumber(c, name, usual))
+		return send(c, v, err)
+	}
+}
+
 // put answers 201 for a new zone, else 200.
 func (h *HTTP) put(c echo.Context) error {
 	by, body, err := readChange(c)
@@ -382,26 +393,6 @@ func (h *HTTP) act(c echo.Context) error {
 	return sendZone(c, http.StatusOK, settings, err)
 }
 
-func (h *HTTP) sessions(c echo.Context) error {
-	sessions, err := h.service.Sessions(c.Request().Context(), c.Param("zoneId"), readNumber(c, "limit", 100))
-	return send(c, sessions, err)
-}
-
-func (h *HTTP) observed(c echo.Context) error {
-	list, err := h.service.Observed(c.Request().Context(), c.Param("zoneId"))
-	return send(c, list, err)
-}
-
-func (h *HTTP) pilot(c echo.Context) error {
-	view, err := h.service.Pilot(c.Request().Context(), c.Param("zoneId"))
-	return send(c, view, err)
-}
-
-func (h *HTTP) networks(c echo.Context) error {
-	networks, err := h.service.Networks(c.Request().Context(), c.Param("zoneId"), readNumber(c, "limit", 100))
-	return send(c, networks, err)
-}
-
 // readNumber reads a number of the query.
 func readNumber(c echo.Context, name string, otherwise int) int {
 	n, err := strconv.Atoi(cmp.Or(c.QueryParam(name), strconv.Itoa(otherwise)))
@@ -437,34 +428,18 @@ func (h *HTTP) delete(c echo.Context) error {
 }
 
 func (h *HTTP) audit(c echo.Context) error {
-	zoneID := c.QueryParam("zoneId")
-	who := people.Of(c.Request().Context())
-	if zoneID != "" && !who.Sees(zoneID) {
-		return people.ErrForbidden
-	}
-	all, err := h.changes(c.Request().Context(), zoneID, c.QueryParam("policy"), readNumber(c, "limit", 100))
-	all.Zones = slices.DeleteFunc(all.Zones, func(c zone.Change) bool { return !who.Sees(c.ZoneID) })
+	all, err := h.service.Recorded(c.Request().Context(), c.QueryParam("zoneId"), c.QueryParam("policy"), readNumber(c, "limit", usualMost))
 	return send(c, all, err)
 }
 
 func (h *HTTP) verifyRecords(c echo.Context) error {
-	all, err := h.verify(c.Request().Context(), c.QueryParam("record"))
+	all, err := h.service.Verify(c.Request().Context(), c.QueryParam("record"))
 	return send(c, all, err)
 }
 
 func (h *HTTP) exportRecord(c echo.Context) error {
-	out, err := h.export(c.Request().Context(), c.QueryParam("record"))
+	out, err := h.service.Export(c.Request().Context(), c.QueryParam("record"))
 	return send(c, out, err)
-}
-
-func (h *HTTP) stats(c echo.Context) error {
-	stats, err := h.service.Stats(c.Request().Context(), c.Param("zoneId"))
-	return send(c, stats, err)
-}
-
-func (h *HTTP) history(c echo.Context) error {
-	history, err := h.service.History(c.Request().Context(), c.Param("zoneId"), readNumber(c, "seconds", MaxHistorySeconds))
-	return send(c, history, err)
 }
 
 func (h *HTTP) visitor(c echo.Context) error {

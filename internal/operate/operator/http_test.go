@@ -31,7 +31,7 @@ func (r *room) routes(log *slog.Logger) http.Handler {
 	e := echo.New()
 	e.HTTPErrorHandler = problem.Handler(log, &parts.Meter{})
 	e.Use(operator.NewAccess(operator.AccessOptions{People: r.people, Logger: log, Now: r.Now}).Guard)
-	route.Mount(e, operator.NewHTTP(r.service, nil, nil, nil).Routes(), people.NewHTTP(r.people).Permit)
+	route.Mount(e, operator.NewHTTP(r.service, nil).Routes(), people.NewHTTP(r.people).Permit)
 	return e
 }
 

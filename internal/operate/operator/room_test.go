@@ -14,6 +14,8 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/check/parts"
+	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
@@ -50,7 +52,7 @@ func newRoom(tb testing.TB) *room {
 	r.watch = watch.New(watch.Options{Zones: r.zones})
 	r.shares = network.New(nil, log, r.Now)
 	r.people = people.New(people.Options{Store: r.store, Secrets: parts.Secrets(), Root: []string{secret}, Logger: log, Now: r.Now})
-	r.service = operator.New(operator.Options{Zones: r.zones, Watch: r.watch, Networks: r.shares, Observed: &r.observed, Pilots: steer.New(steer.Options{Zones: r.zones, Keep: time.Hour}), Keep: time.Hour, People: r.people, Logger: log})
+	r.service = operator.New(operator.Options{Zones: r.zones, Watch: r.watch, Networks: r.shares, Observed: &r.observed, Pilots: steer.New(steer.Options{Zones: r.zones, Keep: time.Hour}), Keep: time.Hour, Policies: policyset.New(policyset.SetOptions{Store: r.store, Use: func(limit.PolicySet) {}}), People: r.people, Logger: log})
 	r.http = openapitest.Operators.Handler(tb, r.routes(log))
 	return r
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/admissionlog/writer"
 	"github.com/openqueue/waitingroom/internal/answer"
 	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/network"
 	"github.com/openqueue/waitingroom/internal/observed"
@@ -81,8 +82,9 @@ type Options struct {
 	// Admissions is the log of admissions, nil without one; its keys are kept for as long as Keep.
 	Admissions *writer.Log
 	Keep       time.Duration
-	// People keep the record of what is done that changes no setting.
-	People *people.Registry
+	// Policies and People keep records of their own: of limits, and of what is done that changes no setting.
+	Policies *policyset.Set
+	People   *people.Registry
 	// Logger gets each change that was made, once, with what it made of the zone.
 	Logger *slog.Logger
 }
