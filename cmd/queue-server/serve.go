@@ -87,50 +87,11 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 
-	publicListener, err := listen(ctx, "public", s.Addr, s.IdleTimeout)
+	open, err := openListeners(ctx, s, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, publicListener.close()) }()
-	operatorListener, err := listen(ctx, "operators'", s.AdminAddr, s.IdleTimeout)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, operatorListener.close()) }()
-	if s.TLSCert != "" {
-		shown, err := openCertificate(s.TLSCert, s.TLSKey, log)
-		if err != nil {
-			return err
-		}
-		publicListener.tls = shown.config()
-		if !isLoopback(operatorListener.address()) {
-			operatorListener.tls = publicListener.tls
-		}
-	}
-	if err := checkPlaintext(s, operatorListener); err != nil {
-		return err
-	}
-	limitsListener, err := listenLimits(ctx, s, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, limitsListener.close()) }()
-	siteListener, err := listenSite(ctx, s, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, siteListener.close()) }()
-	sitesListener, err := listenSites(ctx, s, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, sitesListener.close()) }()
-	if sitesListener != nil {
-		sitesListener.tls = publicListener.tls
-	}
-	if siteListener != nil || sitesListener != nil {
-		publicListener.headerBytes = pageHeaderBytes
-	}
+	defer func() { err = errors.Join(err, open.close()) }()
 
 	registry := prometheus.NewRegistry()
 	var reg prometheus.Registerer = registry
@@ -228,7 +189,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Pilots: steering,
 		Admissions: admissions, Keep: steering.Keep, Policies: limits.policies, People: known, Logger: log,
 	})
-	entrance := openEntrance(s, known, operatorListener.Addr().String(), clientIP(s), log)
+	entrance := openEntrance(s, known, open.operators.address(), clientIP(s), log)
 	notKept := notKept(opened, zones, limits.policies, known)
 	metrics.ShowKept(notKept)
 	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, zones, time.Now))
@@ -281,22 +242,21 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer sites.Stop() // upgraded connections have no part in the drain
 	metrics.ShowUpgraded(sites.Upgraded)
 
-	boundConnections(s, reg, log, publicListener, operatorListener, limitsListener, siteListener, sitesListener)
+	boundConnections(s, reg, log, open)
 	failed := make(chan error, 5)
-	publicListener.serve(public, writeTimeout, log, failed)
-	sitesListener.serve(health.closing(sites), 0, log, failed)
-	operatorListener.serve(r.operators(), profileTimeout, log, failed)
-	limitsListener.serve(health.closing(r.limitChecks()), writeTimeout, log, failed)
-	siteListener.serve(health.closing(r.siteGate()), writeTimeout, log, failed)
+	open.public.serve(public, writeTimeout, log, failed)
+	open.sites.serve(health.closing(sites), 0, log, failed)
+	open.operators.serve(r.operators(), profileTimeout, log, failed)
+	open.limits.serve(health.closing(r.limitChecks()), writeTimeout, log, failed)
+	open.site.serve(health.closing(r.siteGate()), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
-	operatorListener.server.RegisterOnShutdown(seen.Stop)
-	if sitesListener != nil {
-		sitesListener.server.RegisterOnShutdown(sites.EndEventStreams)
+	open.operators.server.RegisterOnShutdown(seen.Stop)
+	if open.sites != nil {
+		open.sites.server.RegisterOnShutdown(sites.EndEventStreams)
 	}
-	warnIfPublic(log, operatorListener.Addr().String())
-	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
-		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "sites", sitesListener.address(), "store", s.Store)
-	tellReady(log, publicListener.Addr().String())
+	log.Info("listening", "version", build.version, "public", open.public.address(), "operators", open.operators.address(),
+		"limits", open.limits.address(), "site", open.site.address(), "sites", open.sites.address(), "store", s.Store)
+	tellReady(log, open.public.address())
 
 	reason := "signal"
 	select {
@@ -308,7 +268,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	tellStopping(log, s.DrainDelay)
 	log.Info("draining: no longer ready, still answering; another signal ends the server at once",
 		"reason", reason, "for", s.DrainDelay)
-	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener, limitsListener, siteListener, sitesListener))
+	err = errors.Join(err, drain(ctx, s.DrainDelay, open.all()...))
 	if err == nil {
 		log.Info("drained")
 	}
@@ -339,13 +299,6 @@ func newLogger(w io.Writer, s checked) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
-}
-
-// warnIfPublic warns when other machines can reach the operators' listener.
-func warnIfPublic(log *slog.Logger, addr string) {
-	if !isLoopback(addr) {
-		log.Warn("the operators' listener can be reached from other machines: see that the public cannot", "addr", addr)
-	}
 }
 
 // checkPlaintext refuses an operators' listener that other machines can reach without TLS, unless the operator allows it: tokens and

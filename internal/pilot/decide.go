@@ -2,6 +2,7 @@ package pilot
 
 import (
 	"math"
+	"time"
 
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -9,7 +10,7 @@ import (
 // Sight is one look, as Decide takes it.
 type Sight struct {
 	// AtMillis is when the look ended, in Unix milliseconds.
-	AtMillis int64 `json:"at" minimum:"0" maximum:"9007199254740991" doc:"When the ten seconds ended, in Unix milliseconds." example:"1795223373123"`
+	AtMillis int64 `json:"at" minimum:"0" maximum:"9007199254740991" doc:"When the look ended, in Unix milliseconds." example:"1795223373123"`
 	// P95Millis is the 95th percentile of the time to the first byte of an answer; 0 if no answer began.
 	P95Millis float64 `json:"p95Millis" minimum:"0" doc:"95 % of the site's answers began within so many milliseconds." example:"180"`
 	// ErrorPercent is how many of a hundred answers failed.
@@ -43,26 +44,24 @@ type Step = zone.PilotStep
 
 // The numbers of the rule.
 const (
-	// everyMillis is Every.
-	everyMillis = int64(Every / 1e6)
-	// Keep is how many looks Decide goes by: those of a minute.
-	Keep = 6
+	// everyMillis is Every, minuteMillis how long a site is healthy before a raise.
+	everyMillis  = int64(Every / time.Millisecond)
+	minuteMillis = int64(time.Minute / time.Millisecond)
 	// window is how many looks a breach is looked for in, and breaches how many lower the cap.
 	window, breaches = 3, 2
 	// lowered is what remains of the cap.
 	lowered = 0.7
 	// failing is from how many failed answers of a hundred on a site fails.
 	failing = 50
-	// roomBelow is up to which part of a bound a site has room: between it and the bound the cap stays as it is.
-	roomBelow = 0.8
+	// roomBelow is up to which part of a bound a site has room: between it and the bound the cap stays as it is. With 0.8 a site with a sharp
+	// knee came to rest so near its bound that it was beyond it for a tenth of the time.
+	roomBelow = 0.5
 	// inUse is from which part of the cap on, being inside, the cap is in use.
 	inUse = 0.95
 	// settled is up to which part of the cap those inside have to have fallen before a breach counts again.
 	settled = 1.05
 	// mostRaise and leastRaise bound a raise.
 	mostRaise, leastRaise = 0.10, 0.02
-	// farBelow is up to which part of the ceiling a raise follows two looks after the last; above, a minute.
-	farBelow = 0.85
 )
 
 // BoundsOf are those that a zone's settings name.
@@ -70,19 +69,9 @@ func BoundsOf(s zone.Settings) Bounds {
 	return Bounds{Min: s.PilotMin, Max: s.PilotMax, P95Millis: s.PilotP95Millis, ErrorPercent: s.PilotErrorPercent}
 }
 
-// Recent leaves out the looks that are no longer gone by: all but the latest Keep, and those older than that many take, and two more.
-func Recent(looks []Sight, nowMillis int64) []Sight {
-	looks = looks[max(0, len(looks)-Keep):]
-	for len(looks) > 0 && looks[0].AtMillis < nowMillis-(Keep+2)*everyMillis {
-		looks = looks[1:]
-	}
-	return looks
-}
-
-// Decide returns the step to make from a cap, if there is one. last is the last step that was made, looks are what was seen, the oldest
-// first. A look counts that began after the last step.
-func Decide(b Bounds, last Step, limit int64, looks []Sight, nowMillis int64) (next Step, ok bool) {
-	looks = Recent(looks, nowMillis)
+// Decide returns the step to make from a cap, if there is one. looks are what was seen, the oldest first. Those count that began at
+// sinceMillis or later: the last step, or the end of a time in which nothing was seen.
+func Decide(b Bounds, last Step, limit int64, looks []Sight, sinceMillis, nowMillis int64) (next Step, ok bool) {
 	next = Step{AtMillis: nowMillis, From: limit, Ceiling: last.Ceiling}
 	if n := len(looks); n > 0 {
 		l := looks[n-1]
@@ -98,18 +87,19 @@ func Decide(b Bounds, last Step, limit int64, looks []Sight, nowMillis int64) (n
 	case limit < b.Min || limit > b.Max:
 		return to(limit, Bounded)
 	}
-	fresh := looks
-	for len(fresh) > 0 && fresh[0].AtMillis-everyMillis < last.AtMillis {
-		fresh = fresh[1:]
+	fresh := len(looks)
+	for fresh > 0 && looks[fresh-1].AtMillis-everyMillis >= max(sinceMillis, last.AtMillis) {
+		fresh--
 	}
-	if at, why := breach(b, limit, fresh[max(0, len(fresh)-window):]); why != "" {
-		next.Ceiling = min(limit, at)
+	looks = looks[fresh:]
+	if inside, why := breach(b, limit, looks[max(0, len(looks)-window):]); why != "" {
+		next.Ceiling = min(limit, inside)
 		if why == Failing {
 			return to(b.Min, why)
 		}
 		return to(int64(lowered*float64(next.Ceiling)), why)
 	}
-	if raise := raise(b, next.Ceiling, limit, looks, fresh); raise > 0 {
+	if raise := raise(b, last.Ceiling, limit, looks); raise > 0 {
 		return to(limit+max(1, int64(raise*float64(limit))), Room)
 	}
 	return Step{}, false
@@ -155,36 +145,23 @@ func breach(b Bounds, limit int64, looks []Sight) (inside int64, why zone.PilotW
 	return inside, why
 }
 
-// raise returns by which part the cap may rise; 0: not at all.
-func raise(b Bounds, ceiling, limit int64, looks, fresh []Sight) float64 {
-	by, after := mostRaise, Keep
-	if ceiling > 0 {
-		away := float64(limit)/float64(ceiling) - 1
-		by = min(mostRaise, max(leastRaise, math.Abs(away)/2))
-		if away < 0 {
-			by = min(by, max(leastRaise, -away)) // not beyond the ceiling
-		}
-		if float64(limit) < farBelow*float64(ceiling) {
-			after = breaches
-		}
+// raise returns by which part the cap may rise; 0: not at all. It is a half of the distance to the ceiling.
+func raise(b Bounds, ceiling, limit int64, looks []Sight) float64 {
+	last := len(looks) - 1
+	first := last
+	for first >= 0 && looks[last].AtMillis-looks[first].AtMillis < minuteMillis-everyMillis {
+		first--
 	}
-	if len(looks) < Keep || len(fresh) < after {
+	if first < 0 || float64(max(looks[last].Inside, looks[last-1].Inside)) < inUse*float64(limit) {
 		return 0
 	}
-	for _, s := range looks {
-		if b.why(s) != "" {
-			return 0
-		}
-	}
-	used := false
-	for _, s := range fresh[len(fresh)-breaches:] {
+	for _, s := range looks[first:] {
 		if s.P95Millis > roomBelow*float64(b.P95Millis) || s.ErrorPercent > roomBelow*float64(b.ErrorPercent) {
 			return 0
 		}
-		used = used || float64(s.Inside) >= inUse*float64(limit)
 	}
-	if !used {
-		return 0
+	if ceiling == 0 {
+		return mostRaise
 	}
-	return by
+	return min(mostRaise, max(leastRaise, math.Abs(float64(limit)/float64(ceiling)-1)/2))
 }

@@ -1,6 +1,7 @@
 package pilot_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -20,28 +21,33 @@ func TestSteps(t *testing.T) {
 		}
 		b.Max = b.Min + rapid.Int64Range(0, 10_000).Draw(t, "max")
 		limit := rapid.Int64Range(0, 12_000).Draw(t, "limit")
-		last := pilot.Step{
-			AtMillis: rapid.Int64Range(0, 100_000).Draw(t, "stepped"), Ceiling: rapid.SampledFrom([]int64{0, 1, limit, 2 * limit}).Draw(t, "ceiling"),
-		}
+		last := pilot.Step{Ceiling: rapid.SampledFrom([]int64{0, 1, limit, 2 * limit}).Draw(t, "ceiling")}
+		since := rapid.Int64Range(0, 120_000).Draw(t, "since")
 		var looks []pilot.Sight
 		at := int64(100_000)
-		for range rapid.IntRange(0, pilot.Keep).Draw(t, "looks") {
+		for range rapid.IntRange(0, 7).Draw(t, "looks") {
 			at += rapid.SampledFrom([]int64{10_000, 10_000, 10_000, 40_000}).Draw(t, "after")
 			looks = append(looks, pilot.Sight{
 				AtMillis: at, P95Millis: rapid.Float64Range(0, 100_000).Draw(t, "took"), ErrorPercent: rapid.Float64Range(0, 100).Draw(t, "failed"),
 				Inside: rapid.Int64Range(0, 12_000).Draw(t, "inside"),
 			})
 		}
-		step, ok := pilot.Decide(b, last, limit, looks, at)
-		if again, okAgain := pilot.Decide(b, last, limit, looks, at); again != step || ok != okAgain {
+		step, ok := pilot.Decide(b, last, limit, looks, since, at)
+		if again, okAgain := pilot.Decide(b, last, limit, looks, since, at); again != step || ok != okAgain {
 			t.Fatal("the same looks led to something else")
 		}
 		if !ok {
 			return
 		}
-		bad := 0
+		bad, from := 0, int64(-1)
 		for _, s := range looks {
-			if s.P95Millis > float64(b.P95Millis) || s.ErrorPercent > float64(b.ErrorPercent) {
+			if s.AtMillis-10_000 < since {
+				continue
+			}
+			if from < 0 {
+				from = s.AtMillis - 10_000
+			}
+			if breach(b, s) {
 				bad++
 			}
 		}
@@ -52,14 +58,22 @@ func TestSteps(t *testing.T) {
 		case step.Why == pilot.Bounded:
 		case step.To < limit && bad < 2:
 			t.Fatalf("%+v by %d looks in breach", step, bad)
-		case step.To < limit && step.Why != pilot.Failing && step.To > b.Min && step.To != int64(0.7*float64(step.Ceiling)):
+		case step.To < limit && step.Why != pilot.Failing && step.To > b.Min && !slices.ContainsFunc(looks, func(s pilot.Sight) bool {
+			return step.To == int64(0.7*float64(min(limit, s.Inside)))
+		}):
 			t.Fatalf("%+v is not 70 %%", step)
-		case step.To > limit && (step.Why != pilot.Room || bad > 0 || n < pilot.Keep || float64(step.To) > 1.1*float64(limit)+1):
-			t.Fatalf("%+v by %d looks, %d of them in breach", step, n, bad)
+		case step.To > limit && (step.Why != pilot.Room || looks[n-1].AtMillis-from < 60_000 || float64(step.To) > 1.1*float64(limit)+1):
+			t.Fatalf("%+v by %d looks from %d on", step, n, from)
+		case step.To > limit && (breach(b, looks[n-1]) || breach(b, looks[n-2])):
+			t.Fatalf("%+v after a breach", step)
 		case step.To > limit && float64(max(looks[n-1].Inside, looks[n-2].Inside)) < 0.95*float64(limit):
 			t.Fatalf("%+v though the cap is not in use", step)
 		}
 	})
+}
+
+func breach(b pilot.Bounds, s pilot.Sight) bool {
+	return s.P95Millis > float64(b.P95Millis) || s.ErrorPercent > float64(b.ErrorPercent)
 }
 
 // TestOneSession: a bot with most of the answers moves no percentile, two servers come to what one would, and few answers are no signal.

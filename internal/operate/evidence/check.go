@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -135,13 +136,18 @@ func who(l *admissionlog.Line) string { return fmt.Sprintf("%s/%d", l.Who, l.Arr
 
 // run checks the heads of a run, and takes in its lines of the zone.
 func (c *check) run(r *admissionlog.Run) {
-	signed := 0
+	signed, unknown := 0, false
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		switch {
 		case l.Kind == admissionlog.Head:
 			var head admissionlog.HeadClaims
-			if err := c.Keys.read(l.JWS, admissionlog.HeadType, &head); err != nil {
+			if err := c.Keys.read(l.JWS, admissionlog.HeadType, &head); errors.Is(err, errKey) {
+				if !unknown {
+					c.find(Unproved, "%s: the heads of run %s are signed by a key that is not among these. Take the keys of before the event: the secret may have been rotated since", where(l), r.Name)
+				}
+				unknown = true
+			} else if err != nil {
 				c.find(Tampered, "%s: the head at %s is not signed by these keys", where(l), clock(l.At))
 			} else if head.Hash != l.Hash || head.Run != r.Name {
 				c.find(Tampered, "%s: the lines before the head at %s are not those that it was signed over: some were changed, added, removed or put elsewhere since line %d",

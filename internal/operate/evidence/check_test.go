@@ -32,10 +32,14 @@ var key = ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))
 
 func keys(t *testing.T) evidence.Keys {
 	t.Helper()
-	public, _ := key.Public().(ed25519.PublicKey)
-	set, err := evidence.ReadKeys(fmt.Appendf(nil, `{"keys":[{"kty":"AKP","kid":"k2"},{"kty":"OKP","crv":"Ed25519","kid":"k1","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public)))
+	set, err := evidence.ReadKeys([]byte(jwks()))
 	must(t, err)
 	return set
+}
+
+func jwks() string {
+	public, _ := key.Public().(ed25519.PublicKey)
+	return fmt.Sprintf(`{"keys":[{"kty":"AKP","kid":"k2"},{"kty":"OKP","crv":"Ed25519","kid":"k1","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public))
 }
 
 // logs are the lines of each run, without heads.
@@ -161,6 +165,23 @@ func TestRepeatedByAnotherKey(t *testing.T) {
 	all["b-2"] = slices.Insert(all["b-2"], 5, again, polls)
 	heads := write(t, folder, all)
 	if r := judge(t, folder, record, heads...); r.Verdict != evidence.Held || r.Figures.Admitted != 300 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestRotated: keys from after the secret was rotated prove nothing, and accuse nobody.
+func TestRotated(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	write(t, folder, honest())
+	runs, faults, err := admissionlog.Read(folder)
+	must(t, err)
+	changes, err := evidence.ReadRecord([]byte(record), "SHOP")
+	must(t, err)
+	later, err := evidence.ReadKeys([]byte(strings.ReplaceAll(jwks(), `"k1"`, `"k3"`)))
+	must(t, err)
+	r := evidence.Check(&evidence.Source{Zone: "SHOP", Runs: runs, Faults: faults, Keys: later, Record: changes})
+	if r.Verdict != evidence.Unproved || len(r.Findings) != 2 || !strings.Contains(r.Findings[0].What, "rotated") {
 		t.Errorf("%+v", r)
 	}
 }

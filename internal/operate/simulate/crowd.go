@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,7 +16,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/measure"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
@@ -36,12 +36,6 @@ const (
 
 // beginning is when a run begins whose date does not matter. It is the same in every run, in Unix microseconds.
 const beginning = 1_800_000_000_000_000
-
-// Store is what a run asks of a store.
-type Store interface {
-	store.Store
-	Close() error
-}
 
 // state is where a visitor is.
 type state uint8
@@ -79,7 +73,7 @@ type visitor struct {
 // crowd is a run under way: a crowd and the room that it goes through, in virtual time. Times are in microseconds.
 type crowd struct {
 	rng    *rand.Rand
-	store  Store
+	store  *embedded.Store
 	server *zones.Zones
 	zone   zone.Settings
 	paused bool
@@ -125,19 +119,18 @@ func newCrowd(seed uint64, z zone.Settings, start int64) *crowd {
 // clock is the time of the run.
 func (c *crowd) clock() time.Time { return time.UnixMicro(c.now) }
 
-// memory opens an embedded store that keeps nothing.
-func memory(now func() time.Time) (Store, error) {
-	return embedded.Open(embedded.Options{Now: now})
-}
-
-// serves begins the server that the crowd goes through, which sweeps and measures as any does.
-func (c *crowd) serves(store Store, seeds zones.DrawSeeds) {
-	c.store, c.server = store, zones.New(zones.Options{Store: store, DrawSeeds: seeds, Now: c.clock})
+// serves begins the server that the crowd goes through, which sweeps and measures as any does, on a store that keeps nothing.
+func (c *crowd) serves(seeds zones.DrawSeeds) (err error) {
+	if c.store, err = embedded.Open(embedded.Options{Now: c.clock}); err != nil {
+		return fmt.Errorf("simulate: %w", err)
+	}
+	c.server = zones.New(zones.Options{Store: c.store, DrawSeeds: seeds, Now: c.clock})
 	c.every(c.start+sweepEvery.Microseconds(), sweepEvery, c.sweep)
 	c.every(c.start, time.Second, func(ctx context.Context) error {
 		_, _ = c.server.Observe(ctx, c.zone.ZoneID) // without it, the last table goes on
 		return nil
 	})
+	return nil
 }
 
 // stop ends the server and closes its store.

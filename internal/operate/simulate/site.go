@@ -12,7 +12,6 @@ import (
 type site struct {
 	pilot.Site
 	looks []pilot.Sight
-	last  pilot.Step
 	steps []pilot.Step
 	// now is the look that goes on.
 	now pilot.Sight
@@ -57,12 +56,12 @@ func (c *crowd) answers(ctx context.Context) error {
 		return err
 	}
 	s.now.AtMillis, s.now.Inside = millis, stats.State.Inside
-	s.looks, s.now = pilot.Recent(append(s.looks, s.now), millis), pilot.Sight{}
-	step, ok := pilot.Decide(bounds, s.last, c.zone.MaxInside, s.looks, millis)
+	s.looks, s.now = append(s.looks, s.now), pilot.Sight{}
+	step, ok := pilot.Decide(bounds, c.zone.PilotState, c.zone.MaxInside, s.looks, 0, millis)
 	if !ok {
 		return nil
 	}
-	s.last, s.steps, c.zone.MaxInside = step, append(s.steps, step), step.To
+	s.steps, c.zone.MaxInside, c.zone.PilotState = append(s.steps, step), step.To, step
 	s.least, s.most, c.shop.limit = min(s.least, step.To), max(s.most, step.To), max(c.shop.limit, step.To)
 	return c.put(ctx, c.zone)
 }
