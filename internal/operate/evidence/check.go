@@ -80,8 +80,8 @@ type check struct {
 	repeated []admissionlog.Line
 	joined   map[string]bool // by who and arrival
 	returned map[int64]bool  // by arrival: the key may have been destroyed in between
-	lost     []int64 // when answers may have been lost
-	asked    []int64 // of which admissions the first answer was lost, and no missing number has been explained by it
+	lost     []int64         // when answers may have been lost
+	asked    []int64         // of which admissions the first answer was lost, and no missing number has been explained by it
 }
 
 func newCheck(s *Source) *check {
