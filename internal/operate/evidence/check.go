@@ -78,14 +78,14 @@ type check struct {
 	Result
 	admitted []admissionlog.Line // in order of time; without a number where the first answer was lost
 	repeated []admissionlog.Line
-	joined   map[string]bool // by who and arrival, as returned is
-	returned map[string]bool
-	lost     []int64 // when answers may have been lost
-	asked    []int64 // of which admissions the first answer was lost, and no missing number has been explained by it
+	joined   map[string]bool // by who and arrival
+	returned map[int64]bool  // by arrival: the key may have been destroyed in between
+	lost     []int64         // when answers may have been lost
+	asked    []int64         // of which admissions the first answer was lost, and no missing number has been explained by it
 }
 
 func newCheck(s *Source) *check {
-	c := &check{Source: s, joined: map[string]bool{}, returned: map[string]bool{}}
+	c := &check{Source: s, joined: map[string]bool{}, returned: map[int64]bool{}}
 	c.Figures.Refused = map[string]int64{}
 	return c
 }
@@ -194,7 +194,7 @@ func (c *check) take(l *admissionlog.Line) {
 		c.repeated = append(c.repeated, *l)
 	case admissionlog.Returned:
 		c.Figures.Returned += n
-		c.returned[who(l)] = true
+		c.returned[l.Arrived] = true
 	case admissionlog.Left:
 		c.Figures.Left += n
 	case admissionlog.Refused:

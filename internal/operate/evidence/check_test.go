@@ -151,7 +151,8 @@ func TestJoinedTwice(t *testing.T) {
 }
 
 // TestRepeatedByAnotherKey: whoever joins again after an admission is named by the key of the day of the admission, since the store does not know
-// the arrival any more. Whoever polls again after a key was destroyed is named by its successor. Neither is another admission.
+// the arrival any more. Whoever polls again after a key was destroyed is named by its successor. Neither is another
+// admission, and who came back before that is known to have come back.
 func TestRepeatedByAnotherKey(t *testing.T) {
 	t.Parallel()
 	folder, all := t.TempDir(), honest()
@@ -162,7 +163,11 @@ func TestRepeatedByAnotherKey(t *testing.T) {
 	again.Kind, again.Who, again.Arrived, again.Number, again.Due = admissionlog.Repeated, "by the other key", 1000*again.At, 0, 0
 	polls := all["a-1"][admission(all["a-1"], 3)]
 	polls.Kind, polls.Who, polls.Number = admissionlog.Repeated, "by its successor", 0
-	all["b-2"] = slices.Insert(all["b-2"], 5, again, polls)
+	late := &all["a-1"][admission(all["a-1"], 291)]
+	late.Arrived -= 1e6
+	returned := *late
+	returned.Kind, returned.Who, returned.Number, returned.At = admissionlog.Returned, "by the old key", 0, late.At-1000
+	all["b-2"] = slices.Insert(all["b-2"], 5, again, polls, returned)
 	heads := write(t, folder, all)
 	if r := judge(t, folder, record, heads...); r.Verdict != evidence.Held || r.Figures.Admitted != 300 {
 		t.Errorf("%+v", r)
