@@ -11,7 +11,7 @@ import (
 const (
 	// Every is how long a look lasts.
 	Every = 10 * time.Second
-	// LeastAnswers is how many answers a look has at least; fewer are no signal.
+	// LeastAnswers is how many answers a look has at least; one with fewer goes on.
 	LeastAnswers = 50
 	// sessionShare is the part of a look, one in so many, that one session makes at most.
 	sessionShare = 100
