@@ -1,6 +1,7 @@
 package pilot_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -99,8 +100,12 @@ func TestOneSession(t *testing.T) {
 	}
 	parts := make([]pilot.Look, 0, 2)
 	for i := range two {
-		read, err := pilot.ReadLook(two[i].Take(1).Text())
+		text, err := json.Marshal(two[i].Take(1)) // as servers tell each other
 		if err != nil {
+			t.Fatal(err)
+		}
+		var read pilot.Look
+		if err := json.Unmarshal(text, &read); err != nil {
 			t.Fatal(err)
 		}
 		parts = append(parts, read)

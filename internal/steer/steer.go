@@ -208,17 +208,18 @@ func (s *Steer) look(ctx context.Context, z *steered, is zone.Settings) error {
 	if err != nil {
 		return err
 	}
-	var looks []pilot.Look
+	var all pilot.Look
 	for _, text := range texts {
-		if l, err := pilot.ReadLook(text); err == nil { // else of a version that says more
-			looks = append(looks, l)
+		var l pilot.Look
+		if json.Unmarshal(text, &l) == nil { // else of a version that says more
+			all = pilot.Join(all, l)
 		}
 	}
 	inside := stats.State.Inside
 	if steers(is) == perMinute {
 		inside = stats.State.InMinute
 	}
-	s.set(func() { z.unread = false; z.saw(pilot.Join(looks...), slot*millis, inside, now) })
+	s.set(func() { z.unread = false; z.saw(all, slot*millis, inside, now) })
 	return s.decide(ctx, z, is, now)
 }
 
@@ -256,7 +257,8 @@ func (s *Steer) seen(ctx context.Context, z *steered, zoneID string, at int64) [
 		l = told
 	}
 	l.AtMillis = at
-	return l.Text()
+	text, _ := json.Marshal(l) // numbers that are finite, which never fail
+	return text
 }
 
 // hears holds the autopilot after a change by somebody else, and has a step stored that it has not heard of before. When a server begins, the record
