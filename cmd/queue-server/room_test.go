@@ -19,6 +19,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/gateway"
+	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
@@ -92,7 +93,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 	metrics := metric.New(reg, metric.Options{Codes: refusal.Codes(), SiteAnswers: gateway.Outcomes})
 	return rooms{
 		health: newHealth(ping), registry: reg, log: log,
-		meter: metrics, clientIP: clientIP(checked{}), entrance: &entrance{},
+		meter: metrics, clientIP: address.Finder(nil), entrance: &entrance{},
 	}, &text
 }
 
@@ -182,35 +183,6 @@ func TestAPanicIsAnInternalErrorLoggedOnce(t *testing.T) {
 }
 
 // TestClientIP: what the settings trust is what package address, which has the other cases, is told.
-func TestClientIP(t *testing.T) {
-	tests := []struct {
-		name, trusted, remote, forwarded, want string
-	}{
-		{"nobody is trusted", "", "192.0.2.1:5", "203.0.113.9", "192.0.2.1"},
-		{"not even this machine", "", "127.0.0.1:5", "203.0.113.9", "127.0.0.1"},
-		{"a trusted proxy", "192.0.2.0/24", "192.0.2.1:5", "203.0.113.9", "203.0.113.9"},
-		{"one address", "10.0.0.1", "10.0.0.1:5", "203.0.113.9", "203.0.113.9"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var s checked
-			if tt.trusted != "" {
-				network, err := parseNetwork(tt.trusted)
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.proxies = append(s.proxies, network)
-			}
-			req := httptest.NewRequest(http.MethodGet, "/", nil)
-			req.RemoteAddr = tt.remote
-			req.Header.Set("X-Forwarded-For", tt.forwarded)
-			if got := clientIP(s)(req); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestLoadKeys(t *testing.T) {
 	secrets := [][]byte{[]byte("one secret, of 32 bytes or more!")}
 	tests := []struct {
@@ -283,7 +255,7 @@ func TestPlainText(t *testing.T) {
 		t.Errorf("beyond the loopback, without TLS: %+v", got)
 	}
 	env["QUEUE_ADMIN_PLAINTEXT"] = "allow"
-	if s := start(t, env); !strings.Contains(s.log.text(), "the operators' listener can be reached from other machines") {
+	if s := start(t, env); !strings.Contains(s.log.text(), `"a listener can be reached from other machines","listener":"operators'"`) {
 		t.Errorf("no warning:\n%s", s.log.text())
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/history"
+	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/network"
@@ -34,6 +35,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/sweeper"
@@ -151,8 +153,10 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	sweeps.Start(ctx)
 	defer sweeps.Stop()
 
-	limits.start(ctx)
-	defer limits.stop()
+	limits.policies.Start(ctx)
+	defer limits.policies.Stop()
+	limits.Start(ctx)
+	defer limits.Stop()
 	checks, stopChecks, err := openChecks(ctx, s, limits, log)
 	if err != nil {
 		return err
@@ -189,7 +193,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Pilots: steering,
 		Admissions: admissions, Keep: steering.Keep, Policies: limits.policies, People: known, Logger: log,
 	})
-	entrance := openEntrance(s, known, open.operators.address(), clientIP(s), log)
+	entrance := openEntrance(s, known, open.operators.address(), address.Finder(s.proxies), log)
 	notKept := notKept(opened, zones, limits.policies, known)
 	metrics.ShowKept(notKept)
 	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, zones, time.Now))
@@ -202,10 +206,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		ProviderKeys: s.ChallengeSiteKey != "", Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
 	health := newHealth(zones.Ping)
-	awaiting, reached := context.WithCancel(ctx)
-	var asks sync.WaitGroup
-	asks.Go(func() { health.awaitStore(awaiting) })
-	defer func() { reached(); asks.Wait() }()
+	var asking background.Group
+	asking.Start(ctx, health.awaitStore)
+	defer asking.Stop()
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
 		Observed: &seenByGates,
@@ -228,7 +231,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		secretsDiffer: secretsDiffer(opened),
 		registry:      registry,
 		meter:         metrics,
-		clientIP:      clientIP(s),
+		clientIP:      address.Finder(s.proxies),
 		origins:       s.origins,
 		log:           log,
 	}

@@ -301,11 +301,11 @@ func TestPromotion(t *testing.T) {
 	s.finish(t)
 }
 
-// TestSentinel: the master dies while a third of a crowd is asleep, their places set aside. All come back to the new master.
+// TestSentinel: the master dies while a quarter of a crowd is asleep, their places set aside. All come back to the new master.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	w := startWatched(t)
-	s := setUp(t, "Sentinel fail-over, a third asleep", w.url(), busy("BUSY"), strict("STRICT"))
+	s := setUp(t, "Sentinel fail-over", w.url(), busy("BUSY"), strict("STRICT"))
 	s.loses = losesLast
 	naps := s.naps(15*time.Second, 20*time.Second, 40*time.Second)
 	s.fill(t, 2*aCrowd, aFew)

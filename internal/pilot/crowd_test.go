@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/pilot"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // small is a site that answers four requests at a time, each in 20 ms on average, with a crowd before it, request by request in virtual
@@ -80,7 +81,7 @@ func (s *small) visits(session [16]byte, until time.Duration, gone func()) {
 func (s *small) play(stay time.Duration) (within, used float64) {
 	const span, from = 30 * 60, 2 * 60
 	s.seconds = make([][2]int, span+1)
-	bounds := pilot.Bounds{Min: 40, Max: 420, P95Millis: smallBound.Milliseconds(), ErrorPercent: 2}
+	bounds := zone.Settings{PilotMin: 40, PilotMax: 420, PilotP95Millis: smallBound.Milliseconds(), PilotErrorPercent: 2}
 	inside, limit, n := int64(0), int64(420), uint16(0)
 	var looks []pilot.Sight
 	var last pilot.Step
@@ -102,7 +103,7 @@ func (s *small) play(stay time.Duration) (within, used float64) {
 			}
 			one.Inside = inside
 			looks = append(looks, one)
-			if step, ok := pilot.Decide(bounds, last, limit, looks, 0, s.now.Milliseconds()); ok {
+			if step, ok := pilot.Decide(&bounds, last, limit, looks, 0, s.now.Milliseconds()); ok {
 				last, limit = step, step.To
 			}
 		})

@@ -19,14 +19,6 @@ type Sight struct {
 	Inside int64 `json:"inside" minimum:"0" maximum:"9007199254740991" doc:"How many were inside." example:"480"`
 }
 
-// Bounds are what an operator allows.
-type Bounds struct {
-	// Min and Max bound the cap: 1 or more.
-	Min, Max int64
-	// P95Millis and ErrorPercent are up to where a site is healthy.
-	P95Millis, ErrorPercent int64
-}
-
 // The reasons of a step.
 const (
 	Slow    zone.PilotWhy = "slow"    // the site took longer than the bound
@@ -64,27 +56,22 @@ const (
 	mostRaise, leastRaise = 0.10, 0.02
 )
 
-// BoundsOf are those that a zone's settings name.
-func BoundsOf(s zone.Settings) Bounds {
-	return Bounds{Min: s.PilotMin, Max: s.PilotMax, P95Millis: s.PilotP95Millis, ErrorPercent: s.PilotErrorPercent}
-}
-
-// Decide returns the step to make from a cap, if there is one. looks are what was seen, the oldest first. Those count that began at
+// Decide returns the step to make from a cap within a zone's bounds, if there is one. looks are what was seen, the oldest first. Those count that began at
 // sinceMillis or later: the last step, or the end of a time in which nothing was seen.
-func Decide(b Bounds, last Step, limit int64, looks []Sight, sinceMillis, nowMillis int64) (next Step, ok bool) {
+func Decide(b *zone.Settings, last Step, limit int64, looks []Sight, sinceMillis, nowMillis int64) (next Step, ok bool) {
 	next = Step{AtMillis: nowMillis, From: limit, Ceiling: last.Ceiling}
 	if n := len(looks); n > 0 {
 		l := looks[n-1]
 		next.P95Millis, next.ErrorPercent, next.Inside = l.P95Millis, math.Round(10*l.ErrorPercent)/10, l.Inside
 	}
 	to := func(n int64, why zone.PilotWhy) (Step, bool) {
-		next.To, next.Why = min(b.Max, max(b.Min, n)), why
+		next.To, next.Why = min(b.PilotMax, max(b.PilotMin, n)), why
 		return next, next.To != limit
 	}
 	switch {
 	case limit == 0:
-		return to(b.Max, Bounded)
-	case limit < b.Min || limit > b.Max:
+		return to(b.PilotMax, Bounded)
+	case limit < b.PilotMin || limit > b.PilotMax:
 		return to(limit, Bounded)
 	}
 	fresh := len(looks)
@@ -95,7 +82,7 @@ func Decide(b Bounds, last Step, limit int64, looks []Sight, sinceMillis, nowMil
 	if inside, why := breach(b, limit, looks[max(0, len(looks)-window):]); why != "" {
 		next.Ceiling = min(limit, inside)
 		if why == Failing {
-			return to(b.Min, why)
+			return to(b.PilotMin, why)
 		}
 		return to(int64(lowered*float64(next.Ceiling)), why)
 	}
@@ -105,13 +92,13 @@ func Decide(b Bounds, last Step, limit int64, looks []Sight, sinceMillis, nowMil
 	return Step{}, false
 }
 
-func (b Bounds) why(s Sight) zone.PilotWhy {
+func why(b *zone.Settings, s Sight) zone.PilotWhy {
 	switch {
-	case s.ErrorPercent >= max(failing, float64(b.ErrorPercent)):
+	case s.ErrorPercent >= max(failing, float64(b.PilotErrorPercent)):
 		return Failing
-	case s.ErrorPercent > float64(b.ErrorPercent):
+	case s.ErrorPercent > float64(b.PilotErrorPercent):
 		return Errors
-	case s.P95Millis > float64(b.P95Millis):
+	case s.P95Millis > float64(b.PilotP95Millis):
 		return Slow
 	default:
 		return ""
@@ -120,17 +107,17 @@ func (b Bounds) why(s Sight) zone.PilotWhy {
 
 // breach returns why the cap is to fall, "" if it is not, and how many were inside at the first look in breach. While those inside are
 // more than the cap allows, only failing counts.
-func breach(b Bounds, limit int64, looks []Sight) (inside int64, why zone.PilotWhy) {
+func breach(b *zone.Settings, limit int64, looks []Sight) (inside int64, reason zone.PilotWhy) {
 	found, failed := 0, 0
 	for _, s := range looks {
-		w := b.why(s)
+		w := why(b, s)
 		if w == "" || w != Failing && float64(s.Inside) > settled*float64(limit) {
 			continue
 		}
 		if found++; found == 1 {
 			inside = s.Inside
 		}
-		if why = w; w == Failing {
+		if reason = w; w == Failing {
 			failed++
 		}
 	}
@@ -139,14 +126,14 @@ func breach(b Bounds, limit int64, looks []Sight) (inside int64, why zone.PilotW
 		return 0, ""
 	case failed >= breaches:
 		return inside, Failing
-	case why == Failing:
+	case reason == Failing:
 		return inside, Errors
 	}
-	return inside, why
+	return inside, reason
 }
 
 // raise returns by which part the cap may rise; 0: not at all. It is a half of the distance to the ceiling.
-func raise(b Bounds, ceiling, limit int64, looks []Sight) float64 {
+func raise(b *zone.Settings, ceiling, limit int64, looks []Sight) float64 {
 	last := len(looks) - 1
 	first := last
 	for first >= 0 && looks[last].AtMillis-looks[first].AtMillis < minuteMillis-everyMillis {
@@ -156,7 +143,7 @@ func raise(b Bounds, ceiling, limit int64, looks []Sight) float64 {
 		return 0
 	}
 	for _, s := range looks[first:] {
-		if s.P95Millis > roomBelow*float64(b.P95Millis) || s.ErrorPercent > roomBelow*float64(b.ErrorPercent) {
+		if s.P95Millis > roomBelow*float64(b.PilotP95Millis) || s.ErrorPercent > roomBelow*float64(b.PilotErrorPercent) {
 			return 0
 		}
 	}

@@ -195,7 +195,7 @@ func TestSlowSource(t *testing.T) {
 	_, err := r.zones.PutZone(t.Context(), other, nil, audit.By{Name: "anna"})
 	parts.Must(t, err)
 	asked, end := make(chan string, 100), make(chan struct{})
-	r.steer = steer.New(steer.Options{Zones: r.zones, Keep: time.Hour, Source: func(_ context.Context, zoneID string) (pilot.Look, error) {
+	r.steer = steer.New(steer.Options{Zones: r.zones, Keep: time.Hour, Meter: r, Source: func(_ context.Context, zoneID string) (pilot.Look, error) {
 		asked <- zoneID
 		if zoneID == "SLOW" {
 			<-end

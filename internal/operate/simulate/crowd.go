@@ -16,6 +16,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/estimate"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/measure"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
@@ -120,11 +121,16 @@ func newCrowd(seed uint64, z zone.Settings, start int64) *crowd {
 func (c *crowd) clock() time.Time { return time.UnixMicro(c.now) }
 
 // serves begins the server that the crowd goes through, which sweeps and measures as any does, on a store that keeps nothing.
-func (c *crowd) serves(seeds zones.DrawSeeds) (err error) {
+// through is as Config.Through.
+func (c *crowd) serves(seeds zones.DrawSeeds, through func(*embedded.Store, func() time.Time) store.Store) (err error) {
 	if c.store, err = embedded.Open(embedded.Options{Now: c.clock}); err != nil {
 		return fmt.Errorf("simulate: %w", err)
 	}
-	c.server = zones.New(zones.Options{Store: c.store, DrawSeeds: seeds, Now: c.clock})
+	asked := store.Store(c.store)
+	if through != nil {
+		asked = through(c.store, c.clock)
+	}
+	c.server = zones.New(zones.Options{Store: asked, DrawSeeds: seeds, Now: c.clock})
 	c.every(c.start+sweepEvery.Microseconds(), sweepEvery, c.sweep)
 	c.every(c.start, time.Second, func(ctx context.Context) error {
 		_, _ = c.server.Observe(ctx, c.zone.ZoneID) // without it, the last table goes on

@@ -119,7 +119,7 @@ func PlayEvent(ctx context.Context, cfg Config) (EventReport, error) {
 		gathers: at.PreQueueAtMillis * 1000, settles: at.SettlesAtMillis * 1000, opens: at.OpensAtMillis * 1000,
 	}
 	p.end, p.seeds = p.opens+horizon.Microseconds(), drawSeeds{p.rng}
-	if err := p.serves(p.seeds); err != nil {
+	if err := p.serves(p.seeds, nil); err != nil {
 		return EventReport{}, err
 	}
 	steps := schedule.New(schedule.Options{Zones: p.server, Seeds: p.seeds})
