@@ -444,7 +444,7 @@ func TestSeals(t *testing.T) {
 		"a limit changed":          {`\"perMinute\":601`, `\"perMinute\":610`, evidence.Tampered, "entry 2, of "},
 		"the latest limit changed": {`\"perMinute\":300`, `\"perMinute\":310`, evidence.Tampered, "entry 4, of "},
 		"an entry taken out":       {string(quoted) + ",", "", evidence.Tampered, "entries 2 to 2 are missing"},
-		"a text changed":           {`noon noon`, `dawn noon`, evidence.Tampered, "the setting title of entry 4 was changed"},
+		"a text changed":           {`noon `, `dawn `, evidence.Tampered, "the setting title of entry 4 was changed"},
 		"what the server found":    {`{"exported"`, `{"faults":[{"what":"entries 1 to 2 were taken out"}],"exported"`, evidence.Unproved, "entries 1 to 2 were taken out"},
 	} {
 		changed := strings.ReplaceAll(string(text), c.was, c.now)
