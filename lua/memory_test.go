@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // newFullScene is a scene on a Redis of its own, which has reached maxmemory.
@@ -55,8 +56,8 @@ func TestWithoutMemory(t *testing.T) {
 		if first, err := sc.store.Spend(t.Context(), "key", "who spends", time.Hour); !first || err != nil {
 			t.Errorf("spend: %t, %v", first, err)
 		}
-		sc.fails(sc.store.PutPolicies(t.Context(), limit.PolicySet{Version: 1}, 0), nil)
-		sc.fails(sc.store.PutPolicies(t.Context(), limit.PolicySet{}, 1), nil)
+		sc.fails(sc.store.PutDocument(t.Context(), audit.Limits, store.Document{Version: 1}, 0), nil)
+		sc.fails(sc.store.PutDocument(t.Context(), audit.Limits, store.Document{}, 1), nil)
 		if first, err := sc.store.Spend(t.Context(), "key", by, time.Hour); first != want || err != nil {
 			t.Errorf("what is spent, by %s: %t, %v", by, first, err)
 		}

@@ -17,14 +17,35 @@ type Document struct {
 	Text    string `json:"text"`
 }
 
-// Keeper keeps the operators' credentials as one document. The caller signs the document, so whoever writes to the store makes no
-// operator. Neither method returns ErrZoneUnknown or ErrZoneDeleted.
+// Documents keeps documents by their names, which begin with a colon: the policies of limits as audit.Limits, the operators'
+// credentials as audit.Operators, and others up to 80 lower-case letters, digits, hyphens and colons. No method returns ErrZoneUnknown or
+// ErrZoneDeleted.
+type Documents interface {
+	// Document returns a document; the zero Document if there is none.
+	Document(ctx context.Context, name string) (Document, error)
+	// PutDocument replaces a document if its version is still was, the one that was read; else it returns ErrDocumentChanged. notes,
+	// at most two, go into their records in the same step, dated by the store. A repeated call changes nothing.
+	PutDocument(ctx context.Context, name string, d Document, was int64, notes ...Note) error
+}
+
+// Note is an entry of a record: an audit.Batch. A document has notes in the record of its name, and audit.Operators has others in
+// audit.Refusals.
+type Note struct {
+	Record string
+	Batch  any
+}
+
+// NoteOf is the entry of changes, none if there are none.
+func NoteOf[T any](record string, changes []T) []Note {
+	if len(changes) == 0 {
+		return nil
+	}
+	return []Note{{record, audit.Batch[T]{Changes: changes}}}
+}
+
+// Keeper keeps documents, and reads the records of their changes.
 type Keeper interface {
-	// Credentials returns the document; the zero Document if there is none.
-	Credentials(ctx context.Context) (Document, error)
-	// PutCredentials replaces the document if its version is still was, the one that was read; else it returns
-	// ErrDocumentChanged. events go into the operators' record, dated by the store. A repeated call changes nothing.
-	PutCredentials(ctx context.Context, d Document, was int64, events ...audit.Event) error
-	// OperatorEvents returns the operators' record, the newest first: those of the newest page of audit.Operators, and of audit.Refusals.
-	OperatorEvents(ctx context.Context) ([]audit.Event, error)
+	Documents
+	// Record is Editor.Record.
+	Record(ctx context.Context, name string, skip int) (audit.Page, error)
 }

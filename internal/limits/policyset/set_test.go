@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
+	"github.com/openqueue/waitingroom/internal/store"
 )
 
 func rule(n int64) []limit.Rule {
@@ -29,7 +31,7 @@ type server struct {
 	used limit.PolicySet
 }
 
-func newServer(s PolicyStore, seeds ...limit.Policy) *server {
+func newServer(s store.Keeper, seeds ...limit.Policy) *server {
 	out := &server{}
 	out.Set = New(SetOptions{Store: s, Seeds: seeds, Use: func(b limit.PolicySet) { out.used = b }})
 	return out
@@ -179,7 +181,7 @@ func TestAConditionIsLookedAtAgain(t *testing.T) {
 	seen := serve.Condition{IfMatch: Version(policy("a", 1))}
 	first := func(do func()) {
 		store.Do(func(_ context.Context, call string) error {
-			if call == "put_policies" {
+			if call == "put_document" {
 				store.Do(nil)
 				do()
 			}
@@ -204,7 +206,7 @@ func TestThereIsAMost(t *testing.T) {
 	for i := range limit.MaxPolicies {
 		b = b.Put(policy(fmt.Sprint("p", i), 1))
 	}
-	parts.Must(t, store.Store.PutPolicies(t.Context(), b, 0))
+	parts.Must(t, Replace(t.Context(), store.Store, b, 0))
 	_, _, err := one.Put(t.Context(), policy("one-more", 1), audit.By{}, serve.Condition{})
 	if list, ok := errors.AsType[*serve.InvalidError](err); !ok {
 		t.Errorf("put: %v", err)
@@ -214,14 +216,6 @@ func TestThereIsAMost(t *testing.T) {
 	one.puts(t, policy("p1", 2), serve.Condition{})
 }
 
-// foreign is a store into which a newer version of the server has written.
-type foreign struct {
-	*parts.Store
-	policies limit.PolicySet
-}
-
-func (f *foreign) Policies(context.Context) (limit.PolicySet, error) { return f.policies.Clone(), nil }
-
 // TestAPolicyOfANewerServer: a policy that this version cannot use is not in force, and all
 // others are.
 func TestAPolicyOfANewerServer(t *testing.T) {
@@ -230,7 +224,13 @@ func TestAPolicyOfANewerServer(t *testing.T) {
 	newer.Rules[0].Algorithm = "quantum"
 	empty := policy("empty", 1)
 	empty.Tiers = map[string][]limit.Rule{"pro": nil}
-	s := newServer(&foreign{parts.OpenStore(t, time.Now, nil), limit.PolicySet{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}})
+	b := limit.PolicySet{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}
+	store := parts.OpenStore(t, time.Now, nil)
+	parts.Must(t, Replace(t.Context(), store, b, 0))
+	if got, err := Stored(t.Context(), store); err != nil || !reflect.DeepEqual(got, b) {
+		t.Errorf("the store has %+v, %v; want %+v", got, err, b)
+	}
+	s := newServer(store)
 	s.runOnce(t.Context())
 	if n := len(s.used.Policies); n != 1 || s.used.Policies[0].Name != "api" {
 		t.Errorf("in force: %v", s.used.Policies)

@@ -119,7 +119,7 @@ func New(o Options) *Registry {
 // all servers have started with the newest secret first, the older one can go.
 func (r *Registry) Start(ctx context.Context) {
 	r.runOnce(ctx)
-	if d, err := r.Store.Credentials(ctx); err == nil && r.failed == nil {
+	if d, err := r.Store.Document(ctx, audit.Operators); err == nil && r.failed == nil {
 		if _, err := openBook(d, r.bookKeys[:1]); err != nil {
 			_ = r.sync(ctx, func(*book) (audit.Event, error) { return audit.Event{}, nil }) // any later change does it
 		}
@@ -156,7 +156,7 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) (audit.Event, erro
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	for range maxTries {
-		d, err := r.Store.Credentials(ctx)
+		d, err := r.Store.Document(ctx, audit.Operators)
 		if err != nil {
 			return fmt.Errorf("people: %w", err)
 		}
@@ -192,7 +192,9 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) (audit.Event, erro
 		if err != nil {
 			return err
 		}
-		switch err := r.Store.PutCredentials(ctx, sealed, d.Version, events...); {
+		others, refusals := audit.SplitRefusals(events)
+		notes := append(store.NoteOf(audit.Operators, others), store.NoteOf(audit.Refusals, refusals)...)
+		switch err := r.Store.PutDocument(ctx, audit.Operators, sealed, d.Version, notes...); {
 		case err == nil:
 			r.mu.Lock()
 			r.pending = r.pending[written:]
@@ -431,9 +433,14 @@ func (r *Registry) Note(ctx context.Context, by audit.By, did, to string) {
 
 // Events returns the latest entries of the operators' record, at most so many, the newest first.
 func (r *Registry) Events(ctx context.Context, most int) ([]audit.Event, error) {
-	all, err := r.Store.OperatorEvents(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("people: %w", err)
+	var all []audit.Event
+	for _, record := range []string{audit.Refusals, audit.Operators} {
+		some, err := store.Noted(ctx, r.Store, record, func(e *audit.Event, at int64) { e.AtMillis = at })
+		if err != nil {
+			return nil, fmt.Errorf("people: %w", err)
+		}
+		all = append(all, some...)
 	}
+	slices.SortStableFunc(all, func(a, b audit.Event) int { return cmp.Compare(b.AtMillis, a.AtMillis) })
 	return all[:min(len(all), most)], nil
 }

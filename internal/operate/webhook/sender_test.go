@@ -55,9 +55,9 @@ func (r *room) Aside(_ context.Context, _ string, each func(store.Silent)) error
 	return nil
 }
 
-func (r *room) Progress(context.Context, string) (store.Document, error) { return r.document, nil }
+func (r *room) Document(context.Context, string) (store.Document, error) { return r.document, nil }
 
-func (r *room) PutProgress(_ context.Context, _ string, d store.Document, was int64) error {
+func (r *room) PutDocument(_ context.Context, _ string, d store.Document, was int64, _ ...store.Note) error {
 	if r.document.Version != was {
 		return store.ErrDocumentChanged
 	}
