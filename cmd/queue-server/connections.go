@@ -55,13 +55,13 @@ func budgetOf(most int) budget {
 
 // boundConnections bounds the connections of all listeners, so that visitors do not shut the operators out, nor one
 // address the others. A connection for which a listener has no room waits in the kernel's queue.
-func boundConnections(s checked, reg prometheus.Registerer, log *slog.Logger, public, operators, limits, site, sites *listener) {
+func boundConnections(s checked, reg prometheus.Registerer, log *slog.Logger, open listeners) {
 	may, perAddress := readBudget(), addressConnections
 	if s.DoorLimits == guardOff { // a load test comes from one address
 		perAddress = math.MaxInt
 	}
 	gateways := may.gateways
-	if limits != nil && site != nil {
+	if open.limits != nil && open.site != nil {
 		gateways = max(1, gateways/2)
 	}
 	bound := func(l *listener, name string, most, perAddress int) {
@@ -69,19 +69,19 @@ func boundConnections(s checked, reg prometheus.Registerer, log *slog.Logger, pu
 			return
 		}
 		c := newCounted(reg, l.Listener, name, perAddress, s.proxies)
-		if (l == public || l == sites) && len(s.balancers) > 0 {
+		if (l == open.public || l == open.sites) && len(s.balancers) > 0 {
 			c.Listener = newProxied(l.Listener, s.balancers, log)
 		}
 		l.Listener = netutil.LimitListener(c, most)
 	}
-	if sites != nil {
+	if open.sites != nil {
 		may.public = max(1, may.public-2*may.sites)
 	}
-	bound(public, "public", may.public, min(perAddress, max(1, may.public/4)))
-	bound(sites, "sites", may.sites, min(perAddress, max(1, may.sites/4)))
-	bound(operators, "operators", may.operators, math.MaxInt)
-	bound(limits, "limits", gateways, math.MaxInt)
-	bound(site, "site", gateways, math.MaxInt)
+	bound(open.public, "public", may.public, min(perAddress, max(1, may.public/4)))
+	bound(open.sites, "sites", may.sites, min(perAddress, max(1, may.sites/4)))
+	bound(open.operators, "operators", may.operators, math.MaxInt)
+	bound(open.limits, "limits", gateways, math.MaxInt)
+	bound(open.site, "site", gateways, math.MaxInt)
 }
 
 // counted is a listener that counts its connections, and closes those of an address that has as many as it may: the address that
@@ -136,7 +136,7 @@ func (l *counted) Accept() (net.Conn, error) {
 		}
 		key := l.key(conn.RemoteAddr())
 		if l.count(key) {
-			return &connection{frugal: frugal{Conn: conn}, forget: sync.OnceFunc(func() { l.forget(key) })}, nil
+			return &connection{Conn: conn, forget: sync.OnceFunc(func() { l.forget(key) })}, nil
 		}
 		l.refused.Inc()
 		if tcp, ok := conn.(*net.TCPConn); ok {
@@ -184,9 +184,12 @@ func (l *counted) forget(key string) {
 
 // connection is one that counts until it is closed.
 type connection struct {
-	frugal
+	net.Conn
 	forget func()
 }
+
+// CloseWrite is that of a TCP connection: net/http calls it so that a client reads the answer to a bad request.
+func (c *connection) CloseWrite() error { return closeWrite(c.Conn) }
 
 // Close closes it, and counts it no more.
 func (c *connection) Close() error {

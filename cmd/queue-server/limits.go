@@ -55,17 +55,6 @@ func newLimits(s checked, opened eitherStore, seeds []limit.Policy, secret []byt
 	return l
 }
 
-// start begins to keep up with the policies and the store; stop ends it.
-func (l *limits) start(ctx context.Context) {
-	l.policies.Start(ctx)
-	l.Start(ctx)
-}
-
-func (l *limits) stop() {
-	l.Stop()
-	l.policies.Stop()
-}
-
 // openGuard returns what limits joins. Where the limits are off, it refuses nobody.
 func openGuard(s checked, limits *limits, meter *metric.Metrics, log *slog.Logger) *guard.Guard {
 	o := guard.Options{Limiter: limits, Trusted: s.proxies, Backends: s.backends, Within: within(s), Meter: meter, Logger: log}

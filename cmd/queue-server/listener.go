@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/openqueue/waitingroom/internal/limits/identity"
 )
 
 // Limits of all listeners.
@@ -29,6 +31,8 @@ const (
 	// pageHeaderBytes is for the public listener where there is a gate: browsers send the waiting page all cookies of
 	// the site, of which nginx takes up to 32 KiB.
 	pageHeaderBytes = 32 << 10
+	// gatewayHeaderBytes is for the listeners of gateways, which hand the headers of their clients on: nginx takes up to 32 KiB of them, Envoy 60.
+	gatewayHeaderBytes = 64 << 10
 )
 
 // listener is an address on which this server answers. The methods of a nil listener, which the operator has not set, do nothing.
@@ -52,6 +56,94 @@ func listen(ctx context.Context, name, addr string, idle time.Duration) (*listen
 		return nil, fmt.Errorf("%s listener: %w", name, err)
 	}
 	return &listener{name: name, Listener: l, headerBytes: maxHeaderBytes, readTimeout: readTimeout, idleTimeout: idle}, nil
+}
+
+// listeners are the addresses of a server. Those that the operator has not set are nil.
+type listeners struct{ public, operators, limits, site, sites *listener }
+
+// openListeners opens the addresses that the settings have, and warns of settings that an operator may not have meant.
+func openListeners(ctx context.Context, s checked, log *slog.Logger) (l listeners, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	for _, one := range []struct {
+		to         **listener
+		name, addr string
+	}{
+		{&l.public, "public", s.Addr}, {&l.operators, "operators'", s.AdminAddr}, {&l.limits, "limits'", s.LimitsAddr},
+		{&l.site, "site's", s.SiteAddr}, {&l.sites, "sites'", s.SitesAddr},
+	} {
+		if one.addr == "" {
+			continue
+		}
+		if *one.to, err = listen(ctx, one.name, one.addr, s.IdleTimeout); err != nil {
+			return l, err
+		}
+	}
+	if s.TLSCert != "" {
+		shown, err := openCertificate(s.TLSCert, s.TLSKey, log)
+		if err != nil {
+			return l, err
+		}
+		l.public.tls = shown.config()
+		if !isLoopback(l.operators.address()) {
+			l.operators.tls = l.public.tls
+		}
+	}
+	if err := checkPlaintext(s, l.operators); err != nil {
+		return l, err
+	}
+	l.warn(s, log)
+	for _, gateways := range []*listener{l.limits, l.site} {
+		if gateways != nil { // what gateways ask is a header, or little more: one time limit is for all of it
+			gateways.headerBytes, gateways.readTimeout = gatewayHeaderBytes, readHeaderTimeout
+		}
+	}
+	if l.sites != nil { // bodies have limits of their own: see package gateway
+		l.sites.headerBytes, l.sites.readTimeout, l.sites.tls = gatewayHeaderBytes, 0, l.public.tls
+	}
+	if l.site != nil || l.sites != nil {
+		l.public.headerBytes = pageHeaderBytes
+	}
+	return l, nil
+}
+
+// warn tells who can reach the listeners, and whom they believe.
+func (l listeners) warn(s checked, log *slog.Logger) {
+	for _, one := range []struct {
+		*listener
+		mind string
+	}{
+		{l.operators, "see that the public cannot"}, {l.site, "see that the public cannot"}, {l.limits, "a program there can use up the quota of any client"},
+	} {
+		if addr := one.address(); !isLoopback(addr) {
+			log.Warn("the "+one.name+" listener can be reached from other machines: "+one.mind, "addr", addr)
+		}
+	}
+	if (l.limits != nil || l.site != nil) && len(s.proxies) == 0 {
+		log.Warn("no proxy is trusted: all clients and visitors behind a gateway have the gateway's address", "setting", "QUEUE_TRUSTED_PROXIES")
+	}
+	if l.limits != nil && s.LimitsAPIKeys == identity.AnyAPIKey {
+		log.Warn("every X-API-Key is believed: unless a gateway checks the keys before, a client escapes its limit with invented keys")
+	}
+	for _, site := range s.sites {
+		log.Info("in front of a site", "addr", l.sites.address(), "host", site.Host, "path", site.Path, "zone", site.Zone, "upstream", site.Upstream)
+	}
+}
+
+func (l listeners) all() []*listener {
+	return []*listener{l.public, l.operators, l.limits, l.site, l.sites}
+}
+
+// close gives all addresses back.
+func (l listeners) close() error {
+	var errs []error
+	for _, one := range l.all() {
+		errs = append(errs, one.close())
+	}
+	return errors.Join(errs...)
 }
 
 // serve begins to answer with h, until drain or close. If it ends on its own,

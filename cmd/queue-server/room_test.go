@@ -19,6 +19,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/check/openapitest"
 	"github.com/openqueue/waitingroom/internal/gateway"
+	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/operate/cli"
@@ -92,7 +93,7 @@ func testRooms(t *testing.T, ping func(context.Context) error) (rooms, *bytes.Bu
 	metrics := metric.New(reg, metric.Options{Codes: refusal.Codes(), SiteAnswers: gateway.Outcomes})
 	return rooms{
 		health: newHealth(ping), registry: reg, log: log,
-		meter: metrics, clientIP: clientIP(checked{}), entrance: &entrance{},
+		meter: metrics, clientIP: address.Finder(nil), entrance: &entrance{},
 	}, &text
 }
 
@@ -182,35 +183,6 @@ func TestAPanicIsAnInternalErrorLoggedOnce(t *testing.T) {
 }
 
 // TestClientIP: what the settings trust is what package address, which has the other cases, is told.
-func TestClientIP(t *testing.T) {
-	tests := []struct {
-		name, trusted, remote, forwarded, want string
-	}{
-		{"nobody is trusted", "", "192.0.2.1:5", "203.0.113.9", "192.0.2.1"},
-		{"not even this machine", "", "127.0.0.1:5", "203.0.113.9", "127.0.0.1"},
-		{"a trusted proxy", "192.0.2.0/24", "192.0.2.1:5", "203.0.113.9", "203.0.113.9"},
-		{"one address", "10.0.0.1", "10.0.0.1:5", "203.0.113.9", "203.0.113.9"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var s checked
-			if tt.trusted != "" {
-				network, err := parseNetwork(tt.trusted)
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.proxies = append(s.proxies, network)
-			}
-			req := httptest.NewRequest(http.MethodGet, "/", nil)
-			req.RemoteAddr = tt.remote
-			req.Header.Set("X-Forwarded-For", tt.forwarded)
-			if got := clientIP(s)(req); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestLoadKeys(t *testing.T) {
 	secrets := [][]byte{[]byte("one secret, of 32 bytes or more!")}
 	tests := []struct {
@@ -265,19 +237,17 @@ func TestLoadKeys(t *testing.T) {
 	}
 }
 
-func TestOperatorsListenerThatOthersCanReachIsWarnedOf(t *testing.T) {
-	for addr, warns := range map[string]bool{
-		"127.0.0.1:8081": false, "[::1]:8081": false, "0.0.0.0:8081": true, "[::]:8081": true, "192.0.2.1:8081": true,
+func TestLoopback(t *testing.T) {
+	for addr, is := range map[string]bool{
+		"127.0.0.1:8081": true, "[::1]:8081": true, "0.0.0.0:8081": false, "[::]:8081": false, "192.0.2.1:8081": false,
 	} {
-		var text bytes.Buffer
-		warnIfPublic(slog.New(slog.NewTextHandler(&text, nil)), addr)
-		if warned := text.Len() > 0; warned != warns {
-			t.Errorf("%s: warned: %v, want %v", addr, warned, warns)
+		if got := isLoopback(addr); got != is {
+			t.Errorf("%s: %v, want %v", addr, got, is)
 		}
 	}
 }
 
-// TestPlainText: without TLS, a server that other machines reach starts only where the operator allows it.
+// TestPlainText: without TLS, a server that other machines reach starts only where the operator allows it, and warns of it.
 func TestPlainText(t *testing.T) {
 	env := map[string]string{"QUEUE_ADDR": "127.0.0.1:0", "QUEUE_ADMIN_ADDR": "0.0.0.0:0", "QUEUE_DATA_DIR": t.TempDir()}
 	got := runToEnd(t, env)
@@ -285,7 +255,9 @@ func TestPlainText(t *testing.T) {
 		t.Errorf("beyond the loopback, without TLS: %+v", got)
 	}
 	env["QUEUE_ADMIN_PLAINTEXT"] = "allow"
-	start(t, env)
+	if s := start(t, env); !strings.Contains(s.log.text(), "the operators' listener can be reached from other machines") {
+		t.Errorf("no warning:\n%s", s.log.text())
+	}
 }
 
 // TestReadyThoughNobodyAsked: a server that no balancer asked while the store was there is ready when it is away.

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/openqueue/waitingroom/internal/entry"
-	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/checkapi"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/openapi"
@@ -48,7 +47,7 @@ type rooms struct {
 	secretsDiffer func() error
 	registry      *prometheus.Registry
 	meter         problem.Meter
-	// clientIP finds the visitor's address behind the trusted proxies.
+	// clientIP finds the visitor's address: that of the connection or, behind trusted proxies, the last that they did not write themselves.
 	clientIP echo.IPExtractor
 	// origins are the sites whose pages may ask.
 	origins *cors.Policy
@@ -221,10 +220,6 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 		return next(c)
 	}
 }
-
-// clientIP returns how to find the visitor's address: that of the connection,
-// or, behind trusted proxies, the last that they did not write themselves.
-func clientIP(s checked) echo.IPExtractor { return address.Finder(s.proxies) }
 
 // alive is GET /healthz: the process runs. It asks nothing of anybody, so that
 // a store that is away does not get the servers restarted.

@@ -21,6 +21,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/entry"
 	"github.com/openqueue/waitingroom/internal/gateway"
 	"github.com/openqueue/waitingroom/internal/history"
+	"github.com/openqueue/waitingroom/internal/limits/address"
 	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/metric"
 	"github.com/openqueue/waitingroom/internal/network"
@@ -34,6 +35,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/page"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/schedule"
+	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/site"
 	"github.com/openqueue/waitingroom/internal/steer"
 	"github.com/openqueue/waitingroom/internal/sweeper"
@@ -87,50 +89,11 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		return err
 	}
 
-	publicListener, err := listen(ctx, "public", s.Addr, s.IdleTimeout)
+	open, err := openListeners(ctx, s, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, publicListener.close()) }()
-	operatorListener, err := listen(ctx, "operators'", s.AdminAddr, s.IdleTimeout)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, operatorListener.close()) }()
-	if s.TLSCert != "" {
-		shown, err := openCertificate(s.TLSCert, s.TLSKey, log)
-		if err != nil {
-			return err
-		}
-		publicListener.tls = shown.config()
-		if !isLoopback(operatorListener.address()) {
-			operatorListener.tls = publicListener.tls
-		}
-	}
-	if err := checkPlaintext(s, operatorListener); err != nil {
-		return err
-	}
-	limitsListener, err := listenLimits(ctx, s, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, limitsListener.close()) }()
-	siteListener, err := listenSite(ctx, s, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, siteListener.close()) }()
-	sitesListener, err := listenSites(ctx, s, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, sitesListener.close()) }()
-	if sitesListener != nil {
-		sitesListener.tls = publicListener.tls
-	}
-	if siteListener != nil || sitesListener != nil {
-		publicListener.headerBytes = pageHeaderBytes
-	}
+	defer func() { err = errors.Join(err, open.close()) }()
 
 	registry := prometheus.NewRegistry()
 	var reg prometheus.Registerer = registry
@@ -190,8 +153,10 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	sweeps.Start(ctx)
 	defer sweeps.Stop()
 
-	limits.start(ctx)
-	defer limits.stop()
+	limits.policies.Start(ctx)
+	defer limits.policies.Stop()
+	limits.Start(ctx)
+	defer limits.Stop()
 	checks, stopChecks, err := openChecks(ctx, s, limits, log)
 	if err != nil {
 		return err
@@ -228,7 +193,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		Zones: zones, Watch: seen, Networks: shares, Observed: &seenByGates, Pilots: steering,
 		Admissions: admissions, Keep: steering.Keep, Policies: limits.policies, People: known, Logger: log,
 	})
-	entrance := openEntrance(s, known, operatorListener.Addr().String(), clientIP(s), log)
+	entrance := openEntrance(s, known, open.operators.address(), address.Finder(s.proxies), log)
 	notKept := notKept(opened, zones, limits.policies, known)
 	metrics.ShowKept(notKept)
 	pages, err := page.New(waiting, polling, zones, site.Inside(keys.tokens, zones, time.Now))
@@ -241,10 +206,9 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		ProviderKeys: s.ChallengeSiteKey != "", Secure: entrance.hosts.Secure, Meter: metrics, Logger: log,
 	})
 	health := newHealth(zones.Ping)
-	awaiting, reached := context.WithCancel(ctx)
-	var asks sync.WaitGroup
-	asks.Go(func() { health.awaitStore(awaiting) })
-	defer func() { reached(); asks.Wait() }()
+	var asking background.Group
+	asking.Start(ctx, health.awaitStore)
+	defer asking.Stop()
 	metrics.ShowServer(func() bool { _, err := health.ready(ctx); return err == nil })
 	gate := site.New(site.Dependencies{
 		Observed: &seenByGates,
@@ -267,7 +231,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 		secretsDiffer: secretsDiffer(opened),
 		registry:      registry,
 		meter:         metrics,
-		clientIP:      clientIP(s),
+		clientIP:      address.Finder(s.proxies),
 		origins:       s.origins,
 		log:           log,
 	}
@@ -281,22 +245,21 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	defer sites.Stop() // upgraded connections have no part in the drain
 	metrics.ShowUpgraded(sites.Upgraded)
 
-	boundConnections(s, reg, log, publicListener, operatorListener, limitsListener, siteListener, sitesListener)
+	boundConnections(s, reg, log, open)
 	failed := make(chan error, 5)
-	publicListener.serve(public, writeTimeout, log, failed)
-	sitesListener.serve(health.closing(sites), 0, log, failed)
-	operatorListener.serve(r.operators(), profileTimeout, log, failed)
-	limitsListener.serve(health.closing(r.limitChecks()), writeTimeout, log, failed)
-	siteListener.serve(health.closing(r.siteGate()), writeTimeout, log, failed)
+	open.public.serve(public, writeTimeout, log, failed)
+	open.sites.serve(health.closing(sites), 0, log, failed)
+	open.operators.serve(r.operators(), profileTimeout, log, failed)
+	open.limits.serve(health.closing(r.limitChecks()), writeTimeout, log, failed)
+	open.site.serve(health.closing(r.siteGate()), writeTimeout, log, failed)
 	// Streams of what is seen end when nobody can read them any more.
-	operatorListener.server.RegisterOnShutdown(seen.Stop)
-	if sitesListener != nil {
-		sitesListener.server.RegisterOnShutdown(sites.EndEventStreams)
+	open.operators.server.RegisterOnShutdown(seen.Stop)
+	if open.sites != nil {
+		open.sites.server.RegisterOnShutdown(sites.EndEventStreams)
 	}
-	warnIfPublic(log, operatorListener.Addr().String())
-	log.Info("listening", "version", build.version, "public", publicListener.Addr().String(),
-		"operators", operatorListener.Addr().String(), "limits", limitsListener.address(), "site", siteListener.address(), "sites", sitesListener.address(), "store", s.Store)
-	tellReady(log, publicListener.Addr().String())
+	log.Info("listening", "version", build.version, "public", open.public.address(), "operators", open.operators.address(),
+		"limits", open.limits.address(), "site", open.site.address(), "sites", open.sites.address(), "store", s.Store)
+	tellReady(log, open.public.address())
 
 	reason := "signal"
 	select {
@@ -308,7 +271,7 @@ func runServer(ctx context.Context, s checked, from *configfile.File, stderr io.
 	tellStopping(log, s.DrainDelay)
 	log.Info("draining: no longer ready, still answering; another signal ends the server at once",
 		"reason", reason, "for", s.DrainDelay)
-	err = errors.Join(err, drain(ctx, s.DrainDelay, publicListener, operatorListener, limitsListener, siteListener, sitesListener))
+	err = errors.Join(err, drain(ctx, s.DrainDelay, open.all()...))
 	if err == nil {
 		log.Info("drained")
 	}
@@ -339,13 +302,6 @@ func newLogger(w io.Writer, s checked) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
-}
-
-// warnIfPublic warns when other machines can reach the operators' listener.
-func warnIfPublic(log *slog.Logger, addr string) {
-	if !isLoopback(addr) {
-		log.Warn("the operators' listener can be reached from other machines: see that the public cannot", "addr", addr)
-	}
 }
 
 // checkPlaintext refuses an operators' listener that other machines can reach without TLS, unless the operator allows it: tokens and

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -53,8 +52,10 @@ func (c *checked) readSites(file *configfile.File, look func(flag string, err er
 		c.sites = append(c.sites, gateway.Site{Zone: name, Upstream: c.Upstream})
 		look("upstream", gateway.Check(c.sites))
 	}
-	if c.SitesAddr == "" && len(c.sites) > 0 {
-		c.SitesAddr = defaultSitesAddr
+	if len(c.sites) == 0 {
+		c.SitesAddr = ""
+	} else {
+		c.SitesAddr = cmp.Or(c.SitesAddr, defaultSitesAddr)
 	}
 }
 
@@ -64,23 +65,6 @@ func seedZones(s checked, file *configfile.File) []zone.Settings {
 		return file.Zones
 	}
 	return append(slices.Clip(file.Zones), *s.ownZone)
-}
-
-// listenSites opens the listener of visitors to sites, if there are sites.
-func listenSites(ctx context.Context, s checked, log *slog.Logger) (*listener, error) {
-	if len(s.sites) == 0 {
-		return nil, nil
-	}
-	l, err := listen(ctx, "sites'", s.SitesAddr, s.IdleTimeout)
-	if err != nil {
-		return nil, err
-	}
-	// Bodies have limits of their own: see package gateway.
-	l.headerBytes, l.readTimeout = gatewayHeaderBytes, 0
-	for i := range s.sites {
-		log.Info("in front of a site", "addr", l.address(), "host", s.sites[i].Host, "path", s.sites[i].Path, "zone", s.sites[i].Zone, "upstream", s.sites[i].Upstream)
-	}
-	return l, nil
 }
 
 // openSites returns the gateway in front of sites, nil without sites.

@@ -32,25 +32,13 @@ func TestPhones(t *testing.T) {
 	z.PerMinute, z.KeepPlaceSeconds = phonesPerMinute, phoneKept
 	s := setUp(t, "phones that sleep; Redis killed, then FLUSHALL", e.URL(), z)
 	rose, faults := 0, time.Now().Add(time.Hour)
-	// When each begins its nap: with the token, for after FLUSHALL a clientId alone brings no place back.
-	naps, slept, from := map[*visitor]time.Time{}, 0, time.Now()
+	naps := s.naps(napsBegin, shortestNap, longestNap)
+	sleep := s.crowd.saw
 	s.crowd.saw = func(v *visitor, told room.Answer, now time.Time) bool {
 		if v.rose > 0 && now.Before(faults) {
 			rose++
 		}
-		begins, sleeps := naps[v]
-		if !sleeps {
-			if begins = now.Add(longestNap * 100); rand.N(10) < 3 {
-				begins = from.Add(rand.N(napsBegin))
-			}
-			naps[v] = begins
-		}
-		if !told.CanEnter && !v.repeats && !now.Before(begins) {
-			slept++
-			naps[v], v.late = now.Add(longestNap*100), true
-			v.due = now.Add(shortestNap + rand.N(longestNap-shortestNap))
-		}
-		return false
+		return sleep(v, told, now)
 	}
 	s.crowd.arrive("SHOP", phones, 5*time.Second)
 	room.Await(t, "some have come back", after(faultsBegin))
@@ -76,12 +64,39 @@ func TestPhones(t *testing.T) {
 			t.Errorf("%s, of which the room heard nothing for %v: %s", v.name, v.unheard, v.lost)
 		}
 	}
+	slept := naps()
 	t.Logf("%d slept; %.3f of the limit was used before the faults, %d answers were of a number that had risen; %s", slept, used, rose, room.Machine())
 	if slept < phones/5 || rose > 0 {
 		t.Errorf("%d slept, and %d answers were of a number that had risen", slept, rose)
 	}
 	if used < leastUsed && onTime() {
 		t.Errorf("%.3f of the limit was used, want %.2f", used, leastUsed)
+	}
+}
+
+// naps has 30 % of the crowd of the first zone fall silent once, with a token: within a time from now on, for a time between two. It returns how many have.
+func (s *experiment) naps(within, shortest, longest time.Duration) (slept func() int) {
+	n, begins, from := 0, map[*visitor]time.Time{}, time.Now()
+	never := from.Add(24 * time.Hour)
+	s.crowd.saw = func(v *visitor, told room.Answer, now time.Time) bool {
+		at, known := begins[v]
+		if !known {
+			if at = never; v.zoneID == s.zones[0].ZoneID && rand.N(10) < 3 {
+				at = from.Add(rand.N(within))
+			}
+			begins[v] = at
+		}
+		if !told.CanEnter && !v.repeats && !now.Before(at) {
+			n++
+			begins[v], v.late = never, true
+			v.due = now.Add(shortest + rand.N(longest-shortest))
+		}
+		return false
+	}
+	return func() int {
+		s.crowd.mu.Lock()
+		defer s.crowd.mu.Unlock()
+		return n
 	}
 }
 

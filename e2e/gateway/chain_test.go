@@ -38,30 +38,62 @@ Mutex file:%[1]s
 Include %[1]s/site.conf
 `
 
+// fabricConf is nginx as NGINX Gateway Fabric configures it for an HTTPRoute that leads to the sites' listener: its upstream, its headers
+// and its maps.
+const fabricConf = `map $http_host $gw_api_compliant_host { '' $host; default $http_host; }
+map $http_upgrade $connection_upgrade { default upgrade; '' close; }
+upstream default_queue-server-sites_8088 {
+    random two least_conn;
+    zone default_queue-server-sites_8088 512k;
+    server %s;
+}
+server {
+    listen 80;
+    server_name shop.example;
+    location / {
+        proxy_http_version 1.1;
+        proxy_set_header Host "$gw_api_compliant_host";
+        proxy_set_header X-Forwarded-For "$proxy_add_x_forwarded_for";
+        proxy_set_header X-Real-IP "$remote_addr";
+        proxy_set_header X-Forwarded-Proto "$scheme";
+        proxy_set_header X-Forwarded-Host "$host";
+        proxy_set_header X-Forwarded-Port "$server_port";
+        proxy_set_header Upgrade "$http_upgrade";
+        proxy_set_header Connection "$connection_upgrade";
+        proxy_pass http://default_queue-server-sites_8088$request_uri;
+    }
+}
+`
+
 // chains are gateways that cannot ask, each with its example before queue-server in front of the shop, and what the shop learns of the
 // visitor. env are settings of queue-server.
 var chains = map[string]struct {
 	env    map[string]string
-	starts func(t *testing.T, addr, sites, public string) *process.Process
+	starts func(t *testing.T, sites, public string) (addr string)
 	tells  string
 }{
-	"HAProxy": {map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1"}, func(t *testing.T, addr, sites, public string) *process.Process {
+	"HAProxy": {map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1"}, func(t *testing.T, sites, public string) string {
 		t.Helper()
 		_, port, err := net.SplitHostPort(public)
 		must(t, err)
-		return haproxy(t, "haproxy.cfg", "bind :80", "bind "+addr, "127.0.0.1:8088 check port 8080", sites+" check port "+port)
+		return haproxy(t, "haproxy.cfg", "127.0.0.1:8088 check port 8080", sites+" check port "+port)
 	}, visitorAddr + ", 127.0.0.1"},
-	"HAProxy on TCP": {map[string]string{"QUEUE_PROXY_PROTOCOL_FROM": balancerAddr}, func(t *testing.T, addr, sites, _ string) *process.Process {
+	"HAProxy on TCP": {map[string]string{"QUEUE_PROXY_PROTOCOL_FROM": balancerAddr}, func(t *testing.T, sites, _ string) string {
 		t.Helper()
-		return haproxy(t, "haproxy-tcp.cfg", "bind :80", "bind "+addr, "127.0.0.1:8088", sites, "10.0.0.2\n", balancerAddr+"\n")
+		return haproxy(t, "haproxy-tcp.cfg", "127.0.0.1:8088", sites, "10.0.0.2\n", balancerAddr+"\n")
 	}, visitorAddr},
-	"Apache": {map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1"}, func(t *testing.T, addr, sites, _ string) *process.Process {
+	"Apache": {map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1"}, func(t *testing.T, sites, _ string) string {
 		t.Helper()
-		dir := t.TempDir()
+		dir, addr := t.TempDir(), room.FreeAddr(t)
 		room.Write(t, filepath.Join(dir, "site.conf"), example(t, "apache.conf", "*:80", addr, "127.0.0.1:8088", sites))
 		room.Write(t, filepath.Join(dir, "apache.conf"), fmt.Sprintf(apacheConf, dir, addr))
-		return &process.Process{Name: program(t, "apache2"), Dir: dir, Args: []string{"-X", "-f", filepath.Join(dir, "apache.conf")}}
+		return room.StartListener(t, addr, &process.Process{Name: program(t, "apache2"), Dir: dir, Args: []string{"-X", "-f", filepath.Join(dir, "apache.conf")}})
 	}, visitorAddr + ", 127.0.0.1"},
+	// It appends to what the visitor writes. Only its own address is trusted, so what the visitor wrote does not count.
+	"NGINX Gateway Fabric": {map[string]string{"QUEUE_TRUSTED_PROXIES": "127.0.0.1"}, func(t *testing.T, sites, _ string) string {
+		t.Helper()
+		return room.StartNginxOf(t, fmt.Sprintf(fabricConf, sites), nil, "")
+	}, "6.6.6.6, " + visitorAddr + ", 127.0.0.1"},
 }
 
 func program(t *testing.T, name string) string {
@@ -89,11 +121,11 @@ func example(t *testing.T, name string, others ...string) string {
 	return strings.NewReplacer(others...).Replace(text.String())
 }
 
-func haproxy(t *testing.T, name string, others ...string) *process.Process {
+func haproxy(t *testing.T, name string, others ...string) (addr string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), name)
-	room.Write(t, file, example(t, name, others...))
-	return &process.Process{Name: program(t, "haproxy"), Args: []string{"-db", "-f", file}}
+	file, addr := filepath.Join(t.TempDir(), name), room.FreeAddr(t)
+	room.Write(t, file, example(t, name, append(others, "bind :80", "bind "+addr)...))
+	return room.StartListener(t, addr, &process.Process{Name: program(t, "haproxy"), Args: []string{"-db", "-f", file}})
 }
 
 // answer is what a visitor of a chain gets.
@@ -121,14 +153,14 @@ func TestChains(t *testing.T) {
 					_ = c.Close()
 					return
 				}
-				_, _ = fmt.Fprintf(w, "%s at %s from %s", r.RequestURI, r.Host, strings.Join(r.Header["X-Forwarded-For"], ";"))
+				_, _ = fmt.Fprintf(w, "%s at %s for %s from %s", r.RequestURI, r.Host, r.Header.Get("X-Real-Ip"), strings.Join(r.Header["X-Forwarded-For"], ";"))
 			}))
 			t.Cleanup(shop.Close)
-			sites, addr := room.FreeAddr(t), room.FreeAddr(t)
+			sites := room.FreeAddr(t)
 			env := map[string]string{"QUEUE_UPSTREAM": shop.URL, "QUEUE_ZONE": "SHOP=6000", "QUEUE_SITES_ADDR": sites, "QUEUE_TRUSTED_PROXIES": ""}
 			maps.Copy(env, chain.env)
 			s := room.Start(t, env)
-			room.StartListener(t, addr, chain.starts(t, addr, sites, at(s.Public)))
+			addr := chain.starts(t, sites, at(s.Public))
 
 			ask := func(head string) (got answer, c net.Conn, in *bufio.Reader) {
 				from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(visitorAddr)}}
@@ -151,7 +183,7 @@ func TestChains(t *testing.T) {
 				got, _, _ = ask("GET /cart%2f7?a=b%20c HTTP/1.1\r\nAccept: text/html\r\nSec-Fetch-Mode: navigate\r\n")
 				return got.status != http.StatusServiceUnavailable
 			})
-			told := "/cart%2f7?a=b%20c at shop.example from " + chain.tells
+			told := "/cart%2f7?a=b%20c at shop.example for " + visitorAddr + " from " + chain.tells
 			held, _, _ := strings.Cut(got.header.Get("Set-Cookie"), ";")
 			if got.text != told || !strings.HasPrefix(held, "waitingroom_session-SHOP=") {
 				t.Fatalf("a newcomer: %d %q, want %q; %v", got.status, got.text, told, got.header)

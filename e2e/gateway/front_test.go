@@ -173,7 +173,7 @@ func dialFor(t *testing.T, addr, request string, then func(net.Conn)) (net.Conn,
 // TestManyWebSockets: ten thousand that idle take little memory, and each still works.
 func TestManyWebSockets(t *testing.T) {
 	f := startFront(t, nil)
-	// Each is a client's and the shop's here, and as many more in the server, which keeps some for others.
+	// With so many files the server accepts some 3/10 of them as connections of sites, since each takes two, and others need some.
 	sockets := min(10_000, openFiles(t)*7/24)
 	const together = 50
 	before := f.memory(t)

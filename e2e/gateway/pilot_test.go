@@ -181,6 +181,13 @@ func TestPilot(t *testing.T) {
 	}) {
 		t.Errorf("the autopilot finds no cap at which the site is well; %s", room.Machine())
 	}
+	if os.Getenv("VISITORS") != "" { // as long as that takes
+		from += 2 * time.Minute
+		<-time.After(from + 5*time.Minute - since())
+		if within, used = site.judge(from, since()); within < 0.95 || used < 0.85 {
+			t.Errorf("after two minutes: within the bound %.2f of the time, %.2f of the best; %s", within, used, room.Machine())
+		}
+	}
 	view := func() (body string, is steering) {
 		body = servers[1].Operate(t, http.MethodGet, "/admin/zones/SHOP/pilot", "").Body
 		must(t, json.Unmarshal([]byte(body), &is))

@@ -41,6 +41,8 @@ type kept struct {
 	// Unknown are those who may be inside since a loss, and Longest is for how long.
 	Unknown window.Unknown `json:"unknown,omitzero"`
 	Longest window.Longest `json:"longest,omitzero"`
+	// Totals are as of the last second.
+	Totals line.Totals `json:"totals,omitzero"`
 }
 
 // file is a JSON file of the data directory. Only one goroutine may use it at a time.
@@ -219,7 +221,7 @@ func (s *Store) keep() contents {
 func (q *zoneQueue) kept() kept {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return kept{q.settings, q.memory(), q.in.unknown, q.in.longest}
+	return kept{q.settings, q.memory(), q.in.unknown, q.in.longest, q.totals}
 }
 
 // memory is for a caller who holds mu.
@@ -264,7 +266,7 @@ func (s *Store) take(had contents, departed, stays, asides []entry) {
 		// The line went on for up to rememberEvery after the file was written, if the server was killed.
 		k.Memory.SeenAtMillis += rememberEvery.Milliseconds()
 		q := s.restored(k.Settings, k.Memory)
-		q.in.longest = k.Longest
+		q.in.longest, q.totals, q.heal.admitted = k.Longest, k.Totals, k.Totals.Admitted
 		s.queues[k.Settings.ZoneID] = q
 	}
 	s.takeAside(asides)

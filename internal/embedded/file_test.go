@@ -114,6 +114,37 @@ func zones(t *testing.T, s *Store) []zone.Settings {
 	return all
 }
 
+// TestTotalsSurvive: what happened before a restart is not missing in the minutes and reports, and the line goes on.
+func TestTotalsSurvive(t *testing.T) {
+	throughRestarts(t, func(r restarts) {
+		z := zone.Defaults("z")
+		s := r.open()
+		put(r.T, s, z)
+		for i := range 302 { // five windows' worth, and two who wait
+			if i%60 == 0 && i < 300 {
+				r.clock.Add(7 * time.Second)
+			}
+			join(r.T, s, i)
+		}
+		waits := join(r.T, s, 302).Place
+		must(r.T, s.save())
+		before, err := s.Observe(r.Context(), "z", 0)
+		must(r.T, err)
+		r.end(s)
+		r.clock.Add(time.Second)
+		s = r.open()
+		if after, err := s.Observe(r.Context(), "z", 0); err != nil || after.Totals != before.Totals || after.Totals.Admitted != 300 || after.Totals.Joined != 303 {
+			r.Errorf("%+v, %v, want %+v", after.Totals, err, before.Totals)
+		}
+		r.clock.Add(7 * time.Second)
+		poll(r.T, s, waits)
+		r.clock.Add(time.Second)
+		if a := poll(r.T, s, waits); a.Status != line.Admitted && a.Status != line.AdmittedBefore {
+			r.Errorf("who waits is told %+v", a)
+		}
+	})
+}
+
 func TestZonesSurvive(t *testing.T) {
 	throughRestarts(t, func(r restarts) {
 		a, b, c := zone.Defaults("a"), zone.Defaults("b"), zone.Defaults("c")

@@ -22,6 +22,8 @@ type healing struct {
 	// window only.
 	freeze int64
 	any    bool
+	// admitted is Totals.Admitted before the freeze.
+	admitted int64
 	// gone are those who have departed since the loss, with the newest arrival of each.
 	gone map[line.ID]int64
 }

@@ -108,7 +108,7 @@ func (q *zoneQueue) begin(rawMicros, set int64) *transaction {
 	q.takeOffLate(t.now)
 	target := q.rates.Target
 	if t.frozen {
-		target = min(target, q.rates.Back(t.now-(q.heal.freeze-window.FreezeMillis))-q.totals.Admitted)
+		target = min(target, q.rates.Back(t.now-(q.heal.freeze-window.FreezeMillis))-(q.totals.Admitted-q.heal.admitted))
 	}
 	q.moveEdge(t.now, target)
 	return t

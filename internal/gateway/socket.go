@@ -15,34 +15,46 @@ type streams struct {
 	open map[*stream]struct{}
 }
 
-// stream is one of them, with the zone and the admission of its visitor's session.
+// stream is one of them, with the zone and the admission of its visitor's session. Its Closer is the connection, or the answer's body: it is
+// forgotten when that is closed.
 type stream struct {
+	io.Closer
+	of        *streams
 	zoneID    string
 	admission [16]byte
 	upgraded  bool
 	end       func()
 }
 
-func (s *streams) add(one *stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == nil {
-		s.open = map[*stream]struct{}{}
+func (p *passage) stream(c io.Closer, upgraded bool, end func()) *stream {
+	one := &stream{c, &p.streams, p.t.Zone, p.d.Admission, upgraded, end}
+	one.of.mu.Lock()
+	defer one.of.mu.Unlock()
+	if one.of.open == nil {
+		one.of.open = map[*stream]struct{}{}
 	}
-	s.open[one] = struct{}{}
+	one.of.open[one] = struct{}{}
+	return one
 }
 
-func (s *streams) remove(one *stream) {
+// Close closes what it is, and forgets it.
+func (s *stream) Close() error {
+	s.of.mu.Lock()
+	delete(s.of.open, s)
+	s.of.mu.Unlock()
+	return s.Closer.Close()
+}
+
+// all returns those that are open.
+func (s *streams) all() map[*stream]struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, one)
+	return maps.Clone(s.open)
 }
 
 // upgraded returns how many are upgraded connections.
 func (s *streams) upgraded() (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for one := range s.open {
+	for one := range s.all() {
 		if one.upgraded {
 			n++
 		}
@@ -52,55 +64,36 @@ func (s *streams) upgraded() (n int) {
 
 // cut ends those for which over says so.
 func (s *streams) cut(over func(one *stream) bool) {
-	s.mu.Lock()
-	all := maps.Clone(s.open)
-	s.mu.Unlock()
-	for one := range all {
+	for one := range s.all() {
 		if over(one) {
 			one.end()
 		}
 	}
 }
 
-// socket is an upgraded connection of a visitor.
-type socket struct {
-	net.Conn
-	stream
-	of *streams
-}
-
-// Close closes the connection, and forgets it.
-func (c *socket) Close() error {
-	c.of.remove(&c.stream)
-	return c.Conn.Close()
-}
-
-// eventStream is the body of an answer that is one.
-type eventStream struct {
-	io.ReadCloser
-	stream
-	of *streams
-}
-
-// Close closes the body, and forgets it.
-func (e *eventStream) Close() error {
-	e.of.remove(&e.stream)
-	return e.ReadCloser.Close()
-}
-
 // streamed has an answer be ended as an event stream is: who closes its body ends a Read of it.
 func (p *passage) streamed(res *http.Response) {
 	body := res.Body
-	e := &eventStream{ReadCloser: body, of: &p.streams, stream: stream{p.t.Zone, p.d.Admission, false, func() {
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, p.stream(body, false, func() {
 		p.ended.Store(true)
 		_ = body.Close() // the copy of it ends by that
-	}}}
-	p.streams.add(&e.stream)
-	res.Body = e
+	})}
 }
 
 // socketBytes is the buffer of each direction: most messages are small, and most connections idle.
 const socketBytes = 4 << 10
+
+// socket is an upgraded connection of a visitor.
+type socket struct {
+	net.Conn
+	*stream
+}
+
+// Close closes the connection, and forgets it.
+func (c *socket) Close() error { return c.stream.Close() }
 
 // WriteTo copies what the visitor sends.
 func (c *socket) WriteTo(w io.Writer) (int64, error) { return copied(w, c.Conn) }
@@ -119,7 +112,5 @@ func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &socket{Conn: conn, of: &w.streams, stream: stream{w.t.Zone, w.d.Admission, true, func() { _ = conn.Close() }}} // its goroutines end by that
-	w.streams.add(&c.stream)
-	return c, rw, nil
+	return &socket{conn, w.stream(conn, true, func() { _ = conn.Close() })}, rw, nil // its goroutines end by that
 }

@@ -5,13 +5,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/openqueue/waitingroom/clients/js"
 	"github.com/openqueue/waitingroom/internal/challenge"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
-
-// work is the script that does the work of a challenge, as the page makes a worker of it.
-var work = []byte(js.WorkFunction())
 
 // prove has the script meet a challenge at once. A browser without scripts comes again as the challenge says.
 func (v *view) prove(proof *challenge.RequiredError) {

@@ -50,15 +50,16 @@ var pageJS string
 var siteJS string
 
 // SiteScript answers GET /traffic/site.js, for pages of the site that no gateway sees.
-func SiteScript(c echo.Context) error {
-	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
-	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", []byte(siteJS))
-}
+func SiteScript(c echo.Context) error { return sendScript(c, siteJS) }
 
-// WorkScript answers GET /traffic/work.js, for the page.
-func WorkScript(c echo.Context) error {
+// WorkScript answers GET /traffic/work.js, for the page: the script that does the work of a challenge, of which the page makes a worker.
+func WorkScript(c echo.Context) error { return sendScript(c, work) }
+
+var work = js.WorkFunction()
+
+func sendScript(c echo.Context, text string) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
-	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", work)
+	return c.Blob(http.StatusOK, "text/javascript; charset=utf-8", []byte(text))
 }
 
 // New returns the page, which joins by w and polls by e. inside reports whether a request shows that its visitor need not wait. An

@@ -12,7 +12,7 @@
 // the cap to 70 % of how many were inside at the first of them. If half of the answers or more failed in both, the cap falls to the least. Nobody
 // inside is thrown out; so while more are inside than the cap, looks in breach lower it no further.
 //
-// A minute without a breach raises the cap if it is in use and the site has room. The last breach is remembered as the ceiling. As
+// A minute in which no look was above half of a bound raises the cap if it is in use. The last breach is remembered as the ceiling. As
 // in CUBIC (RFC 9438), raises are large far from the ceiling and small near it, so that the pilot stays close below what the site
 // bears, and finds out carefully when it bears more.
 package pilot

@@ -1,7 +1,6 @@
 package pilot
 
 import (
-	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -11,7 +10,7 @@ import (
 const (
 	// Every is how long a look lasts.
 	Every = 10 * time.Second
-	// LeastAnswers is how many answers a look has at least; fewer are no signal.
+	// LeastAnswers is how many answers a look has at least; one with fewer goes on.
 	LeastAnswers = 50
 	// sessionShare is the part of a look, one in so many, that one session makes at most.
 	sessionShare = 100
@@ -35,19 +34,6 @@ type Look struct {
 	Told         bool    `json:"told,omitempty"`
 	P95Millis    float64 `json:"p95Millis,omitempty"`
 	ErrorPercent float64 `json:"errorPercent,omitempty"`
-}
-
-// ReadLook reads a Look that another server wrote.
-func ReadLook(text []byte) (Look, error) {
-	var l Look
-	err := json.Unmarshal(text, &l)
-	return l, err
-}
-
-// Text is what ReadLook reads.
-func (l Look) Text() []byte {
-	text, _ := json.Marshal(l) // numbers that are finite, which never fail
-	return text
 }
 
 // Join joins what several servers saw. Of sources that tell no single answers the worst counts.

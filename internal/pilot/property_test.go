@@ -1,12 +1,15 @@
 package pilot_test
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/openqueue/waitingroom/internal/pilot"
+	"github.com/openqueue/waitingroom/internal/zone"
 )
 
 // TestSteps: whatever was seen, a step ends within the bounds, falls to 70 % of those inside or of the cap at the lowest unless the site
@@ -14,52 +17,65 @@ import (
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		b := pilot.Bounds{
-			Min: rapid.Int64Range(1, 1_000).Draw(t, "min"), P95Millis: rapid.Int64Range(1, 60_000).Draw(t, "p95"),
-			ErrorPercent: rapid.Int64Range(0, 100).Draw(t, "errors"),
+		b := zone.Settings{
+			PilotMin: rapid.Int64Range(1, 1_000).Draw(t, "min"), PilotP95Millis: rapid.Int64Range(1, 60_000).Draw(t, "p95"),
+			PilotErrorPercent: rapid.Int64Range(0, 100).Draw(t, "errors"),
 		}
-		b.Max = b.Min + rapid.Int64Range(0, 10_000).Draw(t, "max")
+		b.PilotMax = b.PilotMin + rapid.Int64Range(0, 10_000).Draw(t, "max")
 		limit := rapid.Int64Range(0, 12_000).Draw(t, "limit")
-		last := pilot.Step{
-			AtMillis: rapid.Int64Range(0, 100_000).Draw(t, "stepped"), Ceiling: rapid.SampledFrom([]int64{0, 1, limit, 2 * limit}).Draw(t, "ceiling"),
-		}
+		last := pilot.Step{Ceiling: rapid.SampledFrom([]int64{0, 1, limit, 2 * limit}).Draw(t, "ceiling")}
+		since := rapid.Int64Range(0, 120_000).Draw(t, "since")
 		var looks []pilot.Sight
 		at := int64(100_000)
-		for range rapid.IntRange(0, pilot.Keep).Draw(t, "looks") {
+		for range rapid.IntRange(0, 7).Draw(t, "looks") {
 			at += rapid.SampledFrom([]int64{10_000, 10_000, 10_000, 40_000}).Draw(t, "after")
 			looks = append(looks, pilot.Sight{
 				AtMillis: at, P95Millis: rapid.Float64Range(0, 100_000).Draw(t, "took"), ErrorPercent: rapid.Float64Range(0, 100).Draw(t, "failed"),
 				Inside: rapid.Int64Range(0, 12_000).Draw(t, "inside"),
 			})
 		}
-		step, ok := pilot.Decide(b, last, limit, looks, at)
-		if again, okAgain := pilot.Decide(b, last, limit, looks, at); again != step || ok != okAgain {
+		step, ok := pilot.Decide(&b, last, limit, looks, since, at)
+		if again, okAgain := pilot.Decide(&b, last, limit, looks, since, at); again != step || ok != okAgain {
 			t.Fatal("the same looks led to something else")
 		}
 		if !ok {
 			return
 		}
-		bad := 0
+		bad, from := 0, int64(-1)
 		for _, s := range looks {
-			if s.P95Millis > float64(b.P95Millis) || s.ErrorPercent > float64(b.ErrorPercent) {
+			if s.AtMillis-10_000 < since {
+				continue
+			}
+			if from < 0 {
+				from = s.AtMillis - 10_000
+			}
+			if breach(&b, s) {
 				bad++
 			}
 		}
 		n := len(looks)
 		switch {
-		case step.To < b.Min, step.To > b.Max, step.From != limit, step.To == limit:
-			t.Fatalf("%+v within %+v", step, b)
+		case step.To < b.PilotMin, step.To > b.PilotMax, step.From != limit, step.To == limit:
+			t.Fatalf("%+v within %d to %d", step, b.PilotMin, b.PilotMax)
 		case step.Why == pilot.Bounded:
 		case step.To < limit && bad < 2:
 			t.Fatalf("%+v by %d looks in breach", step, bad)
-		case step.To < limit && step.Why != pilot.Failing && step.To > b.Min && step.To != int64(0.7*float64(step.Ceiling)):
+		case step.To < limit && step.Why != pilot.Failing && step.To > b.PilotMin && !slices.ContainsFunc(looks, func(s pilot.Sight) bool {
+			return step.To == int64(0.7*float64(min(limit, s.Inside)))
+		}):
 			t.Fatalf("%+v is not 70 %%", step)
-		case step.To > limit && (step.Why != pilot.Room || bad > 0 || n < pilot.Keep || float64(step.To) > 1.1*float64(limit)+1):
-			t.Fatalf("%+v by %d looks, %d of them in breach", step, n, bad)
+		case step.To > limit && (step.Why != pilot.Room || looks[n-1].AtMillis-from < 60_000 || float64(step.To) > 1.1*float64(limit)+1):
+			t.Fatalf("%+v by %d looks from %d on", step, n, from)
+		case step.To > limit && (breach(&b, looks[n-1]) || breach(&b, looks[n-2])):
+			t.Fatalf("%+v after a breach", step)
 		case step.To > limit && float64(max(looks[n-1].Inside, looks[n-2].Inside)) < 0.95*float64(limit):
 			t.Fatalf("%+v though the cap is not in use", step)
 		}
 	})
+}
+
+func breach(b *zone.Settings, s pilot.Sight) bool {
+	return s.P95Millis > float64(b.PilotP95Millis) || s.ErrorPercent > float64(b.PilotErrorPercent)
 }
 
 // TestOneSession: a bot with most of the answers moves no percentile, two servers come to what one would, and few answers are no signal.
@@ -84,8 +100,12 @@ func TestOneSession(t *testing.T) {
 	}
 	parts := make([]pilot.Look, 0, 2)
 	for i := range two {
-		read, err := pilot.ReadLook(two[i].Take(1).Text())
+		text, err := json.Marshal(two[i].Take(1)) // as servers tell each other
 		if err != nil {
+			t.Fatal(err)
+		}
+		var read pilot.Look
+		if err := json.Unmarshal(text, &read); err != nil {
 			t.Fatal(err)
 		}
 		parts = append(parts, read)

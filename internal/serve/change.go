@@ -18,19 +18,23 @@ const ByHeader = "X-Operator"
 // CLIAgent is the User-Agent of the command line.
 const CLIAgent = "queue-server-cli"
 
-// byKey is where a request's context has who makes it.
+// byKey is where a request's context has who makes a change.
 type byKey struct{}
 
-// WithBy returns the request of somebody who is known. A name is proven; where the proof is Root, or there is none, and by has no
-// name, ReadBy takes the one that the request claims.
+// WithBy returns the request of a change that somebody makes.
 func WithBy(r *http.Request, by audit.By) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), byKey{}, by))
 }
 
-// ReadBy returns who makes a request. Without a proven name, the name is the one that the request claims in ByHeader; "" if it has
-// none. It returns a *FieldError for a name that zone.CheckBy refuses, or for two names.
-func ReadBy(r *http.Request) (audit.By, error) {
-	by, _ := r.Context().Value(byKey{}).(audit.By)
+// By returns who makes a change: whom WithBy was given.
+func By(ctx context.Context) audit.By {
+	by, _ := ctx.Value(byKey{}).(audit.By)
+	return by
+}
+
+// ReadBy returns who makes a change. Where the proof of a request has no name, the name is the one that the request claims in ByHeader; "" if
+// it has none. It returns a *FieldError for a name that zone.CheckBy refuses, or for two names.
+func ReadBy(r *http.Request, by audit.By) (audit.By, error) {
 	values := r.Header.Values(ByHeader)
 	if by.Name != "" || len(values) == 0 {
 		return by, nil

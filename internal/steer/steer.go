@@ -48,7 +48,7 @@ type Meter interface {
 	PilotSignal(zoneID string, away time.Duration)
 }
 
-// Options of a Steer. All but Source, Meter and Logger are required.
+// Options of a Steer. All but Source and Logger are required.
 type Options struct {
 	Zones *zones.Zones
 	// Keep is for how long steps are kept.
@@ -79,9 +79,11 @@ type steered struct {
 	slot, began int64
 	own         []byte
 	unread      bool
-	// looks are those of the last hour, of all servers; last is when one was seen.
+	// few are the answers of all servers that are too few for a look, which goes on until there are enough. looks are those of the last hour.
+	few   pilot.Look
 	looks []pilot.Sight
-	last  int64
+	// last is when an answer was seen, since from when on looks count: the step before, or the end of a time without answers.
+	last, since int64
 	// was are the settings as last seen; knows: the record was read, so that heldUntil holds.
 	was       zone.Settings
 	knows     bool
@@ -164,14 +166,8 @@ func (s *Steer) begin(ctx context.Context) {
 	for id := range s.zones {
 		if !there[id] {
 			delete(s.zones, id)
-			s.signal(id, 0)
+			s.Meter.PilotSignal(id, 0)
 		}
-	}
-}
-
-func (s *Steer) signal(zoneID string, away time.Duration) {
-	if s.Meter != nil {
-		s.Meter.PilotSignal(zoneID, away)
 	}
 }
 
@@ -212,22 +208,35 @@ func (s *Steer) look(ctx context.Context, z *steered, is zone.Settings) error {
 	if err != nil {
 		return err
 	}
-	var looks []pilot.Look
+	var all pilot.Look
 	for _, text := range texts {
-		if l, err := pilot.ReadLook(text); err == nil { // else of a version that says more
-			looks = append(looks, l)
+		var l pilot.Look
+		if json.Unmarshal(text, &l) == nil { // else of a version that says more
+			all = pilot.Join(all, l)
 		}
 	}
-	s.set(func() {
-		z.unread = false
-		if one, ok := pilot.Join(looks...).Seen(); ok {
-			if one.Inside = stats.State.Inside; steers(is) == perMinute {
-				one.Inside = stats.State.InMinute
-			}
-			z.looks, z.last = append(z.looks[max(0, len(z.looks)-hour+1):], one), now
-		}
-	})
+	inside := stats.State.Inside
+	if steers(is) == perMinute {
+		inside = stats.State.InMinute
+	}
+	s.set(func() { z.unread = false; z.saw(all, slot*millis, inside, now) })
 	return s.decide(ctx, z, is, now)
+}
+
+// saw takes in what all servers saw in the slot that ended at a time.
+func (z *steered) saw(l pilot.Look, at, inside, now int64) {
+	if !l.Told && l.Answers == 0 {
+		return
+	}
+	if now-z.last >= NoSignalAfter.Milliseconds() {
+		z.since, z.few = at-pilot.Every.Milliseconds(), pilot.Look{}
+	}
+	z.last = now
+	z.few = pilot.Join(z.few, l)
+	if one, ok := z.few.Seen(); ok {
+		one.Inside = inside
+		z.looks, z.few = append(z.looks[max(0, len(z.looks)-hour+1):], one), pilot.Look{}
+	}
 }
 
 // set changes what View reads.
@@ -248,7 +257,8 @@ func (s *Steer) seen(ctx context.Context, z *steered, zoneID string, at int64) [
 		l = told
 	}
 	l.AtMillis = at
-	return l.Text()
+	text, _ := json.Marshal(l) // numbers that are finite, which never fail
+	return text
 }
 
 // hears holds the autopilot after a change by somebody else, and has a step stored that it has not heard of before. When a server begins, the record
@@ -320,7 +330,7 @@ func (s *Steer) decide(ctx context.Context, z *steered, is zone.Settings, now in
 	if state == StatePaused || away < NoSignalAfter {
 		away = 0
 	}
-	s.signal(is.ZoneID, away)
+	s.Meter.PilotSignal(is.ZoneID, away)
 	s.set(func() { z.state = state })
 	if state != StateOn {
 		return nil
@@ -332,7 +342,10 @@ func (s *Steer) decide(ctx context.Context, z *steered, is zone.Settings, now in
 	if is.Pilot == zone.PilotAdvise {
 		last = z.advised
 	}
-	step, ok := pilot.Decide(pilot.BoundsOf(is), last, limit, z.looks, now)
+	if last.AtMillis > z.since {
+		z.since, z.few = last.AtMillis, pilot.Look{}
+	}
+	step, ok := pilot.Decide(&is, last, limit, z.looks, z.since, now)
 	step.Of = of
 	switch {
 	case !ok:
@@ -360,9 +373,7 @@ func (s *Steer) decide(ctx context.Context, z *steered, is zone.Settings, now in
 // made says that this server made a step.
 func (s *Steer) made(zoneID string, step zone.PilotStep) {
 	s.Logger.Info("autopilot", "zone", zoneID, "step", step.String())
-	if s.Meter != nil {
-		s.Meter.PilotStep(zoneID, string(step.Why))
-	}
+	s.Meter.PilotStep(zoneID, string(step.Why))
 }
 
 // stepsOf is under which name the steps of a zone are kept. No zone has such a name.

@@ -29,6 +29,8 @@ type room struct {
 	steer *steer.Steer
 	steps []string
 	away  time.Duration
+	// ask is how many of those inside ask for a page each second.
+	ask int
 }
 
 // PilotStep implements steer.Meter.
@@ -40,7 +42,7 @@ func (r *room) PilotSignal(_ string, away time.Duration) { r.away = away }
 // newRoom has 100 visitors inside.
 func newRoom(tb testing.TB, set func(*zone.Settings)) *room {
 	tb.Helper()
-	r := &room{Clock: parts.NewClock(), tb: tb}
+	r := &room{Clock: parts.NewClock(), tb: tb, ask: 100}
 	r.store = parts.OpenStore(tb, r.Now, nil)
 	r.zones = zones.New(zones.Options{Store: r.store, Now: r.Now})
 	tb.Cleanup(r.zones.Stop)
@@ -64,13 +66,13 @@ func (r *room) another() *steer.Steer {
 	return steer.New(steer.Options{Zones: r.zones, Keep: time.Hour, Meter: r})
 }
 
-// passes lets seconds pass, in each of which every visitor inside gets an answer that begins after that time; 0: none gets one.
+// passes lets seconds pass, in each of which r.ask visitors inside get an answer that begins after that time; 0: none gets one.
 func (r *room) passes(seconds int, first time.Duration) {
 	r.tb.Helper()
 	for range seconds {
 		r.Forward(time.Second)
 		_, _ = r.zones.Observe(r.tb.Context(), "Z") // as the watch does; an error is a store that is away
-		for i := range 100 {
+		for i := range r.ask {
 			if first > 0 {
 				r.steer.Saw("Z", [16]byte{byte(i)}, first, false)
 			}
@@ -124,13 +126,13 @@ func TestSteers(t *testing.T) {
 	v := r.view()
 	changes, err := r.zones.Changes(t.Context(), "Z")
 	parts.Must(t, err)
-	if len(v.Steps) != 2 || v.Steps[0].String() != r.is().PilotState.String() || v.Steps[0].Ceiling != 100 || v.Steps[0].P95Millis < 450 {
+	if len(v.Steps) != 2 || v.Steps[0].String() != r.is().PilotState.String() || v.Steps[0].P95Millis < 450 {
 		t.Errorf("the steps are %v", v.Steps)
 	}
 	if len(changes) != 1 || changes[0].Name != "anna" {
 		t.Errorf("the record has %d entries", len(changes))
 	}
-	r.passes(100, 50*time.Millisecond)
+	r.passes(160, 50*time.Millisecond)
 	r.wants("healthy", 84, steer.StateOn, "bounds", "slow", "room", "room")
 
 	r.put(func(s *zone.Settings) { s.PerMinute = 50_000 })
@@ -193,7 +195,7 @@ func TestSlowSource(t *testing.T) {
 	_, err := r.zones.PutZone(t.Context(), other, nil, audit.By{Name: "anna"})
 	parts.Must(t, err)
 	asked, end := make(chan string, 100), make(chan struct{})
-	r.steer = steer.New(steer.Options{Zones: r.zones, Keep: time.Hour, Source: func(_ context.Context, zoneID string) (pilot.Look, error) {
+	r.steer = steer.New(steer.Options{Zones: r.zones, Keep: time.Hour, Meter: r, Source: func(_ context.Context, zoneID string) (pilot.Look, error) {
 		asked <- zoneID
 		if zoneID == "SLOW" {
 			<-end
@@ -259,6 +261,17 @@ func TestAway(t *testing.T) {
 	r.store.Fail(nil)
 	r.passes(45, time.Second)
 	r.wants("the store is back", 70, steer.StateOn, "slow")
+}
+
+// TestFewAnswers: a look goes on until it has enough answers, so that a site with few visitors is steered, too.
+func TestFewAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, func(s *zone.Settings) { s.MaxInside = 100 })
+	r.ask = 2
+	r.passes(100, 500*time.Millisecond)
+	r.wants("slow", 70, steer.StateOn, "slow")
+	r.passes(110, 50*time.Millisecond)
+	r.wants("healthy", 77, steer.StateOn, "slow", "room")
 }
 
 // TestAdvises: it says what it would have set, and on what.

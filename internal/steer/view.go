@@ -30,7 +30,7 @@ const (
 type View struct {
 	ZoneID string     `json:"zoneId" minLength:"1" maxLength:"64" doc:"The zone." example:"SHOP"`
 	Pilot  zone.Pilot `json:"pilot" enum:"off|advise|steer" doc:"The setting." example:"steer"`
-	State  State      `json:"state" enum:"off|on|paused|held|no signal|no store" doc:"What it does. paused: the zone admits nobody by the line; held: somebody else has changed the limit, the mode or the cap, or an event made a step, less than ten minutes ago; no signal: nothing was seen of the site for 30 seconds, or fewer than 50 answers in each ten; no store: the store does not answer. In all of these it changes nothing." example:"on"`
+	State  State      `json:"state" enum:"off|on|paused|held|no signal|no store" doc:"What it does. paused: the zone admits nobody by the line; held: somebody else has changed the limit, the mode or the cap, or an event made a step, less than ten minutes ago; no signal: no answer of the site was seen for 30 seconds; no store: the store does not answer. In all of these it changes nothing." example:"on"`
 	// HeldUntil is 0 if it is not held.
 	HeldUntil         int64            `json:"heldUntil" minimum:"0" maximum:"9007199254740991" doc:"Up to when it is held, in Unix milliseconds; 0 if it is not." example:"0"`
 	MaxInside         int64            `json:"maxInside" minimum:"0" maximum:"10000000" doc:"The cap; 0 for none." example:"480"`
@@ -38,7 +38,7 @@ type View struct {
 	PilotMax          int64            `json:"pilotMax" minimum:"0" maximum:"10000000" doc:"The setting." example:"2000"`
 	PilotP95Millis    int64            `json:"pilotP95Millis" minimum:"1" maximum:"60000" doc:"The setting." example:"1000"`
 	PilotErrorPercent int64            `json:"pilotErrorPercent" minimum:"0" maximum:"100" doc:"The setting." example:"2"`
-	Looks             []pilot.Sight    `json:"looks" maxItems:"360" doc:"What all servers saw of the site in the last hour, each ten seconds with enough answers, the oldest first; as far back as this server runs."`
+	Looks             []pilot.Sight    `json:"looks" maxItems:"360" doc:"What all servers saw of the site in the last hour, each ten seconds or more with 50 answers, the oldest first; as far back as this server runs."`
 	Steps             []zone.PilotStep `json:"steps" maxItems:"200" doc:"The steps of the last day, the newest first."`
 }
 
@@ -95,7 +95,7 @@ func (v View) Sentence() string {
 	case StateHeld:
 		does += " It waits until " + time.UnixMilli(v.HeldUntil).UTC().Format("15:04:05 UTC") + ", since somebody else has changed the zone."
 	case StateNoSignal:
-		does += " It waits: fewer than 50 answers were seen in ten seconds, for half a minute or more."
+		does += " It waits: no answer of the site was seen for half a minute or more."
 	case StateStore:
 		does += " It waits: the store does not answer."
 	}

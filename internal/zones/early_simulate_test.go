@@ -14,6 +14,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/simulate"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 	"github.com/openqueue/waitingroom/internal/zones"
 )
@@ -59,12 +60,8 @@ func crowd(leave float64, every time.Duration) simulate.Config {
 // through runs a crowd through a server that answers polls before their time, and returns how many polls reached the store.
 func through(t *testing.T, cfg simulate.Config) (r simulate.Report, polls int) {
 	t.Helper()
-	cfg.Open = func(now func() time.Time) (simulate.Store, error) {
-		store, err := embedded.Open(embedded.Options{Now: now})
-		if err != nil {
-			return nil, err
-		}
-		return &behind{store, zones.New(zones.Options{Store: counted{store, &polls}, AnswerEarly: true, Guard: unlimited, Now: now})}, nil
+	cfg.Through = func(s *embedded.Store, now func() time.Time) store.Store {
+		return &behind{s, zones.New(zones.Options{Store: counted{s, &polls}, AnswerEarly: true, Guard: unlimited, Now: now})}
 	}
 	r, err := simulate.Run(t.Context(), cfg)
 	parts.Must(t, err)

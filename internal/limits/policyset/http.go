@@ -114,10 +114,6 @@ func send(c echo.Context, status int, p limit.Policy) error {
 
 // put answers 201 for a new policy, else 200.
 func (h *HTTP) put(c echo.Context) error {
-	by, err := serve.ReadBy(c.Request())
-	if err != nil {
-		return err
-	}
 	name := c.Param("name")
 	if err := CheckName(name); err != nil {
 		return err
@@ -130,7 +126,7 @@ func (h *HTTP) put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	p, made, err := h.policies.Put(c.Request().Context(), p, by, serve.ConditionOf(c.Request().Header))
+	p, made, err := h.policies.Put(c.Request().Context(), p, serve.By(c.Request().Context()), serve.ConditionOf(c.Request().Header))
 	if err != nil {
 		return err
 	}
@@ -164,11 +160,8 @@ func readBody(name string, body []byte) (limit.Policy, error) {
 }
 
 func (h *HTTP) delete(c echo.Context) error {
-	by, err := serve.ReadBy(c.Request())
-	if err != nil {
-		return err
-	}
-	if err := h.policies.Delete(c.Request().Context(), c.Param("name"), by, serve.ConditionOf(c.Request().Header)); err != nil {
+	ctx := c.Request().Context()
+	if err := h.policies.Delete(ctx, c.Param("name"), serve.By(ctx), serve.ConditionOf(c.Request().Header)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

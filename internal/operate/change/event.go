@@ -1,7 +1,6 @@
 package change
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -39,8 +38,10 @@ var EventFields = setting.Table[event.Event]{
 		None: "30 s", Label: "Places are fixed, seconds before", Hint: "25 to 3,600; 0 is 30. Visitors who join later stand behind.",
 	},
 	{
-		Name: "settings", At: func(e *event.Event) any { return (*during)(&e.Settings) }, Lines: true,
-		Label: "Settings that hold during it", Hint: "A line each, such as perMinute=600. When it ends, those of before hold again.",
+		Name: "settings", At: func(e *event.Event) any { return &e.Settings }, Of: "settings by their names", Label: "Settings that hold during it",
+		Say: func(e event.Event) string {
+			return joined(slices.Sorted(maps.Keys(e.Settings)), "\n", func(name string) string { return name + "=" + e.Settings[name] })
+		},
 	},
 	{Name: "textBefore", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.Before) }, MaxLength: event.MaxTextLength, Label: "Text before the opening", Hint: "For visitors who come before the opening." + languages},
 	{Name: "textDuring", At: func(e *event.Event) any { return (*setting.Texts)(&e.Texts.During) }, MaxLength: event.MaxTextLength, Label: "Text while it is open", Hint: "For visitors who wait while it is open."},
@@ -48,40 +49,6 @@ var EventFields = setting.Table[event.Event]{
 }
 
 const languages = " Below, a line for each other language: de: Um zwölf geht es los."
-
-// during are the settings of an event as one types them: a line each, name=value.
-type during event.Values
-
-// Kind implements setting.Own.
-func (d *during) Kind() string { return "a line for each setting, such as perMinute=600" }
-
-// UnmarshalText implements setting.Own.
-func (d *during) UnmarshalText(text []byte) error {
-	all := during{}
-	for line := range strings.Lines(string(text)) {
-		name, value, is := strings.Cut(strings.TrimSpace(line), "=")
-		if name == "" && !is {
-			continue
-		}
-		if _, twice := all[name]; !is || twice {
-			return fmt.Errorf("change: %q is no setting with its value, or is there twice", line)
-		}
-		all[strings.TrimSpace(name)] = strings.TrimSpace(value)
-	}
-	if *d = all; len(all) == 0 {
-		*d = nil
-	}
-	return nil
-}
-
-// String is the settings as UnmarshalText reads them.
-func (d during) String() string {
-	lines := make([]string, 0, len(d))
-	for _, name := range slices.Sorted(maps.Keys(d)) {
-		lines = append(lines, name+"="+d[name])
-	}
-	return strings.Join(lines, "\n")
-}
 
 func eventsByName(list []event.Event) map[string]event.Event {
 	all := make(map[string]event.Event, len(list))

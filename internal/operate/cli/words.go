@@ -72,8 +72,6 @@ func cell(x *zone.Setting, z zone.Settings) string {
 		return x.Text(z)
 	case n == 0 && x.None != "":
 		return "-"
-	case x.Name == "passTtlSeconds": // which 0 leaves to the server
-		return seconds(int64(z.PassTTL() / time.Second))
 	case x.Unit == "s":
 		return seconds(n)
 	default:

@@ -42,11 +42,7 @@ func (c *Console) actAsk(w http.ResponseWriter, r *http.Request, s session, curr
 }
 
 // actDo is POST .../act: does what was confirmed, if the event's step is as it was seen.
-func (c *Console) actDo(w http.ResponseWriter, r *http.Request, s session) error {
-	current, e, err := c.findEvent(r)
-	if err != nil {
-		return err
-	}
+func (c *Console) actDo(w http.ResponseWriter, r *http.Request, s session, current zone.Settings, e event.Event) error {
 	act, fault := actOf(r.PostForm, current.EventState.Now)
 	if fault != "" {
 		return errNothing

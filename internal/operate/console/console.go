@@ -125,7 +125,7 @@ func (c *Console) Handler() http.Handler {
 		"POST /console/zones/{zoneId}/schedule/{event}/edit":  c.ofEvent(c.eventAsk),
 		"GET /console/zones/{zoneId}/schedule/{event}/remove": c.ofEvent(c.eventRemove),
 		"GET /console/zones/{zoneId}/schedule/{event}/act":    c.ofEvent(c.actAsk),
-		"POST /console/zones/{zoneId}/schedule/{event}/act":   c.actDo,
+		"POST /console/zones/{zoneId}/schedule/{event}/act":   c.ofEvent(c.actDo),
 		"GET /console/limits":                                 c.limitsPage,
 		"GET /console/limits/events":                          c.limitsEvents,
 		"GET /console/tokens":                                 c.tokensPage,

@@ -27,7 +27,7 @@ const eventTexts = 3
 // eventForm is GET .../new-event and GET .../schedule/{event}/edit.
 func (c *Console) eventForm(w http.ResponseWriter, _ *http.Request, s session, current zone.Settings, e event.Event) error {
 	path := zonePath(current.ZoneID)
-	fields := slices.DeleteFunc(fieldsOf(change.EventFields, e), func(f field) bool { return f.Name == "settings" })
+	fields := fieldsOf(change.EventFields, e)
 	n := len(fields) - eventTexts
 	for i := range fields[n:] {
 		fields[n+i].Key = ""

@@ -40,9 +40,8 @@ type frame struct {
 	State state              `json:"state"`
 	Texts map[string]string  `json:"texts"`
 	Shown map[string]float64 `json:"meters"`
-	// Points are the newest of the charts, the oldest first; the page ignores
-	// those that it has.
-	Points [][]*float64 `json:"points"`
+	// Point is the newest of the charts; the page ignores one that it has.
+	Point []*float64 `json:"point"`
 }
 
 // roll is all zones, or all policies, at one second: an event of their stream.
@@ -89,7 +88,7 @@ func (c *Console) zoneFrame(s zone.Settings) frame {
 	}
 	return frame{
 		At: now.At, Clock: c.clock(s.ZoneID).UnixMilli(), Stamp: stampOf(s), State: stateOf(s, now, seen),
-		Texts: t, Shown: meters(s, now, seen), Points: [][]*float64{point(now)},
+		Texts: t, Shown: meters(s, now, seen), Point: point(now),
 	}
 }
 
@@ -216,32 +215,23 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request, s session, from
 	}
 }
 
-// chart is what the charts draw: Columns[i] is Names[i] over time. The first is
-// the time, in Unix seconds.
+// chart is what the charts draw: the columns by their names, and the points.
 type chart struct {
-	Names   []string     `json:"names"`
-	Columns [][]*float64 `json:"columns"`
+	Names  []string     `json:"names"`
+	Points [][]*float64 `json:"points"`
 }
 
-// history is GET /console/zones/{zoneId}/history: the last hour, by column,
+// history is GET /console/zones/{zoneId}/history: the points of the last hour,
 // since ?after (Unix seconds) if it is given.
 func (c *Console) history(w http.ResponseWriter, r *http.Request, _ session, current zone.Settings) error {
 	after, err := strconv.ParseInt(cmp.Or(r.URL.Query().Get("after"), "0"), 10, 64)
 	if err != nil {
 		return &serve.FieldError{Field: "after", Reason: "must be a second, in Unix time"}
 	}
-	samples := c.Watch.History(current.ZoneID)
-	ch := chart{Names: columns, Columns: make([][]*float64, len(columns))}
-	for i := range ch.Columns {
-		ch.Columns[i] = make([]*float64, 0, len(samples)) // an empty list, not null
-	}
-	for _, s := range samples {
-		p := point(s)
-		if *p[0] <= float64(after) {
-			continue
-		}
-		for i, v := range p {
-			ch.Columns[i] = append(ch.Columns[i], v)
+	ch := chart{Names: columns, Points: [][]*float64{}} // an empty list, not null
+	for _, s := range c.Watch.History(current.ZoneID) {
+		if p := point(s); *p[0] > float64(after) {
+			ch.Points = append(ch.Points, p)
 		}
 	}
 	text, err := json.Marshal(ch)

@@ -128,9 +128,8 @@ func TestZoneEvents(t *testing.T) {
 			t.Errorf("%s: %v, want %s", key, got, want)
 		}
 	}
-	points, _ := event["points"].([]any)
-	point, _ := points[0].([]any)
-	if len(points) != 1 || len(point) != 10 || point[0] != float64(start.Unix()) || point[1] != 12340.0 || point[6] != 1234.0 {
+	point, _ := event["point"].([]any)
+	if len(point) != 10 || point[0] != float64(start.Unix()) || point[1] != 12340.0 || point[6] != 1234.0 {
 		t.Errorf("point: %v", point)
 	}
 
@@ -250,18 +249,18 @@ func TestHistory(t *testing.T) {
 		r.seen.round(map[string]watch.Sample{"Z": s})
 	}
 	var got struct {
-		Names   []string     `json:"names"`
-		Columns [][]*float64 `json:"columns"`
+		Names  []string     `json:"names"`
+		Points [][]*float64 `json:"points"`
 	}
 	parts.Must(t, json.Unmarshal(p.get("zones/Z/history").Body.Bytes(), &got))
-	if len(got.Names) != 10 || len(got.Columns) != 10 || got.Names[1] != "waiting" || len(got.Columns[1]) != 10 ||
-		*got.Columns[0][9] != float64(start.Unix()+9) || *got.Columns[1][9] != 9 || got.Columns[1][4] != nil {
+	if len(got.Names) != 10 || len(got.Points) != 10 || got.Names[1] != "waiting" || len(got.Points[1]) != 10 ||
+		*got.Points[9][0] != float64(start.Unix()+9) || *got.Points[9][1] != 9 || got.Points[4][1] != nil {
 		t.Errorf("got %+v", got)
 	}
 	w := p.get("zones/Z/history?after=" + "1795262347")
 	parts.Must(t, json.Unmarshal(w.Body.Bytes(), &got))
-	if start.Unix() != 1795262340 || len(got.Columns[0]) != 2 {
-		t.Errorf("after the 8th of %d: %d points", start.Unix(), len(got.Columns[0]))
+	if start.Unix() != 1795262340 || len(got.Points) != 2 {
+		t.Errorf("after the 8th of %d: %d points", start.Unix(), len(got.Points))
 	}
 	page := p.get("zones/Z")
 	shows(t, page, "11:59 UTC 9 58 60 1 min 01 s 1 min 35 s 20 min 34 s 1,370")

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,14 +78,14 @@ type check struct {
 	Result
 	admitted []admissionlog.Line // in order of time; without a number where the first answer was lost
 	repeated []admissionlog.Line
-	joined   map[string]bool // by who and arrival, as returned is
-	returned map[string]bool
-	lost     []int64 // when answers may have been lost
-	asked    []int64 // of which admissions the first answer was lost, and no missing number has been explained by it
+	joined   map[string]bool // by who and arrival
+	returned map[int64]bool  // by arrival: the key may have been destroyed in between
+	lost     []int64         // when answers may have been lost
+	asked    []int64         // of which admissions the first answer was lost, and no missing number has been explained by it
 }
 
 func newCheck(s *Source) *check {
-	c := &check{Source: s, joined: map[string]bool{}, returned: map[string]bool{}}
+	c := &check{Source: s, joined: map[string]bool{}, returned: map[int64]bool{}}
 	c.Figures.Refused = map[string]int64{}
 	return c
 }
@@ -135,13 +136,18 @@ func who(l *admissionlog.Line) string { return fmt.Sprintf("%s/%d", l.Who, l.Arr
 
 // run checks the heads of a run, and takes in its lines of the zone.
 func (c *check) run(r *admissionlog.Run) {
-	signed := 0
+	signed, unknown := 0, false
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		switch {
 		case l.Kind == admissionlog.Head:
 			var head admissionlog.HeadClaims
-			if err := c.Keys.read(l.JWS, admissionlog.HeadType, &head); err != nil {
+			if err := c.Keys.read(l.JWS, admissionlog.HeadType, &head); errors.Is(err, errKey) {
+				if !unknown {
+					c.find(Unproved, "%s: the heads of run %s are signed by a key that is not among these. Take the keys of before the event: the secret may have been rotated since", where(l), r.Name)
+				}
+				unknown = true
+			} else if err != nil {
 				c.find(Tampered, "%s: the head at %s is not signed by these keys", where(l), clock(l.At))
 			} else if head.Hash != l.Hash || head.Run != r.Name {
 				c.find(Tampered, "%s: the lines before the head at %s are not those that it was signed over: some were changed, added, removed or put elsewhere since line %d",
@@ -188,7 +194,7 @@ func (c *check) take(l *admissionlog.Line) {
 		c.repeated = append(c.repeated, *l)
 	case admissionlog.Returned:
 		c.Figures.Returned += n
-		c.returned[who(l)] = true
+		c.returned[l.Arrived] = true
 	case admissionlog.Left:
 		c.Figures.Left += n
 	case admissionlog.Refused:

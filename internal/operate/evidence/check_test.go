@@ -32,10 +32,14 @@ var key = ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))
 
 func keys(t *testing.T) evidence.Keys {
 	t.Helper()
-	public, _ := key.Public().(ed25519.PublicKey)
-	set, err := evidence.ReadKeys(fmt.Appendf(nil, `{"keys":[{"kty":"AKP","kid":"k2"},{"kty":"OKP","crv":"Ed25519","kid":"k1","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public)))
+	set, err := evidence.ReadKeys([]byte(jwks()))
 	must(t, err)
 	return set
+}
+
+func jwks() string {
+	public, _ := key.Public().(ed25519.PublicKey)
+	return fmt.Sprintf(`{"keys":[{"kty":"AKP","kid":"k2"},{"kty":"OKP","crv":"Ed25519","kid":"k1","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public))
 }
 
 // logs are the lines of each run, without heads.
@@ -147,7 +151,8 @@ func TestJoinedTwice(t *testing.T) {
 }
 
 // TestRepeatedByAnotherKey: whoever joins again after an admission is named by the key of the day of the admission, since the store does not know
-// the arrival any more. Whoever polls again after a key was destroyed is named by its successor. Neither is another admission.
+// the arrival any more. Whoever polls again after a key was destroyed is named by its successor. Neither is another
+// admission, and who came back before that is known to have come back.
 func TestRepeatedByAnotherKey(t *testing.T) {
 	t.Parallel()
 	folder, all := t.TempDir(), honest()
@@ -158,9 +163,30 @@ func TestRepeatedByAnotherKey(t *testing.T) {
 	again.Kind, again.Who, again.Arrived, again.Number, again.Due = admissionlog.Repeated, "by the other key", 1000*again.At, 0, 0
 	polls := all["a-1"][admission(all["a-1"], 3)]
 	polls.Kind, polls.Who, polls.Number = admissionlog.Repeated, "by its successor", 0
-	all["b-2"] = slices.Insert(all["b-2"], 5, again, polls)
+	late := &all["a-1"][admission(all["a-1"], 291)]
+	late.Arrived -= 1e6
+	returned := *late
+	returned.Kind, returned.Who, returned.Number, returned.At = admissionlog.Returned, "by the old key", 0, late.At-1000
+	all["b-2"] = slices.Insert(all["b-2"], 5, again, polls, returned)
 	heads := write(t, folder, all)
 	if r := judge(t, folder, record, heads...); r.Verdict != evidence.Held || r.Figures.Admitted != 300 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestRotated: keys from after the secret was rotated prove nothing, and accuse nobody.
+func TestRotated(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	write(t, folder, honest())
+	runs, faults, err := admissionlog.Read(folder)
+	must(t, err)
+	changes, err := evidence.ReadRecord([]byte(record), "SHOP")
+	must(t, err)
+	later, err := evidence.ReadKeys([]byte(strings.ReplaceAll(jwks(), `"k1"`, `"k3"`)))
+	must(t, err)
+	r := evidence.Check(&evidence.Source{Zone: "SHOP", Runs: runs, Faults: faults, Keys: later, Record: changes})
+	if r.Verdict != evidence.Unproved || len(r.Findings) != 2 || !strings.Contains(r.Findings[0].What, "rotated") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -190,7 +190,7 @@ func stands(l *admissionlog.Line) int64 {
 
 // late says that a visitor did not come when told, or came back.
 func (c *check) late(l *admissionlog.Line) bool {
-	return l.Due > 0 && l.At > l.Due+missedBy || c.returned[who(l)]
+	return l.Due > 0 && l.At > l.Due+missedBy || c.returned[l.Arrived]
 }
 
 // order counts by how many each punctual visitor was overtaken: admissions before, of those who stood behind. A window's worth is that of the

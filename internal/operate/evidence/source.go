@@ -140,6 +140,9 @@ func ReadKeys(text []byte) (k Keys, err error) {
 	return k, nil
 }
 
+// errKey: who has signed cannot be said. The secret may have been rotated since.
+var errKey = errors.New("evidence: signature: by a key that is not among those given")
+
 // read verifies a JWT of a type and reads its claims.
 func (k Keys) read(text, typ string, claims any) error {
 	signed, err := jose.ParseSignedCompact(text, algorithms)
@@ -150,10 +153,13 @@ func (k Keys) read(text, typ string, claims any) error {
 	if head.ExtraHeaders[jose.HeaderType] != typ {
 		return errors.New("evidence: signature: of another type")
 	}
+	if len(k.set.Key(head.KeyID)) == 0 {
+		return errKey
+	}
 	for _, key := range k.set.Key(head.KeyID) {
 		if body, err := signed.Verify(key); err == nil {
 			return json.Unmarshal(body, claims)
 		}
 	}
-	return errors.New("evidence: signature: by none of the keys given")
+	return errors.New("evidence: signature: not by the key that it names")
 }

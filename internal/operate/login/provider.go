@@ -100,32 +100,26 @@ func (p *Provider) Name() string {
 	return p.Issuer
 }
 
-// discover returns where the provider is and with what it signs. It asks once, and again only after a failure.
-func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
+// discover returns where the provider is and with what it signs, and the configuration of the flow. It asks once, and again only after a
+// failure.
+func (p *Provider) discover(ctx context.Context) (at *oidc.Provider, config *oauth2.Config, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.found != nil {
-		return p.found, nil
+	if p.found == nil {
+		if p.Now().Before(p.failedUntil) {
+			return nil, nil, ErrAway
+		}
+		if p.found, err = oidc.NewProvider(context.WithoutCancel(ctx), p.Issuer); err != nil { // a browser that leaves makes nobody else wait
+			p.failedUntil = p.Now().Add(retryAfter)
+			return nil, nil, fmt.Errorf("%w: %w", ErrAway, err)
+		}
 	}
-	if p.Now().Before(p.failedUntil) {
-		return nil, ErrAway
-	}
-	found, err := oidc.NewProvider(context.WithoutCancel(ctx), p.Issuer) // a browser that leaves makes nobody else wait
-	if err != nil {
-		p.failedUntil = p.Now().Add(retryAfter)
-		return nil, fmt.Errorf("%w: %w", ErrAway, err)
-	}
-	p.found = found
-	return found, nil
-}
-
-// config is that of the flow.
-func (p *Provider) config(at *oidc.Provider) (*oauth2.Config, error) {
+	at = p.found
 	var said struct {
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if err := at.Claims(&said); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	// Named, so that no code is spent on trying: client_secret_basic is what a provider can do that says nothing.
 	endpoint := at.Endpoint()
@@ -133,7 +127,7 @@ func (p *Provider) config(at *oidc.Provider) (*oauth2.Config, error) {
 	if p.ClientSecret == "" || len(said.Methods) > 0 && !slices.Contains(said.Methods, "client_secret_basic") {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
-	return &oauth2.Config{
+	return at, &oauth2.Config{
 		ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: endpoint, Scopes: p.Scopes,
 		RedirectURL: strings.TrimSuffix(p.AdminURL, "/") + CallbackPath,
 	}, nil
@@ -152,11 +146,7 @@ type pending struct {
 // it wants. The error is ErrAway.
 func (p *Provider) Begin(ctx context.Context, next string) (to, kept string, err error) {
 	ctx = oidc.ClientContext(ctx, p.client)
-	at, err := p.discover(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	config, err := p.config(at)
+	_, config, err := p.discover(ctx)
 	if err != nil {
 		return "", "", err
 	}
@@ -210,11 +200,7 @@ func (p *Provider) Finish(ctx context.Context, kept string, query url.Values) (w
 // claims exchanges the code and returns what the provider says of who logged in: the claims of the ID token, and where name or
 // groups are not among them, those of the provider's userinfo.
 func (p *Provider) claims(ctx context.Context, code string, flow pending) (map[string]any, error) {
-	at, err := p.discover(ctx)
-	if err != nil {
-		return nil, err
-	}
-	config, err := p.config(at)
+	at, config, err := p.discover(ctx)
 	if err != nil {
 		return nil, err
 	}

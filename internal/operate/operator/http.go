@@ -343,7 +343,7 @@ func most[T any](h *HTTP, get func(*Service, context.Context, string, int) (T, e
 
 // put answers 201 for a new zone, else 200.
 func (h *HTTP) put(c echo.Context) error {
-	by, body, err := readChange(c)
+	body, err := serve.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -352,7 +352,7 @@ func (h *HTTP) put(c echo.Context) error {
 	if !makes && only.IfMatch == "" {
 		only.IfMatch = "*" // one that exists
 	}
-	settings, created, err := h.service.Put(c.Request().Context(), zoneID, body, by, only)
+	settings, created, err := h.service.Put(c.Request().Context(), zoneID, body, by(c), only)
 	if !makes && errors.Is(err, ErrPrecondition) {
 		if there, _ := h.service.find(c.Request().Context(), zoneID); there == nil {
 			return people.ErrForbidden
@@ -367,29 +367,23 @@ func (h *HTTP) put(c echo.Context) error {
 }
 
 func (h *HTTP) patch(c echo.Context) error {
-	by, body, err := readChange(c)
+	body, err := serve.ReadBody(c)
 	if err != nil {
 		return err
 	}
-	settings, err := h.service.Patch(c.Request().Context(), c.Param("zoneId"), body, by, serve.ConditionOf(c.Request().Header))
+	settings, err := h.service.Patch(c.Request().Context(), c.Param("zoneId"), body, by(c), serve.ConditionOf(c.Request().Header))
 	return sendZone(c, http.StatusOK, settings, err)
 }
 
-// readChange reads who makes a change, and what it is.
-func readChange(c echo.Context) (by audit.By, body []byte, err error) {
-	if by, err = serve.ReadBy(c.Request()); err != nil {
-		return by, nil, err
-	}
-	body, err = serve.ReadBody(c)
-	return by, body, err
-}
+// by is who makes a change.
+func by(c echo.Context) audit.By { return serve.By(c.Request().Context()) }
 
 func (h *HTTP) act(c echo.Context) error {
-	by, body, err := readChange(c)
+	body, err := serve.ReadBody(c)
 	if err != nil {
 		return err
 	}
-	settings, err := h.service.Act(c.Request().Context(), c.Param("zoneId"), c.Param("event"), Verb(c.Param("do")), body, by)
+	settings, err := h.service.Act(c.Request().Context(), c.Param("zoneId"), c.Param("event"), Verb(c.Param("do")), body, by(c))
 	return sendZone(c, http.StatusOK, settings, err)
 }
 
@@ -403,7 +397,7 @@ func readNumber(c echo.Context, name string, otherwise int) int {
 }
 
 func (h *HTTP) actInside(c echo.Context) error {
-	by, body, err := readChange(c)
+	body, err := serve.ReadBody(c)
 	if err != nil {
 		return err
 	}
@@ -412,16 +406,12 @@ func (h *HTTP) actInside(c echo.Context) error {
 		return err
 	}
 	c.Set(dryRun, act.DryRun)
-	done, err := h.service.ActInside(c.Request().Context(), c.Param("zoneId"), act, by)
+	done, err := h.service.ActInside(c.Request().Context(), c.Param("zoneId"), act, by(c))
 	return send(c, done, err)
 }
 
 func (h *HTTP) delete(c echo.Context) error {
-	by, err := serve.ReadBy(c.Request())
-	if err != nil {
-		return err
-	}
-	if err := h.service.Delete(c.Request().Context(), c.Param("zoneId"), by, serve.ConditionOf(c.Request().Header)); err != nil {
+	if err := h.service.Delete(c.Request().Context(), c.Param("zoneId"), by(c), serve.ConditionOf(c.Request().Header)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
@@ -448,20 +438,12 @@ func (h *HTTP) visitor(c echo.Context) error {
 }
 
 func (h *HTTP) giveUp(c echo.Context) error {
-	by, err := serve.ReadBy(c.Request())
-	if err != nil {
-		return err
-	}
-	v, err := h.service.GiveUp(c.Request().Context(), c.Param("zoneId"), c.Param("ref"), by)
+	v, err := h.service.GiveUp(c.Request().Context(), c.Param("zoneId"), c.Param("ref"), by(c))
 	return send(c, v, err)
 }
 
 func (h *HTTP) forget(c echo.Context) error {
-	by, err := serve.ReadBy(c.Request())
-	if err != nil {
-		return err
-	}
-	if err := h.service.Forget(c.Request().Context(), c.Param("zoneId"), c.Param("day"), by); err != nil {
+	if err := h.service.Forget(c.Request().Context(), c.Param("zoneId"), c.Param("day"), by(c)); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -79,10 +79,14 @@ func (h *HTTP) Permit(r route.Route) echo.MiddlewareFunc {
 				return err
 			}
 			if r.Change {
-				c.SetRequest(serve.WithBy(c.Request(), who.By(via)))
-				if by, err := serve.ReadBy(c.Request()); err == nil && by.Name == "" {
+				by, err := serve.ReadBy(c.Request(), who.By(via))
+				switch {
+				case err != nil:
+					return err
+				case by.Name == "":
 					return &serve.FieldError{Field: serve.ByHeader, Reason: "is missing: say who makes the change, or use a token of your own (queue-server tokens create)"}
 				}
+				c.SetRequest(serve.WithBy(c.Request(), by))
 			}
 			return next(c)
 		}
@@ -92,10 +96,6 @@ func (h *HTTP) Permit(r route.Route) echo.MiddlewareFunc {
 func (h *HTTP) list(c echo.Context) error { return c.JSON(http.StatusOK, List{h.registry.Tokens()}) }
 
 func (h *HTTP) create(c echo.Context) error {
-	by, err := serve.ReadBy(c.Request())
-	if err != nil {
-		return err
-	}
 	body, err := serve.ReadBody(c)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (h *HTTP) create(c echo.Context) error {
 	if r.Struct(n, "a token", &wanted); len(r.Faults) > 0 {
 		return &serve.InvalidError{Faults: []string{r.Faults[0].Text}}
 	}
-	token, made, err := h.registry.Create(c.Request().Context(), wanted, by)
+	token, made, err := h.registry.Create(c.Request().Context(), wanted, serve.By(c.Request().Context()))
 	if err != nil {
 		return fmt.Errorf("people: create: %w", err)
 	}
@@ -117,21 +117,15 @@ func (h *HTTP) create(c echo.Context) error {
 }
 
 func (h *HTTP) revoke(c echo.Context) error {
-	by, err := serve.ReadBy(c.Request())
-	if err == nil {
-		err = h.registry.Revoke(c.Request().Context(), c.Param("token"), by)
-	}
-	if err != nil {
+	ctx := c.Request().Context()
+	if err := h.registry.Revoke(ctx, c.Param("token"), serve.By(ctx)); err != nil {
 		return fmt.Errorf("people: revoke: %w", err)
 	}
 	return c.NoContent(http.StatusNoContent)
 }
 
 func (h *HTTP) endAll(c echo.Context) error {
-	by, err := serve.ReadBy(c.Request())
-	if err != nil {
-		return err
-	}
-	h.registry.EndAll(c.Request().Context(), c.Param("subject"), by)
+	ctx := c.Request().Context()
+	h.registry.EndAll(ctx, c.Param("subject"), serve.By(ctx))
 	return c.NoContent(http.StatusNoContent)
 }

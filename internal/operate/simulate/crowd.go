@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -36,12 +37,6 @@ const (
 
 // beginning is when a run begins whose date does not matter. It is the same in every run, in Unix microseconds.
 const beginning = 1_800_000_000_000_000
-
-// Store is what a run asks of a store.
-type Store interface {
-	store.Store
-	Close() error
-}
 
 // state is where a visitor is.
 type state uint8
@@ -79,7 +74,7 @@ type visitor struct {
 // crowd is a run under way: a crowd and the room that it goes through, in virtual time. Times are in microseconds.
 type crowd struct {
 	rng    *rand.Rand
-	store  Store
+	store  *embedded.Store
 	server *zones.Zones
 	zone   zone.Settings
 	paused bool
@@ -125,19 +120,23 @@ func newCrowd(seed uint64, z zone.Settings, start int64) *crowd {
 // clock is the time of the run.
 func (c *crowd) clock() time.Time { return time.UnixMicro(c.now) }
 
-// memory opens an embedded store that keeps nothing.
-func memory(now func() time.Time) (Store, error) {
-	return embedded.Open(embedded.Options{Now: now})
-}
-
-// serves begins the server that the crowd goes through, which sweeps and measures as any does.
-func (c *crowd) serves(store Store, seeds zones.DrawSeeds) {
-	c.store, c.server = store, zones.New(zones.Options{Store: store, DrawSeeds: seeds, Now: c.clock})
+// serves begins the server that the crowd goes through, which sweeps and measures as any does, on a store that keeps nothing.
+// through is as Config.Through.
+func (c *crowd) serves(seeds zones.DrawSeeds, through func(*embedded.Store, func() time.Time) store.Store) (err error) {
+	if c.store, err = embedded.Open(embedded.Options{Now: c.clock}); err != nil {
+		return fmt.Errorf("simulate: %w", err)
+	}
+	asked := store.Store(c.store)
+	if through != nil {
+		asked = through(c.store, c.clock)
+	}
+	c.server = zones.New(zones.Options{Store: asked, DrawSeeds: seeds, Now: c.clock})
 	c.every(c.start+sweepEvery.Microseconds(), sweepEvery, c.sweep)
 	c.every(c.start, time.Second, func(ctx context.Context) error {
 		_, _ = c.server.Observe(ctx, c.zone.ZoneID) // without it, the last table goes on
 		return nil
 	})
+	return nil
 }
 
 // stop ends the server and closes its store.

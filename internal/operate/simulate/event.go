@@ -119,11 +119,9 @@ func PlayEvent(ctx context.Context, cfg Config) (EventReport, error) {
 		gathers: at.PreQueueAtMillis * 1000, settles: at.SettlesAtMillis * 1000, opens: at.OpensAtMillis * 1000,
 	}
 	p.end, p.seeds = p.opens+horizon.Microseconds(), drawSeeds{p.rng}
-	store, err := memory(p.clock)
-	if err != nil {
-		return EventReport{}, fmt.Errorf("simulate: %w", err)
+	if err := p.serves(p.seeds, nil); err != nil {
+		return EventReport{}, err
 	}
-	p.serves(store, p.seeds)
 	steps := schedule.New(schedule.Options{Zones: p.server, Seeds: p.seeds})
 	p.enters(p.opens, z.WithEvent(z.Events[0]), cfg.Stay, cfg.Done)
 	p.populate()

@@ -17,8 +17,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/pilot"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -56,8 +58,8 @@ type Config struct {
 	// Progress, when not nil, is called at every second of virtual time since the first visitor could come, with how many
 	// were admitted before. It changes nothing of the run.
 	Progress func(at time.Duration, admitted int)
-	// Open opens the store, without zones, on the clock of the run, which closes it. Nil: an embedded store that keeps nothing.
-	Open func(now func() time.Time) (Store, error)
+	// Through, when not nil, returns what the server asks in the place of the store.
+	Through func(s *embedded.Store, now func() time.Time) store.Store
 }
 
 // Change is an operator's: from At on, so many may enter in any 60 s.
@@ -124,14 +126,9 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if len(cfg.DarkFor) == 0 {
 		r.cfg.DarkFor = []time.Duration{5 * time.Second, 50 * time.Second}
 	}
-	if cfg.Open == nil {
-		cfg.Open = memory
+	if err := r.serves(nil, cfg.Through); err != nil {
+		return Report{}, err
 	}
-	store, err := cfg.Open(r.clock)
-	if err != nil {
-		return Report{}, fmt.Errorf("simulate: %w", err)
-	}
-	r.serves(store, nil)
 	r.enters(r.start, cfg.Zone, cfg.Stay, cfg.Done)
 	r.stands(cfg.Site)
 	r.populate()

@@ -12,7 +12,6 @@ import (
 type site struct {
 	pilot.Site
 	looks []pilot.Sight
-	last  pilot.Step
 	steps []pilot.Step
 	// now is the look that goes on.
 	now pilot.Sight
@@ -37,14 +36,13 @@ func (c *crowd) stands(s pilot.Site) {
 // answers has the site answer those inside for a second.
 func (c *crowd) answers(ctx context.Context) error {
 	s, millis := c.shop.site, c.now/1000
-	bounds := pilot.BoundsOf(c.zone)
 	p95, failed, perSecond := s.At(c.shop.there)
 	seconds := pilot.Every.Seconds()
 	s.now.P95Millis = max(s.now.P95Millis, p95)
 	s.now.ErrorPercent += 100 * failed / seconds
 	if c.present > 0 && c.now > c.start+judgedAfter.Microseconds() {
 		s.seconds++
-		if p95 <= float64(bounds.P95Millis) && 100*failed <= float64(bounds.ErrorPercent) {
+		if p95 <= float64(c.zone.PilotP95Millis) && 100*failed <= float64(c.zone.PilotErrorPercent) {
 			s.within++
 		}
 		s.p95, s.good, s.best = max(s.p95, p95), s.good+perSecond, s.best+s.Best()
@@ -57,12 +55,12 @@ func (c *crowd) answers(ctx context.Context) error {
 		return err
 	}
 	s.now.AtMillis, s.now.Inside = millis, stats.State.Inside
-	s.looks, s.now = pilot.Recent(append(s.looks, s.now), millis), pilot.Sight{}
-	step, ok := pilot.Decide(bounds, s.last, c.zone.MaxInside, s.looks, millis)
+	s.looks, s.now = append(s.looks, s.now), pilot.Sight{}
+	step, ok := pilot.Decide(&c.zone, c.zone.PilotState, c.zone.MaxInside, s.looks, 0, millis)
 	if !ok {
 		return nil
 	}
-	s.last, s.steps, c.zone.MaxInside = step, append(s.steps, step), step.To
+	s.steps, c.zone.MaxInside, c.zone.PilotState = append(s.steps, step), step.To, step
 	s.least, s.most, c.shop.limit = min(s.least, step.To), max(s.most, step.To), max(c.shop.limit, step.To)
 	return c.put(ctx, c.zone)
 }

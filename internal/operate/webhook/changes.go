@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -19,10 +20,10 @@ const (
 	mostText = 500
 )
 
-// changed: the changes until Millis are told, and Count of those at Millis.
-type changed struct {
-	Millis int64 `json:"millis"`
-	Count  int   `json:"count"`
+// recorded is an entry of a zone's record, with its running number; entries of 0.1.0 have none, and are not told.
+type recorded struct {
+	zone.Change
+	N int64 `json:"n"`
 }
 
 type changeData struct {
@@ -43,42 +44,33 @@ func (w *worker) lookAtChanges(ctx context.Context, zoneID string, s *zone.Setti
 		k.settings = s
 		return
 	}
-	all, err := w.Zones.Changes(ctx, zoneID)
+	page, err := w.Zones.Record(ctx, zoneID, 0)
+	all := make([]recorded, len(page.Entries))
+	for i, text := range page.Entries {
+		err = errors.Join(err, page.Decode(text, &all[i]))
+	}
 	if err != nil {
 		return // the next tick reads it
 	}
-	if len(all) == 0 && k.marks.Changed != nil { // the record was kept for as long as it is
-		k.marks.Changed, w.dirty = nil, true
+	if k.marks.Changed > 0 && (len(all) == 0 || all[0].N < k.marks.Changed) { // the record was kept for as long as it is, or lost
+		k.marks.Changed, w.dirty = 0, true
 	}
 	k.read, k.settings = w.Now(), s
-	told, same := changed{Millis: w.progress.Since, Count: zone.MaxChanges}, 0
-	if k.marks.Changed != nil {
-		told = *k.marks.Changed
-	}
-	next := told
 	for _, c := range slices.Backward(all) {
-		if c.AtMillis == told.Millis {
-			same++
-		}
-		if c.AtMillis < told.Millis || c.AtMillis == told.Millis && same <= told.Count {
+		if c.N <= k.marks.Changed || k.marks.Changed == 0 && c.AtMillis <= w.progress.Since {
 			continue
 		}
 		if n := k.calls[ZoneChanged]; n != nil && len(n.list) == mostChanges {
 			k.read = time.Time{} // for the others
 			return
 		}
-		if c.AtMillis > next.Millis {
-			next = changed{Millis: c.AtMillis}
-		}
-		next.Count++
-		what := change.Recorded(c)
+		what := change.Recorded(c.Change)
 		for i, text := range what {
 			if len(text) > mostText {
 				what[i] = text[:mostText] + "..."
 			}
 		}
-		after := next
-		w.add(k, newCall(w.hook.Name, ZoneChanged, c.AtMillis, changeData{zoneID, c.Who(), c.Proof, c.Via, what}, 1, func() { k.marks.Changed = &after }))
+		w.add(k, newCall(w.hook.Name, ZoneChanged, c.AtMillis, changeData{zoneID, c.Who(), c.Proof, c.Via, what}, 1, func() { k.marks.Changed = c.N }))
 	}
 }
 

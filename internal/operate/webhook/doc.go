@@ -10,7 +10,7 @@
 // time: all are told that stand at the score or before it and were set aside before the time. A round moves the mark to where turns come
 // now, and tells the places that the move takes in: they stand beyond the old score, or were set aside since the old time. A round is
 // told in the order of the line, and the progress has the last place that was told: so another server goes on behind it. Of changes the
-// mark is the last one that was told. A mark moves when the receiver has answered with 2xx, or when the call is given up.
+// mark is the running number of the last one that was told. A mark moves when the receiver has answered with 2xx, or when the call is given up.
 //
 // A mark never moves back. After a limit was lowered, a place can be told that is set aside before the old score, earlier than
 // soonSeconds says.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/store"
@@ -38,8 +39,8 @@ type Zones interface {
 	Settings(zoneID string) *zone.Settings
 	// Upto is the last place in a zone's line whose turn is expected by a time on its clock.
 	Upto(zoneID string, millis int64) (micros int64)
-	// Changes returns the record of a zone's changes, as store.Editor does.
-	Changes(ctx context.Context, zoneID string) ([]zone.Change, error)
+	// Record returns the newest part of the record of a zone's changes, as store.Editor does.
+	Record(ctx context.Context, zoneID string, skip int) (audit.Page, error)
 }
 
 // Options of a Sender.
@@ -158,11 +159,11 @@ type progress struct {
 	Zones map[string]*marks `json:"zones"`
 }
 
-// marks are the marks of a zone; nil before the first look.
+// marks are the marks of a zone, nil before the first look; Changed is the number of the last change that was told, 0 for none.
 type marks struct {
-	Soon    *mark    `json:"soon,omitempty"`
-	Turn    *mark    `json:"turn,omitempty"`
-	Changed *changed `json:"changed,omitempty"`
+	Soon    *mark `json:"soon,omitempty"`
+	Turn    *mark `json:"turn,omitempty"`
+	Changed int64 `json:"changed,omitempty"`
 }
 
 // known is what this server knows of a zone.
@@ -228,7 +229,7 @@ func (w *worker) lookAfter(ctx context.Context, id string, k *known) {
 	if w.Now().Sub(k.at) <= zone.MaxKeepPlaceSeconds*time.Second {
 		return
 	}
-	if k.marks.Soon, k.marks.Turn = nil, nil; k.marks.Changed == nil && len(k.calls) == 0 {
+	if k.marks.Soon, k.marks.Turn = nil, nil; k.marks.Changed == 0 && len(k.calls) == 0 {
 		delete(w.zones, id)
 		delete(w.progress.Zones, id)
 		w.dirty = true
@@ -287,7 +288,7 @@ func (w *worker) forgetUnwanted(m *marks) {
 		m.Turn = nil
 	}
 	if !w.hook.wants(ZoneChanged) {
-		m.Changed = nil
+		m.Changed = 0
 	}
 }
 

@@ -76,14 +76,18 @@ func (r *room) Settings(zoneID string) *zone.Settings {
 
 func (r *room) Upto(string, int64) int64 { return r.soon }
 
-func (r *room) Changes(_ context.Context, zoneID string) (of []zone.Change, _ error) {
-	for _, c := range r.changes {
+func (r *room) Record(_ context.Context, zoneID string, _ int) (of audit.Page, _ error) {
+	for i, c := range r.changes {
 		if c.ZoneID == zoneID {
-			of = append(of, c)
+			text, err := json.Marshal(recorded{c, int64(len(r.changes) - i)})
+			if err != nil {
+				return of, err
+			}
+			of.Entries = append(of.Entries, string(text))
 		}
 	}
 	if r.away {
-		return nil, line.ErrStoreUnavailable
+		return of, line.ErrStoreUnavailable
 	}
 	return of, nil
 }
@@ -381,6 +385,12 @@ func TestChanges(t *testing.T) {
 	w.expect(t, "changes", `zone.changed {"zoneId":"SALE","by":"Di","via":"cli","what":["made with perMinute 600"]}`,
 		`zone.changed {"zoneId":"SHOP","by":"Bo","via":"cli","what":["perMinute 60 -\u003e 90"]}`,
 		`zone.changed {"zoneId":"SHOP","by":"Cy","via":"cli","what":["perMinute 90 -\u003e 70"]}`)
+	w.stats.State.NowMillis -= 3_600_000 // the store's clock is set back
+	shop.PerMinute = 80
+	w.change("SHOP", "Al", &shop)
+	w.stats.State.NowMillis += 3_600_000
+	w.run(t, 2*time.Second, one, two)
+	w.expect(t, "dated before others", `zone.changed {"zoneId":"SHOP","by":"Al","via":"cli","what":["perMinute 70 -\u003e 80"]}`)
 	one.progress.Owner = "" // it is stopped
 	if err := one.save(t.Context()); err != nil {
 		t.Fatal(err)
@@ -443,6 +453,35 @@ func TestRetries(t *testing.T) {
 	next := w.silence(101)
 	w.run(t, 12*time.Second, one)
 	w.expect(t, "the next", places(PlaceSoon, next))
+}
+
+// TestAwayForTenMinutes: meanwhile a place is set aside each second. Once the receiver is back, each is told once, five minutes later at
+// the latest.
+func TestAwayForTenMinutes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one := w.server(t)
+	one.runOnce(t.Context())
+	w.soon = 1_000_000_000
+	w.answers(func(http.ResponseWriter, int) { panic(http.ErrAbortHandler) })
+	var want []string
+	for i := range int64(600) {
+		want = append(want, w.silence(100+i))
+		w.run(t, time.Second, one)
+	}
+	tries := strings.Count(w.took(), PlaceSoon)
+	w.answers(nil)
+	back, told := w.now, ""
+	for !strings.Contains(told, want[599]) && w.now.Sub(back) < maxPause {
+		w.run(t, time.Second, one)
+		told += w.took()
+	}
+	t.Logf("%d tries in ten minutes; all are told %v after the receiver is back, in %d calls", tries, w.now.Sub(back), strings.Count(told, PlaceSoon))
+	for _, id := range want {
+		if n := strings.Count(told, id); n != 1 {
+			t.Errorf("%s is told %d times", id, n)
+		}
+	}
 }
 
 // TestOneDoesNotHoldOthers: the receiver refuses what is of one zone. Others are told, and the calls that wait are bounded.

@@ -102,7 +102,7 @@ function show(event) {
   }
   if (view.series && event.at > 0) {
     const before = view.series.newest;
-    for (const point of event.points ?? []) view.series.push(point);
+    view.series.push(event.point);
     if (view.series.newest > before) drawAll();
   }
   if (event.stamp !== head.dataset.stamp) {
@@ -143,9 +143,9 @@ async function catchUp() {
   try {
     const res = await fetch(`${head.dataset.history}?after=${Math.floor(view.series?.newest ?? 0)}`);
     if (!res.ok) return;
-    const { names, columns } = await res.json();
+    const { names, points } = await res.json();
     view.series ??= new Series(names);
-    view.series.pushAll(columns);
+    for (const point of points) view.series.push(point);
     drawAll();
   } catch {
     setTimeout(catchUp, 2000); // the network is away; the stream says so

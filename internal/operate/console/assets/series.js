@@ -40,13 +40,6 @@ export class Series {
     for (let i = 0; i < this.columns.length; i++) this.columns[i].push(point[i] ?? null);
   }
 
-  // pushAll adds what /history answers.
-  pushAll(columns) {
-    for (let row = 0; row < columns[0].length; row++) {
-      this.push(columns.map((column) => column[row]));
-    }
-  }
-
   // pick returns the columns of these names, time first, as uPlot takes them.
   pick(names) {
     return ["at", ...names].map((name) => this.columns[this.names.indexOf(name)]);
