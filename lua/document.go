@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/openqueue/waitingroom/internal/store"
+	"github.com/openqueue/waitingroom/internal/line"
 )
 
 // Outcomes of put_document.lua.
@@ -18,8 +18,8 @@ const (
 // bookKey is where a document lies. A colon is in no zone's name, so that it is no zone's.
 func (s *Store) bookKey(name string) string { return s.prefix + "{" + name + "}:book" }
 
-// Document implements store.Documents.
-func (s *Store) Document(ctx context.Context, name string) (d store.Document, err error) {
+// Document implements line.Documents.
+func (s *Store) Document(ctx context.Context, name string) (d line.Document, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.call)
 	defer cancel()
 	v, err := s.client.HMGet(ctx, s.bookKey(name), "json", formatField, "version").Result()
@@ -34,14 +34,14 @@ func (s *Store) Document(ctx context.Context, name string) (d store.Document, er
 	d.Text, _ = v[0].(string) // there is none
 	if text, ok := v[2].(string); ok {
 		if _, err := fmt.Sscan(text, &d.Version); err != nil {
-			return store.Document{}, fmt.Errorf("lua: the document %s is damaged: version %q", name, text)
+			return line.Document{}, fmt.Errorf("lua: the document %s is damaged: version %q", name, text)
 		}
 	}
 	return d, nil
 }
 
-// PutDocument implements store.Documents. All records of the notes lie on the document's node.
-func (s *Store) PutDocument(ctx context.Context, name string, d store.Document, was int64, notes ...store.Note) error {
+// PutDocument implements line.Documents. All records of the notes lie on the document's node.
+func (s *Store) PutDocument(ctx context.Context, name string, d line.Document, was int64, notes ...line.Note) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeouts.change)
 	defer cancel()
 	for range maxTries {
@@ -58,7 +58,7 @@ func (s *Store) PutDocument(ctx context.Context, name string, d store.Document, 
 		case err != nil:
 			return err
 		case reply == int64(documentDiffers):
-			return store.ErrDocumentChanged
+			return line.ErrDocumentChanged
 		case reply == int64(documentNewer):
 			return newer("the document "+name+" has another", documentFormat)
 		case reply == int64(documentSame):
@@ -72,5 +72,5 @@ func (s *Store) PutDocument(ctx context.Context, name string, d store.Document, 
 			return fmt.Errorf("lua: put_document: reply is %v", reply)
 		}
 	}
-	return store.ErrDocumentChanged
+	return line.ErrDocumentChanged
 }

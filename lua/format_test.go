@@ -8,7 +8,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -67,7 +66,7 @@ func TestNewerDocument(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	s, ctx := sc.store, t.Context()
-	d := store.Document{Version: 3}
+	d := line.Document{Version: 3}
 	sc.fails(s.PutDocument(ctx, audit.Limits, d, 0), nil)
 	s.client.HSet(ctx, s.bookKey(audit.Limits), formatField, documentFormat+1)
 	sc.writesNothing(func() {
@@ -91,6 +90,6 @@ func TestNewerRecords(t *testing.T) {
 		_, err := s.Changes(ctx, zoneID)
 		sc.fails(err, line.ErrFormat)
 	}
-	_, err := store.Noted(ctx, s, audit.Limits, func(*audit.Event, int64) {})
+	_, err := line.Noted(ctx, s, audit.Limits, func(*audit.Event, int64) {})
 	sc.fails(err, line.ErrFormat)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -37,7 +38,7 @@ func (s *Store) compose(ctx context.Context, name string, body any, ahead time.D
 	}
 	t, err := tailOf(reply)
 	if err == nil && t.Newest != "" {
-		err = store.ReadEntry(name, audit.Page{}, t.Newest, &struct{}{})
+		err = line.ReadEntry(name, audit.Page{}, t.Newest, &struct{}{})
 	}
 	if err != nil {
 		return a, err

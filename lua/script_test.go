@@ -216,7 +216,7 @@ func TestRefusalsWriteNothing(t *testing.T) {
 			sc.fails(err, line.ErrZoneChanged)
 		},
 		"a change of another document than there is": func(sc *scene) {
-			sc.fails(sc.store.PutDocument(sc.Context(), audit.Limits, store.Document{Version: 3}, 2), store.ErrDocumentChanged)
+			sc.fails(sc.store.PutDocument(sc.Context(), audit.Limits, line.Document{Version: 3}, 2), line.ErrDocumentChanged)
 		},
 		"spending what is spent": func(sc *scene) {
 			for by, life := range map[string]time.Duration{"another": time.Hour, "who asks": 0} {

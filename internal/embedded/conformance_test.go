@@ -7,6 +7,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
@@ -35,7 +36,7 @@ func TestDocuments(t *testing.T) {
 	kill(t, s)
 	again := reopen(t, dir, clock.Now)
 	for _, name := range []string{audit.Limits, audit.Operators, ":webhook:shop"} {
-		if got, err := again.Document(t.Context(), name); got != (store.Document{Version: 2, Text: "second"}) || err != nil {
+		if got, err := again.Document(t.Context(), name); got != (line.Document{Version: 2, Text: "second"}) || err != nil {
 			t.Errorf("%s after a restart: %+v, %v", name, got, err)
 		}
 	}

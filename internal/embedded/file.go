@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -30,8 +29,8 @@ type contents struct {
 	Format  int       `json:"format"`
 	Zones   []kept    `json:"zones"`
 	Deleted []deleted `json:"deleted,omitempty"`
-	// Documents are those of store.Documents. What clients have taken of limits is not part of it: those counts end with the process.
-	Documents map[string]store.Document `json:"documents,omitempty"`
+	// Documents are those of line.Documents. What clients have taken of limits is not part of it: those counts end with the process.
+	Documents map[string]line.Document `json:"documents,omitempty"`
 }
 
 // kept is what survives of a zone.

@@ -74,8 +74,8 @@ type Store struct {
 	deleted map[string]deleted
 	// records are those of changes, by their names, also of deleted zones.
 	records map[string]changeRecord
-	// documents are those of store.Documents, by their names.
-	documents map[string]store.Document
+	// documents are those of line.Documents, by their names.
+	documents map[string]line.Document
 	// unwritten are the lines of the journal added that are not written. It is guarded by changing.
 	unwritten []byte
 	// clockSet is by how many microseconds the clock was set forward since the store was opened.
@@ -103,7 +103,7 @@ func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger, sealer: o.Sealer,
 		queues: make(map[string]*zoneQueue), minutes: make(map[string][]store.Minute), deleted: make(map[string]deleted), records: make(map[string]changeRecord),
-		documents: make(map[string]store.Document),
+		documents: make(map[string]line.Document),
 		asked:     make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	opened := time.Now()

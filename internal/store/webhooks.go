@@ -15,7 +15,7 @@ type Silent struct {
 
 // Webhooks is what webhooks need of a store. No method returns ErrZoneUnknown or ErrZoneDeleted.
 type Webhooks interface {
-	Documents
+	line.Documents
 	// Aside calls each for every place of a zone that is set aside, in no order; for some it may call more than once. Places whose
 	// time is over are among them for up to keepPlaceSeconds. It looks at all of them, in several calls of Redis: some 300 ms a
 	// million. each must return at once, and call no store.

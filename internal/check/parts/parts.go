@@ -226,12 +226,12 @@ func (s *Store) Changes(ctx context.Context, zoneID string) ([]zone.Change, erro
 }
 
 // Document reads a document.
-func (s *Store) Document(ctx context.Context, name string) (store.Document, error) {
-	return ask(ctx, s, "document", func() (store.Document, error) { return s.Store.Document(ctx, name) })
+func (s *Store) Document(ctx context.Context, name string) (line.Document, error) {
+	return ask(ctx, s, "document", func() (line.Document, error) { return s.Store.Document(ctx, name) })
 }
 
 // PutDocument replaces a document.
-func (s *Store) PutDocument(ctx context.Context, name string, d store.Document, was int64, notes ...store.Note) error {
+func (s *Store) PutDocument(ctx context.Context, name string, d line.Document, was int64, notes ...line.Note) error {
 	_, err := ask(ctx, s, "put_document", func() (none, error) { return none{}, s.Store.PutDocument(ctx, name, d, was, notes...) })
 	return err
 }

@@ -193,7 +193,7 @@ func TestEveryOperationCanFail(t *testing.T) {
 	r := newRoom(t)
 	r.send(201, "PUT", "/admin/limits/api", text(usual))
 	changed := text(strings.Replace(usual, "60", "61", 1))
-	r.store.Fail(store.ErrDocumentChanged, "put_document")
+	r.store.Fail(line.ErrDocumentChanged, "put_document")
 	r.send(409, "PUT", "/admin/limits/api", changed)
 	r.send(409, "DELETE", "/admin/limits/api", nil)
 	for status, err := range map[int]error{503: line.ErrStoreUnavailable, 500: errors.New("the secret is hunter2")} {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -28,7 +28,7 @@ const maxTries = 5
 
 // SetOptions configure New. Store and Use are required.
 type SetOptions struct {
-	Store store.Keeper
+	Store line.Keeper
 	// Seeds are the policies to make when absent: valid, with distinct names.
 	Seeds []limit.Policy
 	// Use is called with every set that comes into force, by one goroutine at a time.

@@ -31,7 +31,7 @@ type server struct {
 	used limit.PolicySet
 }
 
-func newServer(s store.Keeper, seeds ...limit.Policy) *server {
+func newServer(s line.Keeper, seeds ...limit.Policy) *server {
 	out := &server{}
 	out.Set = New(SetOptions{Store: s, Seeds: seeds, Use: func(b limit.PolicySet) { out.used = b }})
 	return out
@@ -200,13 +200,13 @@ func TestAConditionIsLookedAtAgain(t *testing.T) {
 
 func TestThereIsAMost(t *testing.T) {
 	t.Parallel()
-	store := parts.OpenStore(t, time.Now, nil)
-	one := newServer(store)
+	kept := parts.OpenStore(t, time.Now, nil)
+	one := newServer(kept)
 	b := limit.PolicySet{}
 	for i := range limit.MaxPolicies {
 		b = b.Put(policy(fmt.Sprint("p", i), 1))
 	}
-	parts.Must(t, Replace(t.Context(), store.Store, b, 0))
+	parts.Must(t, Replace(t.Context(), kept.Store, b, 0))
 	_, _, err := one.Put(t.Context(), policy("one-more", 1), audit.By{}, serve.Condition{})
 	if list, ok := errors.AsType[*serve.InvalidError](err); !ok {
 		t.Errorf("put: %v", err)
@@ -225,12 +225,12 @@ func TestAPolicyOfANewerServer(t *testing.T) {
 	empty := policy("empty", 1)
 	empty.Tiers = map[string][]limit.Rule{"pro": nil}
 	b := limit.PolicySet{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}
-	store := parts.OpenStore(t, time.Now, nil)
-	parts.Must(t, Replace(t.Context(), store, b, 0))
-	if got, err := Stored(t.Context(), store); err != nil || !reflect.DeepEqual(got, b) {
+	kept := parts.OpenStore(t, time.Now, nil)
+	parts.Must(t, Replace(t.Context(), kept, b, 0))
+	if got, err := Stored(t.Context(), kept); err != nil || !reflect.DeepEqual(got, b) {
 		t.Errorf("the store has %+v, %v; want %+v", got, err, b)
 	}
-	s := newServer(store)
+	s := newServer(kept)
 	s.runOnce(t.Context())
 	if n := len(s.used.Policies); n != 1 || s.used.Policies[0].Name != "api" {
 		t.Errorf("in force: %v", s.used.Policies)

@@ -16,7 +16,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
 const rootToken = "the-root-token-of-tests"
@@ -31,18 +30,18 @@ var (
 
 // keeper is a store that can be away.
 type keeper struct {
-	store.Keeper
+	line.Keeper
 	away error
 }
 
-func (k *keeper) Document(ctx context.Context, name string) (store.Document, error) {
+func (k *keeper) Document(ctx context.Context, name string) (line.Document, error) {
 	if k.away != nil {
-		return store.Document{}, k.away
+		return line.Document{}, k.away
 	}
 	return k.Keeper.Document(ctx, name)
 }
 
-func (k *keeper) PutDocument(ctx context.Context, name string, d store.Document, was int64, notes ...store.Note) error {
+func (k *keeper) PutDocument(ctx context.Context, name string, d line.Document, was int64, notes ...line.Note) error {
 	if k.away != nil {
 		return k.away
 	}
@@ -64,7 +63,7 @@ func newFixture(t *testing.T) *fixture {
 }
 
 // empty is a store that has lost everything.
-func (f *fixture) empty() store.Keeper {
+func (f *fixture) empty() line.Keeper {
 	s, err := embedded.Open(embedded.Options{Now: f.now})
 	if err != nil {
 		f.Fatal(err)
@@ -201,7 +200,7 @@ func TestForgedDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, forged := range []store.Document{
+	for i, forged := range []line.Document{
 		{Version: d.Version + 1, Text: eve.Text},
 		{Version: d.Version + 2, Text: strings.Replace(d.Text, `"operator"`, `"admin"`, 1)},
 		{Version: d.Version + 3, Text: d.Text}, // signed for another version

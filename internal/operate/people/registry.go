@@ -22,11 +22,11 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/serve/route"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
 const (
@@ -60,7 +60,7 @@ var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$`)
 
 // Options of a Registry. Store, Secrets and Logger are required.
 type Options struct {
-	Store store.Keeper
+	Store line.Keeper
 	// Secrets sign the document and the sessions, newest first.
 	Secrets [][]byte
 	// Root are tokens that may do everything; none where that is off. Another one ends all sessions that were begun with it.
@@ -193,7 +193,7 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) (audit.Event, erro
 			return err
 		}
 		others, refusals := audit.SplitRefusals(events)
-		notes := append(store.NoteOf(audit.Operators, others), store.NoteOf(audit.Refusals, refusals)...)
+		notes := append(line.NoteOf(audit.Operators, others), line.NoteOf(audit.Refusals, refusals)...)
 		switch err := r.Store.PutDocument(ctx, audit.Operators, sealed, d.Version, notes...); {
 		case err == nil:
 			r.mu.Lock()
@@ -201,7 +201,7 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) (audit.Event, erro
 			r.mu.Unlock()
 			r.adopt(next)
 			return nil
-		case !errors.Is(err, store.ErrDocumentChanged):
+		case !errors.Is(err, line.ErrDocumentChanged):
 			return fmt.Errorf("people: %w", err)
 		}
 	}
@@ -435,7 +435,7 @@ func (r *Registry) Note(ctx context.Context, by audit.By, did, to string) {
 func (r *Registry) Events(ctx context.Context, most int) ([]audit.Event, error) {
 	var all []audit.Event
 	for _, record := range []string{audit.Refusals, audit.Operators} {
-		some, err := store.Noted(ctx, r.Store, record, func(e *audit.Event, at int64) { e.AtMillis = at })
+		some, err := line.Noted(ctx, r.Store, record, func(e *audit.Event, at int64) { e.AtMillis = at })
 		if err != nil {
 			return nil, fmt.Errorf("people: %w", err)
 		}

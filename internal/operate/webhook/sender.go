@@ -298,7 +298,7 @@ func (w *worker) renew(ctx context.Context) bool {
 		return w.working
 	}
 	err := w.save(ctx)
-	if errors.Is(err, store.ErrDocumentChanged) {
+	if errors.Is(err, line.ErrDocumentChanged) {
 		if w.working = w.take(ctx); !w.working {
 			w.Logger.Warn("another server works for a webhook from now on", "webhook", w.hook.Name)
 		}
@@ -310,7 +310,7 @@ func (w *worker) renew(ctx context.Context) bool {
 func (w *worker) save(ctx context.Context) error {
 	text, err := json.Marshal(w.progress)
 	if err == nil {
-		err = w.Store.PutDocument(ctx, documentOf(w.hook), store.Document{Version: w.version + 1, Text: string(text)}, w.version)
+		err = w.Store.PutDocument(ctx, documentOf(w.hook), line.Document{Version: w.version + 1, Text: string(text)}, w.version)
 	}
 	if err == nil {
 		w.version, w.since, w.dirty = w.version+1, w.Now(), false

@@ -1,14 +1,16 @@
-package store
+package line
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/openqueue/waitingroom/internal/audit"
 )
 
 // ErrDocumentChanged says that somebody else has replaced the document since it was read. Nothing was changed.
-var ErrDocumentChanged = errors.New("store: the document was changed meanwhile")
+var ErrDocumentChanged = errors.New("line: the document was changed meanwhile")
 
 // Document is a text that a store keeps and replaces as a whole. Version grows with each change; 0 is one that was never
 // written.
@@ -46,6 +48,45 @@ func NoteOf[T any](record string, changes []T) []Note {
 // Keeper keeps documents, and reads the records of their changes.
 type Keeper interface {
 	Documents
-	// Record is Editor.Record.
+	// Record returns a page of a record, as store.Editor says.
 	Record(ctx context.Context, name string, skip int) (audit.Page, error)
+}
+
+// ReadEntry reads an entry of a page of a record into entry. The error wraps ErrFormat for one that a newer version has
+// written.
+func ReadEntry(record string, p audit.Page, text string, entry any) error {
+	var head struct {
+		Format int `json:"format"`
+	}
+	err := json.Unmarshal([]byte(text), &head)
+	if err == nil && head.Format > audit.EntryFormat {
+		return fmt.Errorf("line: %w: the record of %s has format %d, and this version knows formats up to %d: "+
+			"start the version that wrote it, or a later one", ErrFormat, record, head.Format, audit.EntryFormat)
+	}
+	if err == nil {
+		err = p.Decode(text, entry)
+	}
+	if err != nil {
+		return fmt.Errorf("line: the record of %s is damaged: %w", record, err)
+	}
+	return nil
+}
+
+// Noted reads the newest page of what was noted in a record with documents, the newest first, and has date date each change.
+func Noted[T any](ctx context.Context, s Keeper, record string, date func(change *T, atMillis int64)) (all []T, err error) {
+	p, err := s.Record(ctx, record, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range p.Entries {
+		var b audit.Batch[T]
+		if err := ReadEntry(record, p, text, &b); err != nil {
+			return nil, err
+		}
+		for i := range b.Changes {
+			date(&b.Changes[i], b.AtMillis)
+		}
+		all = append(all, b.Changes...)
+	}
+	return all, nil
 }
