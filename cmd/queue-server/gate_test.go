@@ -118,7 +118,7 @@ func TestWarnings(t *testing.T) {
 		t.Error("warns of an address that is this machine's own")
 	}
 	s = start(t, map[string]string{"QUEUE_LIMITS_ADDR": ":0", "QUEUE_TRUSTED_PROXIES": "10.0.0.0/8"})
-	if !strings.Contains(s.log.text(), "the limits' listener can be reached from other machines") {
+	if !strings.Contains(s.log.text(), `"a listener can be reached from other machines","listener":"limits'"`) {
 		t.Errorf("does not warn of an address that others reach:\n%s", s.log.text())
 	}
 }

@@ -119,7 +119,7 @@ func (l listeners) warn(s checked, log *slog.Logger) {
 		{l.operators, "see that the public cannot"}, {l.site, "see that the public cannot"}, {l.limits, "a program there can use up the quota of any client"},
 	} {
 		if addr := one.address(); !isLoopback(addr) {
-			log.Warn("the "+one.name+" listener can be reached from other machines: "+one.mind, "addr", addr)
+			log.Warn("a listener can be reached from other machines", "listener", one.name, "addr", addr, "mind", one.mind)
 		}
 	}
 	if (l.limits != nil || l.site != nil) && len(s.proxies) == 0 {

@@ -34,7 +34,7 @@ func main() {
 // server drains.
 func run(ctx context.Context, args []string, t *cli.Terminal) int {
 	root := &cobra.Command{Use: "queue-server", Short: description}
-	t.Version, t.Sign = readBuild().version, signer(t.Getenv)
+	t.Version, t.Signer = readBuild().version, signer(t.Getenv)
 	root.AddCommand(serveCommand(t), healthcheckCommand(t), versionCommand(t))
 	root.AddCommand(cli.Commands(t, settingNames())...)
 	return cli.Execute(ctx, root, withCommand(args), t)

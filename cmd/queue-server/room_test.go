@@ -255,7 +255,7 @@ func TestPlainText(t *testing.T) {
 		t.Errorf("beyond the loopback, without TLS: %+v", got)
 	}
 	env["QUEUE_ADMIN_PLAINTEXT"] = "allow"
-	if s := start(t, env); !strings.Contains(s.log.text(), "the operators' listener can be reached from other machines") {
+	if s := start(t, env); !strings.Contains(s.log.text(), `"a listener can be reached from other machines","listener":"operators'"`) {
 		t.Errorf("no warning:\n%s", s.log.text())
 	}
 }

@@ -1,8 +1,8 @@
 // Package admissionlog is the format of the log of admissions, and its reader. It imports nothing of this project, so that a program that
 // checks the log shares no code with the servers that wrote it. Package writer writes it.
 //
-// Each run of a server writes a log of its own, in one or more files: admissions-RUN-0001.jsonl, and so on. A file that is full is
-// compressed (.jsonl.gz). Each line is one object of JSON (Line).
+// Each run of a server writes a log of its own, in one or more files: admissions-RUN-0001.jsonl.gz, and so on. What is written together is
+// compressed together, as one member of the file, so zcat shows it as soon as it is there. Each line is one object of JSON (Line).
 //
 // # Hashes
 //

@@ -25,7 +25,7 @@ type Run struct {
 	Name  string
 	Files []File
 	Lines []Line
-	// Torn is where the log ends in the middle of a line, as it does when the machine stops; "" if it does not.
+	// Torn is where the log ends in the middle of what was written together, as it does when the machine stops; "" if it does not.
 	Torn string
 }
 
@@ -51,9 +51,6 @@ func Read(folders ...string) (runs []Run, faults []string, err error) {
 			faults = append(faults, fmt.Sprintf("%s has no log of admissions", folder))
 		}
 		for _, name := range names {
-			if strings.HasSuffix(name, ".tmp") || slices.Contains(names, name+".gz") {
-				continue // it is being compressed
-			}
 			f, fault, err := readFile(name)
 			if err != nil {
 				return nil, nil, err
@@ -105,12 +102,12 @@ func readFile(name string) (f *File, fault string, err error) {
 	f = &File{Name: filepath.Base(name)}
 	for row := 1; ; row++ {
 		line, err := lines.ReadSlice('\n')
-		if errors.Is(err, io.EOF) {
-			f.torn = len(line) > 0
+		if err != nil { // what could be read of a part that is cut are its first lines
+			cut := errors.Is(err, io.ErrUnexpectedEOF)
+			if f.torn = cut || len(line) > 0; !cut && !errors.Is(err, io.EOF) {
+				fault = fmt.Sprintf("%s, line %d, cannot be read: %v", f.Name, row, err)
+			}
 			break
-		}
-		if err != nil {
-			return nil, fmt.Sprintf("%s, line %d, cannot be read: %v", f.Name, row, err), nil
 		}
 		line = line[:len(line)-1]
 		one := Line{File: f.Name, Row: row}

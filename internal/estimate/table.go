@@ -102,13 +102,14 @@ func (t *Table) put(s *line.Observation, h *hazard) {
 	there := max(1, (t.slot-float64(t.at))/each)
 	come := there
 	// silent are away who stood ahead, those first whose turn has been; leaving will be.
-	base, silent, leaving, back := t.slot, max(0, float64(s.Aside)-t.silent), 0.0, 0.0
+	base, silent, leaving := t.slot, max(0, float64(s.Aside)-t.silent), 0.0
 	t.silent = 0
 	for i := range s.Line {
 		v := &s.Line[i]
 		if v.StandsAtMicros <= t.edge {
 			continue
 		}
+		var back float64
 		entry, back = t.awaits(base, each, silent+t.silent, leaving, entry)
 		t.points = append(t.points, point{
 			micros: v.StandsAtMicros, entry: entry, ahead: ahead,

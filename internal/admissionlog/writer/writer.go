@@ -2,16 +2,18 @@ package writer
 
 import (
 	"bytes"
-	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -32,8 +34,10 @@ import (
 const (
 	// mostQueued is how many events wait for the disk: 20 MB.
 	mostQueued = 1 << 17
+	// mostWritten is how many of them are written in one go.
+	mostWritten = 1 << 14
 	// fileBytes is from which size on a file is full.
-	fileBytes = 64 << 20
+	fileBytes = 16 << 20
 	// missedBy is by how many milliseconds a visitor must be late to have missed its turn; window.GraceMillis, and as much for the way.
 	missedBy = 2_000
 	// headMinutes is of how many minutes the public state shows the last head.
@@ -82,12 +86,11 @@ type Log struct {
 	seen    map[string]*seen
 	create  func(name string) (file, error)
 	out     file
-	name    string
 	size    int64
 	part    int
 	day     int64
 	state   admissionlog.Chain
-	minutes []headOf
+	minute  int64 // of the latest head
 	failing bool
 }
 
@@ -95,7 +98,6 @@ type Log struct {
 type file interface {
 	Write(b []byte) (int, error)
 	Truncate(size int64) error
-	Seek(offset int64, whence int) (int64, error)
 	Sync() error
 	Close() error
 }
@@ -105,12 +107,6 @@ type entry struct {
 	admissionlog.Line
 	id   line.ID
 	from netip.Addr
-}
-
-// headOf is the last head of a minute.
-type headOf struct {
-	minute int64
-	jws    string
 }
 
 // seen is what the log has said of a zone.
@@ -125,21 +121,14 @@ func Open(o Options) (*Log, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("admissions log: %w", err)
 	}
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	host, _ := os.Hostname() // the rest of the name is enough
-	safe := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
-			return r
-		}
-		return -1
-	}, strings.ToLower(host))
+	safe := regexp.MustCompile(`[^a-z0-9-]+`).ReplaceAllString(strings.ToLower(host), "")
 	l := &Log{
 		Options: o, run: strings.TrimLeft(safe+"-"+uuid.NewString()[:8], "-"), seen: map[string]*seen{},
 		most: mostQueued, full: fileBytes,
-		create: func(name string) (file, error) { return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) },
+		create: func(name string) (file, error) {
+			return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+		},
 	}
 	l.keys = pseudonyms{store: o.Store, keep: o.Keep, now: o.Now, keys: map[zoneDay]*key{}}
 	return l, l.meters()
@@ -332,45 +321,43 @@ func (l *Log) look(settings *zone.Settings, stats *line.Stats) {
 	}
 }
 
-// write writes what is queued, and a head. What cannot be written is queued again.
+// write writes what is queued, with heads. What cannot be written stays queued.
 func (l *Log) write(ctx context.Context) error {
-	l.mu.Lock()
-	all, lost := l.queue, l.lost
-	l.queue, l.lost = nil, 0
-	l.mu.Unlock()
-	if len(all) == 0 && lost == 0 {
-		return nil
+	for {
+		l.mu.Lock()
+		all, lost := slices.Clone(l.queue[:min(len(l.queue), mostWritten)]), l.lost
+		l.mu.Unlock()
+		if len(all) == 0 && lost == 0 {
+			return nil
+		}
+		if err := l.keys.give(ctx, all, l.AS); err != nil {
+			return err
+		}
+		if err := l.append(all, lost); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		if l.queue = l.queue[len(all):]; len(l.queue) == 0 {
+			l.queue = nil // the memory is free
+		}
+		l.lost -= lost
+		l.mu.Unlock()
 	}
-	err := l.keys.give(ctx, all, l.AS)
-	if err == nil {
-		err = l.append(all, lost)
-	}
-	if err == nil {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lost += lost
-	l.queue = slices.Concat(all, l.queue)
-	if over := len(l.queue) - l.most; over > 0 {
-		l.queue = l.queue[:l.most]
-		l.lose(int64(over))
-	}
-	return err
 }
 
-// append writes lines with their head in one go: all of them, or none.
+// append writes lines with their head in one go, compressed by themselves: all of them, or none.
 func (l *Log) append(all []entry, lost int64) error {
 	now := l.Now()
 	if l.out != nil && (l.size >= l.full || l.day != now.Unix()/86_400) {
-		l.rotate()
+		_ = l.out.Close() // it was synced
+		l.out = nil
 	}
 	if l.out == nil {
 		if err := l.begin(now); err != nil {
 			return err
 		}
 	}
-	b := batch{state: l.state}
+	b := newBatch(l.state)
 	if l.size == 0 {
 		first := admissionlog.Line{Kind: admissionlog.Begin, At: now.UnixMilli(), Run: l.run, Part: l.part, Version: l.Version}
 		if l.part > 1 {
@@ -389,13 +376,13 @@ func (l *Log) append(all []entry, lost int64) error {
 		return err
 	}
 	b.add(&admissionlog.Line{Kind: admissionlog.Head, At: now.UnixMilli(), JWS: jws})
-	if b.err != nil {
-		return b.err
-	}
-	if err := l.put(b.text.Bytes()); err != nil {
+	if err := errors.Join(b.err, b.zip.Close()); err != nil {
 		return err
 	}
-	l.state, l.size = b.state, l.size+int64(b.text.Len())
+	if err := l.put(b.packed.Bytes()); err != nil {
+		return err
+	}
+	l.state, l.size = b.state, l.size+int64(b.packed.Len())
 	l.show(now, jws)
 	return nil
 }
@@ -406,41 +393,38 @@ func (l *Log) put(text []byte) error {
 	if err == nil {
 		err = l.out.Sync()
 	}
-	if err == nil {
-		return nil
-	}
-	if back := l.out.Truncate(l.size); back != nil {
+	if err != nil && l.out.Truncate(l.size) != nil {
 		_ = l.out.Close() // what is in it after the last head stays there
-		l.out = nil
-	} else if _, back := l.out.Seek(l.size, 0); back != nil {
 		l.out = nil
 	}
 	return err
 }
 
-// begin makes the next file.
+// begin makes the next file, and deletes those that are too old.
 func (l *Log) begin(now time.Time) error {
-	name := filepath.Join(l.Dir, fmt.Sprintf("admissions-%s-%04d.jsonl", l.run, l.part+1))
-	out, err := l.create(name)
+	out, err := l.create(filepath.Join(l.Dir, fmt.Sprintf("admissions-%s-%04d.jsonl.gz", l.run, l.part+1)))
 	if err != nil {
 		return err
 	}
 	l.part++
-	l.out, l.name, l.size, l.day = out, name, 0, now.Unix()/86_400
+	l.out, l.size, l.day = out, 0, now.Unix()/86_400
+	all, _ := filepath.Glob(filepath.Join(l.Dir, "admissions-*.jsonl.gz"))
+	for _, one := range all {
+		if about, err := os.Stat(one); err == nil && now.Sub(about.ModTime()) > l.Keep {
+			_ = os.Remove(one) // else the next time
+		}
+	}
 	return nil
 }
 
-// show shows a head in the public state.
+// show shows a head in the public state, in the place of an earlier one of the same minute.
 func (l *Log) show(now time.Time, jws string) {
-	minute := now.Unix() / 60
-	if len(l.minutes) > 0 && l.minutes[0].minute == minute {
-		l.minutes = l.minutes[1:]
+	before, minute := l.Heads(), now.Unix()/60
+	if len(before) > 0 && l.minute == minute {
+		before = before[1:]
 	}
-	l.minutes = append([]headOf{{minute, jws}}, l.minutes[:min(len(l.minutes), headMinutes-1)]...)
-	shown := make([]string, len(l.minutes))
-	for i := range l.minutes {
-		shown[i] = l.minutes[i].jws
-	}
+	shown := append([]string{jws}, before[:min(len(before), headMinutes-1)]...)
+	l.minute = minute
 	l.heads.Store(&shown)
 }
 
@@ -454,17 +438,22 @@ func (l *Log) close(ctx context.Context) {
 
 // batch are lines that are written together.
 type batch struct {
-	text  bytes.Buffer
-	state admissionlog.Chain
-	err   error
+	packed *bytes.Buffer
+	zip    *gzip.Writer
+	state  admissionlog.Chain
+	err    error
+}
+
+func newBatch(after admissionlog.Chain) *batch {
+	packed := new(bytes.Buffer)
+	return &batch{packed: packed, zip: gzip.NewWriter(packed), state: after}
 }
 
 func (b *batch) add(one *admissionlog.Line) {
 	text, err := json.Marshal(one)
-	if err != nil {
-		b.err = err
-		return
+	if err == nil {
+		b.state = b.state.Next(text)
+		_, err = b.zip.Write(append(text, '\n'))
 	}
-	b.text.Write(append(text, '\n'))
-	b.state = b.state.Next(text)
+	b.err = errors.Join(b.err, err)
 }

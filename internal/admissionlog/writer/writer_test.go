@@ -1,9 +1,11 @@
 package writer_test
 
 import (
+	"compress/gzip"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"net/netip"
@@ -145,8 +147,12 @@ func TestLog(t *testing.T) {
 		t.Errorf("the log ends with %+v; heads shown: %q", run.Lines[n-2:], heads)
 	}
 
-	text, err := os.ReadFile(filepath.Join(s.folder, run.Files[0].Name))
+	packed, err := os.Open(filepath.Join(s.folder, run.Files[0].Name))
 	room.Must(t, err)
+	zip, err := gzip.NewReader(packed)
+	room.Must(t, err)
+	text, err := io.ReadAll(zip)
+	room.Must(t, errors.Join(err, packed.Close()))
 	secret := []string{"203.0.113", "2001:db8", "ada-", "shop.example"}
 	for _, tok := range tokens {
 		id := s.Held(t, tok).ID
@@ -264,7 +270,7 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// TestRotation: full files are compressed, the next one goes on where it ended, and files that are too old are deleted.
+// TestRotation: after a full file the next one goes on where it ended, and files that are too old are deleted.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -278,12 +284,35 @@ func TestRotation(t *testing.T) {
 	}
 	s.log.Close(t.Context())
 	run, by := s.read(t)
-	if len(run.Files) != 4 || !strings.HasSuffix(run.Files[0].Name, ".jsonl.gz") || len(by[admissionlog.Admitted]) != 3 {
+	if len(run.Files) != 4 || len(by[admissionlog.Admitted]) != 3 {
 		t.Errorf("files %+v", run.Files)
 	}
 	room.Must(t, os.Remove(filepath.Join(s.folder, run.Files[1].Name)))
 	if _, faults, _ := admissionlog.Read(s.folder); len(faults) == 0 {
 		t.Error("a missing file is not found")
+	}
+}
+
+// TestCut: of a log that ends within what was written last, as when the machine stops, the lines before are read, and no fault is found.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.Join("")
+	s.log.RunOnce(t.Context())
+	run, before := s.read(t)
+	name := filepath.Join(s.folder, run.Files[0].Name)
+	about, err := os.Stat(name)
+	room.Must(t, err)
+	s.Join("")
+	s.log.RunOnce(t.Context())
+	whole, err := os.ReadFile(name)
+	room.Must(t, err)
+	for _, size := range []int64{about.Size() + 1, about.Size() + 5, int64(len(whole)) - 200, int64(len(whole)) - 1} {
+		room.Must(t, os.WriteFile(name, whole[:size], 0o600))
+		run, by := s.read(t)
+		if run.Torn == "" || len(run.Lines) < len(slices.Concat(slices.Collect(maps.Values(before))...)) || len(by[admissionlog.Head]) == 0 {
+			t.Errorf("cut at %d: torn %q, %d lines", size, run.Torn, len(run.Lines))
+		}
 	}
 }
 

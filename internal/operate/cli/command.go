@@ -39,14 +39,14 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 // dots there may be several.
 const settingArg = "NAME=VALUE"
 
-// show returns a command that makes the call of that ID, with its arguments as the parts of the path, and prints what is answered.
-func show[T any](c *connection, id, use, short string, print func(ctx context.Context, s *session, v *T) error) *cobra.Command {
+// show returns a command that makes the call of that ID, with its arguments as the parts of the path, and tells what is answered: by tell, or with --json as it came.
+func show[T any](c *connection, id, use, short string, tell func(ctx context.Context, s *session, v *T) error) *cobra.Command {
 	return c.command(id, use, short, func(ctx context.Context, s *session, args []string) error {
 		reply, err := get[T](ctx, s, id, args...)
 		if err != nil || s.json {
 			return s.printReply(reply.JSON, err)
 		}
-		return print(ctx, s, &reply.Value)
+		return tell(ctx, s, &reply.Value)
 	})
 }
 

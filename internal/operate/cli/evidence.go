@@ -29,10 +29,11 @@ func (c *connection) evidence() *cobra.Command {
 		Long: `Reads the logs that servers wrote with QUEUE_ADMISSIONS_LOG, and judges by them alone, the
 record of changes, the published keys and draws, and heads that somebody kept. It asks no
 server, and shares no code with what admitted: docs/explain/fairness.md says what that
-shows, and what it does not.
+shows, and what it does not. The seals of the record are checked, too, if the
+QUEUE_SECRET of the room is set; their hashes always are.
 
   curl https://queue.example/.well-known/jwks.json > keys.json
-  queue-server audit SHOP --limit 1000 --json > record.json
+  queue-server audit export SHOP --file record.json
   queue-server evidence SHOP --log web1/ --log web2/ --keys keys.json --record record.json
 
 Exit status: 0 when everything held; 7 when something was broken or tampered with, or
@@ -45,9 +46,13 @@ cannot be shown.`,
 				return err
 			}
 			var text []byte
+			secrets, sign, noSecret := t.Signer()
+			if noSecret != nil && bundle != "" {
+				return fmt.Errorf("the bundle: %w", noSecret)
+			}
 			if record != "" {
 				if text, err = t.readNamed(record); err == nil {
-					s.Record, err = evidence.ReadRecord(text, s.Zone)
+					s.Record, err = evidence.ReadRecord(text, s.Zone, secrets...)
 				}
 				if err != nil {
 					return err
@@ -78,7 +83,7 @@ cannot be shown.`,
 			}
 			r := evidence.Check(&s)
 			if bundle != "" {
-				signed, err := t.Sign(evidence.BundleType, s.Bundle(r, t.Version, time.Now()))
+				signed, err := sign(evidence.BundleType, s.Bundle(r, t.Version, time.Now()))
 				if err == nil {
 					err = os.WriteFile(bundle, []byte(signed+"\n"), 0o600)
 				}
@@ -92,7 +97,7 @@ cannot be shown.`,
 	flags := command.Flags()
 	flags.StringArrayVar(&logs, "log", nil, "`FOLDER` with logs; one for each server, or one of all")
 	flags.StringVar(&keys, "keys", "", keysHelp)
-	flags.StringVar(&record, "record", "", "`FILE` with the record of changes: queue-server audit ZONE --limit 1000 --json")
+	flags.StringVar(&record, "record", "", "`FILE` with the record of changes: queue-server audit export ZONE --file FILE")
 	flags.StringVar(&heads, "heads", "", "`FILE` with heads that somebody kept, one a line")
 	flags.StringArrayVar(&draws, "draw", nil, "`FILE` with a published draw, with its seed")
 	flags.StringVar(&name, "event", "", "judge the admissions of this `EVENT`, as the record has it")

@@ -22,9 +22,10 @@ type Terminal struct {
 	Interactive bool
 	// Screen tells that Stdout is a terminal, rather than a pipe or a file.
 	Screen bool
-	// Version is the program's. Sign returns a JWT of a type with claims, signed as a server with these settings signs passes.
+	// Version is the program's. Signer returns the secrets of a server with these settings, and what signs a JWT of a type with claims as that
+	// server signs passes.
 	Version string
-	Sign    func(typ string, claims any) (string, error)
+	Signer  func() (secrets [][]byte, sign func(typ string, claims any) (string, error), err error)
 	// answers are the lines of Stdin, from the first question on.
 	answers *bufio.Reader
 }

@@ -101,7 +101,7 @@ func (c *Console) zonesRoll(ctx context.Context) (roll, error) {
 	list = slices.DeleteFunc(list, func(z zone.Settings) bool { return !people.Of(ctx).Sees(z.ZoneID) })
 	r := roll{Rows: make([]row, 0, len(list))}
 	var waiting, admitted, known, silent int64
-	names := fnv.New64a()
+	var ids []string
 	for _, s := range list {
 		now, seen := c.Watch.Latest(s.ZoneID)
 		t := texts(s, now, seen)
@@ -118,9 +118,9 @@ func (c *Console) zonesRoll(ctx context.Context) (roll, error) {
 		case seen:
 			silent++
 		}
-		_, _ = names.Write(append([]byte(s.ZoneID), '/')) // a hash never fails
+		ids = append(ids, s.ZoneID)
 	}
-	r.Stamp = strconv.FormatUint(names.Sum64(), 36)
+	r.Stamp = stampOf(ids)
 	r.Texts = map[string]string{
 		"zones": count(int64(len(list))), "all.waiting": count(waiting), "all.admitted": count(admitted),
 		"all.store": "answers", "all.store.note": "for all zones",

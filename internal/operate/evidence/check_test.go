@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/openqueue/waitingroom/internal/admissionlog"
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/operate/evidence"
 )
 
@@ -394,6 +396,73 @@ func TestTampered(t *testing.T) {
 		if r.Verdict != evidence.Tampered || !strings.Contains(r.Findings[0].What, "the record of changes") {
 			t.Errorf("%s: %+v", name, r)
 		}
+	}
+}
+
+// TestSeals: an exported record is judged by its seals and hashes. An entry that was changed is named.
+func TestSeals(t *testing.T) {
+	t.Parallel()
+	type entry struct {
+		Text string `json:"text"`
+	}
+	secret := []byte("a secret of the room, of 32 bytes")
+	seals := audit.NewSealer(audit.Options{Secrets: [][]byte{secret}})
+	doc := struct {
+		Exported []entry           `json:"exported"`
+		Texts    map[string]string `json:"texts"`
+	}{Texts: map[string]string{}}
+	head, was := "", json.RawMessage("null")
+	for i, perMinute := range []int{600, 601, 600, 300} {
+		now := fmt.Appendf(nil, `{"perMinute":%d,"windowSeconds":6,"mode":"queue","title":%q}`, perMinute, strings.Repeat("noon ", 300))
+		tail := audit.Tail{Head: head, AtMillis: began - 3000 + int64(i)*1000}
+		if i == 3 {
+			tail.AtMillis = began + 20_200
+		}
+		for _, e := range doc.Exported {
+			tail.Oldest = append(tail.Oldest, e.Text)
+		}
+		if tail.Length = i; i > 0 {
+			tail.Newest = doc.Exported[0].Text
+		}
+		a, err := seals.Compose("SHOP", tail, map[string]any{"zoneId": "SHOP", "by": "ada", "was": was, "now": json.RawMessage(now)})
+		must(t, err)
+		head, was = a.Next, now
+		maps.Copy(doc.Texts, a.Texts)
+		doc.Exported = slices.Insert(doc.Exported, 0, entry{a.Text})
+	}
+	text, err := json.Marshal(doc)
+	must(t, err)
+	quoted, err := json.Marshal(doc.Exported[2])
+	must(t, err)
+	folder := t.TempDir()
+	write(t, folder, honest())
+	for name, c := range map[string]struct {
+		was, now string
+		is, says string
+	}{
+		"as it was":                {is: evidence.Held},
+		"a limit changed":          {`\"perMinute\":601`, `\"perMinute\":610`, evidence.Tampered, "entry 2, of "},
+		"the latest limit changed": {`\"perMinute\":300`, `\"perMinute\":310`, evidence.Tampered, "entry 4, of "},
+		"an entry taken out":       {string(quoted) + ",", "", evidence.Tampered, "entries 2 to 2 are missing"},
+		"a text changed":           {`noon noon`, `dawn noon`, evidence.Tampered, "the setting title of entry 4 was changed"},
+		"what the server found":    {`{"exported"`, `{"faults":[{"what":"entries 1 to 2 were taken out"}],"exported"`, evidence.Unproved, "entries 1 to 2 were taken out"},
+	} {
+		changed := strings.ReplaceAll(string(text), c.was, c.now)
+		if c.was == "" {
+			changed = string(text)
+		}
+		changes, err := evidence.ReadRecord([]byte(changed), "SHOP", secret)
+		must(t, err)
+		runs, faults, err := admissionlog.Read(folder)
+		must(t, err)
+		r := evidence.Check(&evidence.Source{Zone: "SHOP", Runs: runs, Faults: faults, Keys: keys(t), Record: changes})
+		if r.Verdict != c.is || c.says != "" && !slices.ContainsFunc(r.Findings, func(f evidence.Finding) bool { return strings.Contains(f.What, c.says) }) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	// Without the secret the hashes show a change, unless it is in the latest entry. The first place is in entry 3.
+	if r := judge(t, folder, strings.Replace(string(text), `\"perMinute\":601`, `\"perMinute\":610`, 1)); r.Verdict != evidence.Tampered || !strings.Contains(r.Findings[0].What, "entry 3, of ") {
+		t.Errorf("without the secret: %+v", r)
 	}
 }
 

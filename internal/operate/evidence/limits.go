@@ -83,8 +83,13 @@ func during(all []segment, from, to int64) []segment {
 	return all[min(first, upto):upto]
 }
 
-// record checks that each entry begins where the one before ended, and that the servers went by what it says.
+// record checks the seals, that each entry begins where the one before ended, and that the servers went by what the record says.
 func (c *check) record() {
+	for _, change := range c.Record {
+		for _, f := range change.Findings {
+			c.find(f.Verdict, "the record of changes: %s", f.What)
+		}
+	}
 	for i := 1; i < len(c.Record); i++ {
 		was, is := c.Record[i-1].now, c.Record[i].was
 		if was != nil && is != nil && !segmentOf(0, was).allows(is.Settings) {

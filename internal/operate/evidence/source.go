@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"slices"
-	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -33,66 +31,6 @@ type Source struct {
 	Heads []string
 	// Draws are the published draws, with their seeds.
 	Draws []Draw
-}
-
-// Change is an entry of the record of changes. Of the settings the whole text is kept for the bundle; who made the change from which
-// address is not.
-type Change struct {
-	At    int64           `json:"at"`
-	Zone  string          `json:"zoneId"`
-	By    string          `json:"by"`
-	Proof string          `json:"proof,omitempty"`
-	Was   json.RawMessage `json:"was"`
-	Now   json.RawMessage `json:"now"`
-
-	was, now *limits
-}
-
-// limits are those of the settings that say who may enter; nil of a zone that is not there.
-type limits struct {
-	admissionlog.Settings
-	Pilot    string          `json:"pilot"`
-	PilotMin int64           `json:"pilotMin"`
-	PilotMax int64           `json:"pilotMax"`
-	SoldOut  json.RawMessage `json:"soldOut"`
-	Events   []struct {
-		Name       string     `json:"name"`
-		PreQueueAt *time.Time `json:"preQueueAt"`
-		OpensAt    time.Time  `json:"opensAt"`
-		EndsAt     *time.Time `json:"endsAt"`
-	} `json:"events"`
-}
-
-// parse reads the limits.
-func (c *Change) parse() error {
-	if err := errors.Join(json.Unmarshal(c.Was, &c.was), json.Unmarshal(c.Now, &c.now)); err != nil {
-		return fmt.Errorf("evidence: the record: %w", err)
-	}
-	for _, l := range []*limits{c.was, c.now} {
-		if l != nil && len(l.SoldOut) > len(`""`) { // of text or texts by language
-			l.PerMinute, l.Mode = 0, "closed"
-		}
-	}
-	return nil
-}
-
-// ReadRecord reads the entries of a zone from the record in JSON, as queue-server audit --json prints it, and orders them, the oldest first.
-func ReadRecord(text []byte, zoneID string) ([]Change, error) {
-	var doc struct {
-		Changes []Change `json:"changes"`
-	}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("evidence: the record: %w", err)
-	}
-	all := slices.DeleteFunc(doc.Changes, func(c Change) bool { return c.Zone != zoneID })
-	for i := range all {
-		if err := all[i].parse(); err != nil {
-			return nil, err
-		}
-	}
-	slices.Reverse(all) // entries of the same time stay in their order
-	slices.SortStableFunc(all, func(a, b Change) int { return int(a.At - b.At) })
-	return all, nil
 }
 
 // Draw is a draw as it was published.

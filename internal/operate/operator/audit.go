@@ -72,7 +72,8 @@ type Verified struct {
 // Export is a record as it is kept.
 type Export struct {
 	audit.Check
-	Exported []Entry `json:"exported" maxItems:"10000" doc:"The entries, the newest first."`
+	Exported []Entry           `json:"exported" maxItems:"10000" doc:"The entries, the newest first."`
+	Texts    map[string]string `json:"texts,omitempty" doc:"The settings of more than 1 KB to which entries refer: JSON, by its SHA-256."`
 }
 
 // Entry is an entry of an export.
@@ -132,7 +133,7 @@ func (s *Service) Export(ctx context.Context, name string) (out Export, err erro
 	if err != nil {
 		return out, err
 	}
-	out = Export{Check: c, Exported: make([]Entry, len(p.Entries))}
+	out = Export{Check: c, Exported: make([]Entry, len(p.Entries)), Texts: p.Texts}
 	for i, text := range p.Entries {
 		e := &out.Exported[i]
 		if json.Unmarshal([]byte(text), e) != nil { // neither number nor time: somebody has written it

@@ -15,10 +15,13 @@ const (
 	mostSimulated = 5_000
 	// leastPerMinute is the smallest limit that this makes: below it, single visitors would count.
 	leastPerMinute = 30
+	// tooMany: a crowd that is still larger is not simulated. It would take a core for minutes.
+	tooMany = 10 * mostSimulated
 )
 
 // WhatIf simulates a report's arrivals at other limits, as many of those who came as did give up, and in a zone with a cap with stays as
-// long as they were on average. It sets the report's WhatIf. settings are the zone's.
+// long as they were on average. It sets the report's WhatIf, which stays empty where too many came.
+// settings are the zone's.
 func WhatIf(ctx context.Context, r *report.Report, settings zone.Settings, perMinute []int64) error {
 	if r.Totals.Joined == 0 {
 		return nil
@@ -28,6 +31,9 @@ func WhatIf(ctx context.Context, r *report.Report, settings zone.Settings, perMi
 		least = min(least, n)
 	}
 	scale := max(1, min((r.Totals.Joined+mostSimulated-1)/mostSimulated, least/leastPerMinute))
+	if r.Totals.Joined/scale > tooMany {
+		return nil
+	}
 	cfg := simulate.Config{Seed: 1, Leave: min(1, float64(r.GaveUp())/float64(r.Totals.Joined)), Stay: time.Hour}
 	cfg.Zone = zone.Defaults("SIMULATED")
 	cfg.Zone.WindowSeconds, cfg.Zone.IdleTimeoutSeconds, cfg.Zone.MaxPerSecond = settings.WindowSeconds, settings.IdleTimeoutSeconds, settings.MaxPerSecond

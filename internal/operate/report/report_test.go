@@ -113,6 +113,11 @@ func TestReport(t *testing.T) {
 			ZoneID: "SHOP", From: began.Add(-2 * time.Minute), To: time.Now(), Now: time.Now(), Minutes: rows, Changes: changes,
 		})
 		parts.Must(t, operator.WhatIf(context.Background(), r, z, []int64{600, 1200}))
+		month := *r
+		month.Totals.Joined, month.WhatIf = 30_000_000, nil
+		if parts.Must(t, operator.WhatIf(context.Background(), &month, z, []int64{600})); len(month.WhatIf) > 0 {
+			t.Errorf("a crowd that takes minutes was simulated: %+v", month.WhatIf)
+		}
 
 		var waits []time.Duration
 		var last time.Time
