@@ -7,7 +7,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // newFullScene is a scene on a Redis of its own, which has reached maxmemory.

@@ -14,7 +14,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
 func rule(n int64) []limit.Rule {
