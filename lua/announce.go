@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -129,23 +131,20 @@ func (s *Store) withdraw() {
 }
 
 // reason says what of the store this server must not serve.
-type reason int
+type reason string
 
+// The reasons; a document's is its name.
 const (
-	secretsReason reason = iota
-	zonesReason
-	policiesReason
-	credentialsReason
-	webhooksReason
-	clusterReason
-	reasons // how many there are
+	secretsReason reason = "secrets"
+	zonesReason   reason = "zones"
+	clusterReason reason = "cluster"
 )
 
 // unready are the reasons why this server must not serve what is in the store, as
 // they were found last.
 type unready struct {
 	mu    sync.Mutex
-	found [reasons]error
+	found map[reason]error
 }
 
 // finds notes a reason, or that it is no more. The log says so once.
@@ -166,7 +165,7 @@ func (s *Store) finds(r reason, err error) {
 func (s *Store) unfit() error {
 	s.unready.mu.Lock()
 	defer s.unready.mu.Unlock()
-	return errors.Join(s.unready.found[:]...)
+	return errors.Join(slices.Collect(maps.Values(s.unready.found))...)
 }
 
 // SecretsDiffer returns an error that wraps line.ErrSecrets while servers that were here

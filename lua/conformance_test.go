@@ -11,7 +11,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/embedded"
-	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
@@ -42,9 +41,10 @@ func TestSpends(t *testing.T) {
 	conformance.SpendsOnce(t, openStore(t, nil))
 }
 
-func TestCredentials(t *testing.T) {
+func TestDocuments(t *testing.T) {
 	t.Parallel()
-	conformance.Credentials(t, openStore(t, nil))
+	clock := conformance.NewClock()
+	conformance.Documents(t, openStore(t, clock.Now), clock)
 }
 
 func TestTampered(t *testing.T) {
@@ -66,11 +66,6 @@ func TestTampered(t *testing.T) {
 			must(t, s.client.HSet(ctx, keys[1], hash, text).Err())
 		}
 	})
-}
-
-func TestProgress(t *testing.T) {
-	t.Parallel()
-	conformance.Progress(t, openStore(t, nil))
 }
 
 func openHarness(t conformance.TB, now func() time.Time) conformance.Harness {
@@ -212,14 +207,6 @@ func (s *Store) footprint(t conformance.TB, zoneID string) map[string]int {
 		}
 	}
 	return sizes
-}
-
-func TestBooks(t *testing.T) {
-	t.Parallel()
-	conformance.RunPolicies(t, func(t *testing.T, now func() time.Time) policyset.PolicyStore {
-		t.Helper()
-		return openStore(t, now)
-	})
 }
 
 // TestClockBehind: the clock of the node that takes over is behind. Who joined in the time that is lost

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
@@ -38,24 +37,6 @@ func checkFormat(what string, format any, known int) error {
 		return nil
 	}
 	return newer(what+" has format "+text, known)
-}
-
-// readEntry reads an entry of a page of a record.
-func readEntry(of string, p audit.Page, text string, entry any) error {
-	var head struct {
-		Format int `json:"format"`
-	}
-	err := json.Unmarshal([]byte(text), &head)
-	if err == nil && head.Format > audit.EntryFormat {
-		return newer(fmt.Sprintf("the record of %s has format %d", of, head.Format), audit.EntryFormat)
-	}
-	if err == nil {
-		err = p.Decode(text, entry)
-	}
-	if err != nil {
-		return fmt.Errorf("lua: the record of %s is damaged: %w", of, err)
-	}
-	return nil
 }
 
 // marshal is what is kept of something, as JSON.

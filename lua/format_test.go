@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/openqueue/waitingroom/internal/audit"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -62,20 +61,20 @@ func TestNewerZone(t *testing.T) {
 	sc.polls(sc.places['b'], line.Waiting)
 }
 
-// TestNewerPolicies: the same for the book of policies.
-func TestNewerPolicies(t *testing.T) {
+// TestNewerDocument: the same for a document.
+func TestNewerDocument(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	s, ctx := sc.store, t.Context()
-	book := limit.PolicySet{Version: 3}
-	sc.fails(s.PutPolicies(ctx, book, 0), nil)
+	d := line.Document{Version: 3}
+	sc.fails(s.PutDocument(ctx, audit.Limits, d, 0), nil)
 	s.client.HSet(ctx, s.bookKey(audit.Limits), formatField, documentFormat+1)
 	sc.writesNothing(func() {
-		_, err := s.Policies(ctx)
+		_, err := s.Document(ctx, audit.Limits)
 		sc.fails(err, line.ErrFormat)
 		sc.fails(s.Ping(ctx), line.ErrFormat)
-		book.Version = 4
-		sc.fails(s.PutPolicies(ctx, book, 3), line.ErrFormat)
+		d.Version = 4
+		sc.fails(s.PutDocument(ctx, audit.Limits, d, 3), line.ErrFormat)
 	})
 }
 
@@ -91,6 +90,6 @@ func TestNewerRecords(t *testing.T) {
 		_, err := s.Changes(ctx, zoneID)
 		sc.fails(err, line.ErrFormat)
 	}
-	_, err := s.PolicyChanges(ctx)
+	_, err := line.Noted(ctx, s, audit.Limits, func(*audit.Event, int64) {})
 	sc.fails(err, line.ErrFormat)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/line"
 )
 
@@ -55,8 +55,8 @@ func TestWithoutMemory(t *testing.T) {
 		if first, err := sc.store.Spend(t.Context(), "key", "who spends", time.Hour); !first || err != nil {
 			t.Errorf("spend: %t, %v", first, err)
 		}
-		sc.fails(sc.store.PutPolicies(t.Context(), limit.PolicySet{Version: 1}, 0), nil)
-		sc.fails(sc.store.PutPolicies(t.Context(), limit.PolicySet{}, 1), nil)
+		sc.fails(sc.store.PutDocument(t.Context(), audit.Limits, line.Document{Version: 1}, 0), nil)
+		sc.fails(sc.store.PutDocument(t.Context(), audit.Limits, line.Document{}, 1), nil)
 		if first, err := sc.store.Spend(t.Context(), "key", by, time.Hour); first != want || err != nil {
 			t.Errorf("what is spent, by %s: %t, %v", by, first, err)
 		}

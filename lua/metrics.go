@@ -54,7 +54,7 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	for _, sc := range scripts {
 		m.failures.WithLabelValues(sc.name)
 	}
-	for _, call := range []string{"zone", "zones", "changes", "policies", "ping"} {
+	for _, call := range []string{"zone", "zones", "changes", "document", "ping"} {
 		m.failures.WithLabelValues(call)
 	}
 	for _, sc := range []*script{pollScript, touchScript, sweepScript, observeScript, recallScript, reportScript, spendScript, visitScript, allowScript} {

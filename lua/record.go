@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/line"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -36,7 +38,7 @@ func (s *Store) compose(ctx context.Context, name string, body any, ahead time.D
 	}
 	t, err := tailOf(reply)
 	if err == nil && t.Newest != "" {
-		err = readEntry(name, audit.Page{}, t.Newest, &struct{}{})
+		err = line.ReadEntry(name, audit.Page{}, t.Newest, &struct{}{})
 	}
 	if err != nil {
 		return a, err
@@ -134,7 +136,7 @@ func (s *Store) Changes(ctx context.Context, zoneID string) ([]zone.Change, erro
 		if err != nil {
 			return nil, err
 		}
-		return changesOf(zoneID, p)
+		return store.ChangesOf(zoneID, p)
 	}
 	names, err := s.Recorded(ctx)
 	if err != nil {
@@ -163,7 +165,7 @@ func (s *Store) records(ctx context.Context, names []string) (all [][]zone.Chang
 	for _, name := range names {
 		if p := pages[name]; p != nil {
 			away = errors.Join(away, s.readTexts(ctx, s.recordKeys(name)[1], p))
-			one, err := changesOf(name, *p)
+			one, err := store.ChangesOf(name, *p)
 			damaged, all = append(damaged, err), append(all, one)
 		}
 	}
@@ -171,16 +173,4 @@ func (s *Store) records(ctx context.Context, names []string) (all [][]zone.Chang
 		return all, s.failed(ctx, "changes", away)
 	}
 	return all, errors.Join(damaged...)
-}
-
-// changesOf reads the entries of a zone.
-func changesOf(zoneID string, p audit.Page) ([]zone.Change, error) {
-	all := make([]zone.Change, len(p.Entries))
-	for i, text := range p.Entries {
-		if err := readEntry("zone "+zoneID, p, text, &all[i]); err != nil {
-			return nil, err
-		}
-		all[i].ZoneID = zoneID
-	}
-	return all, nil
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -215,8 +214,8 @@ func TestRefusalsWriteNothing(t *testing.T) {
 			_, err := sc.store.PutZone(sc.Context(), other, &other, audit.By{})
 			sc.fails(err, line.ErrZoneChanged)
 		},
-		"a change of other policies than there are": func(sc *scene) {
-			sc.fails(sc.store.PutPolicies(sc.Context(), limit.PolicySet{Version: 3}, 2), limit.ErrPoliciesChanged)
+		"a change of another document than there is": func(sc *scene) {
+			sc.fails(sc.store.PutDocument(sc.Context(), audit.Limits, line.Document{Version: 3}, 2), line.ErrDocumentChanged)
 		},
 		"spending what is spent": func(sc *scene) {
 			for by, life := range map[string]time.Duration{"another": time.Hour, "who asks": 0} {

@@ -164,7 +164,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 // openOn makes a store on a client that is there. Its scripts are not loaded yet.
 func openOn(client redis.UniversalClient, o Options) (s *Store, err error) {
 	s = &Store{
-		client: client, prefix: o.Prefix, visitors: o.Visitors, now: o.Now, logger: o.Logger,
+		unready: unready{found: make(map[reason]error)},
+		client:  client, prefix: o.Prefix, visitors: o.Visitors, now: o.Now, logger: o.Logger,
 		timeouts: timeouts{callTimeout, batchTimeout, changeTimeout},
 		linger:   lingerFor, noteAfter: noteAfter, closing: make(chan struct{}),
 		batches: make(map[string]*zoneBatch), noEviction: o.NoEviction, sealer: o.Sealer,

@@ -45,16 +45,3 @@ func (s *Store) asideFrom(ctx context.Context, key string, cursor uint64) (some 
 	defer cancel()
 	return s.client.HScan(ctx, key, cursor, "", asideBatch).Result()
 }
-
-// progressOf names the document of a webhook, and the record of it, which has no entries.
-func progressOf(webhook string) string { return ":webhook:" + webhook }
-
-// Progress implements store.Webhooks.
-func (s *Store) Progress(ctx context.Context, webhook string) (store.Document, error) {
-	return s.document(ctx, "webhooks", progressOf(webhook), webhooksReason)
-}
-
-// PutProgress implements store.Webhooks.
-func (s *Store) PutProgress(ctx context.Context, webhook string, d store.Document, was int64) error {
-	return s.putDocument(ctx, "webhooks", d, was, batched{record: progressOf(webhook)})
-}

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/operate/operator"
 	"github.com/openqueue/waitingroom/internal/operate/people"
 	"github.com/openqueue/waitingroom/internal/serve/route"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // Who may read /metrics.
@@ -54,7 +54,7 @@ func openEntrance(s checked, known *people.Registry, addr string, from func(*htt
 }
 
 // openPeople starts what knows the operators.
-func openPeople(ctx context.Context, keys keys, store store.Keeper, log *slog.Logger) *people.Registry {
+func openPeople(ctx context.Context, keys keys, store line.Keeper, log *slog.Logger) *people.Registry {
 	o := people.Options{Store: store, Secrets: keys.secrets, Logger: log}
 	if keys.adminToken != "" {
 		o.Root = []string{keys.adminToken}

@@ -12,7 +12,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/embedded"
 	"github.com/openqueue/waitingroom/internal/limits/limiter"
-	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/secret"
 	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zones"
@@ -22,8 +22,7 @@ import (
 // eitherStore is either of the two stores.
 type eitherStore interface {
 	store.Store
-	policyset.PolicyStore
-	store.Keeper
+	line.Keeper
 	store.Webhooks
 	Close() error
 }

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
-	"github.com/openqueue/waitingroom/internal/limits/policyset"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 )
 
@@ -26,28 +27,18 @@ func TestOutside(t *testing.T) {
 	conformance.Outside(t, openHarness)
 }
 
-// TestCredentials: a restart brings them back.
-func TestCredentials(t *testing.T) {
+// TestDocuments: a restart brings them back.
+func TestDocuments(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := reopen(t, dir, time.Now)
-	conformance.Credentials(t, s)
-	want, err := s.Credentials(t.Context())
+	dir, clock := t.TempDir(), conformance.NewClock()
+	s := reopen(t, dir, clock.Now)
+	conformance.Documents(t, s, clock)
 	kill(t, s)
-	if got, errNow := reopen(t, dir, time.Now).Credentials(t.Context()); got != want || want.Version == 0 || err != nil || errNow != nil {
-		t.Errorf("after a restart: %+v, want %+v (%v, %v)", got, want, err, errNow)
-	}
-}
-
-// TestProgress: a restart brings it back.
-func TestProgress(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s := reopen(t, dir, time.Now)
-	conformance.Progress(t, s)
-	kill(t, s)
-	if got, err := reopen(t, dir, time.Now).Progress(t.Context(), "shop"); got.Version != 2 || err != nil {
-		t.Errorf("after a restart: %+v, %v", got, err)
+	again := reopen(t, dir, clock.Now)
+	for _, name := range []string{audit.Limits, audit.Operators, ":webhook:shop"} {
+		if got, err := again.Document(t.Context(), name); got != (line.Document{Version: 2, Text: "second"}) || err != nil {
+			t.Errorf("%s after a restart: %+v, %v", name, got, err)
+		}
 	}
 }
 
@@ -96,14 +87,6 @@ func TestSpends(t *testing.T) {
 	conformance.Spends(t, openHarness)
 	conformance.Visits(t, openHarness)
 	conformance.SpendsOnce(t, openHarness(t, time.Now).Store)
-}
-
-func TestBooks(t *testing.T) {
-	t.Parallel()
-	conformance.RunPolicies(t, func(t *testing.T, now func() time.Time) policyset.PolicyStore {
-		t.Helper()
-		return openIn(t, t.TempDir(), now)
-	})
 }
 
 func openIn(t conformance.TB, dir string, now func() time.Time) *Store {

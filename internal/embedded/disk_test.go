@@ -19,6 +19,7 @@ import (
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/check/conformance"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -72,10 +73,10 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	if err := s.DeleteZone(t.Context(), "gone", audit.By{Name: "ada"}); err != nil {
 		t.Errorf("delete: %v", err)
 	}
-	if err := s.PutPolicies(t.Context(), aBook(), 0, limit.Changes(limit.PolicySet{}, aBook(), audit.By{Name: "ada"})...); err != nil {
+	if err := policyset.Replace(t.Context(), s, aBook(), 0, limit.Changes(limit.PolicySet{}, aBook(), audit.By{Name: "ada"})...); err != nil {
 		t.Errorf("put a policy: %v", err)
 	}
-	if b, err := s.Policies(t.Context()); err != nil || b.Version == 0 {
+	if b, err := policyset.Stored(t.Context(), s); err != nil || b.Version == 0 {
 		t.Errorf("the policy is not in force: %+v, %v", b, err)
 	}
 	err := s.NotKept()
@@ -93,8 +94,8 @@ func TestTheBrakeWorksWithAFullDisk(t *testing.T) {
 	if got := zones(t, s); !slices.EqualFunc(got, []zone.Settings{closed}, zone.Settings.Equal) {
 		t.Errorf("after a restart: %+v", got)
 	}
-	b, err := s.Policies(t.Context())
-	policyChanges, err2 := s.PolicyChanges(t.Context())
+	b, err := policyset.Stored(t.Context(), s)
+	policyChanges, err2 := policyset.Recorded(t.Context(), s)
 	if err != nil || err2 != nil || !reflect.DeepEqual(b, aBook()) || len(policyChanges) != 1 || policyChanges[0].Name != "ada" {
 		t.Errorf("after a restart: %+v, %v; %+v, %v", b, err, policyChanges, err2)
 	}

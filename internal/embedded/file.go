@@ -12,9 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
-	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/window"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -31,12 +29,8 @@ type contents struct {
 	Format  int       `json:"format"`
 	Zones   []kept    `json:"zones"`
 	Deleted []deleted `json:"deleted,omitempty"`
-	// Policies are those of limits. What clients have taken is not part of it: those counts end with the process.
-	Policies limit.PolicySet `json:"policies,omitzero"`
-	// Credentials are the operators'.
-	Credentials store.Document `json:"credentials,omitzero"`
-	// Webhooks are how far each has been told, by its name.
-	Webhooks map[string]store.Document `json:"webhooks,omitempty"`
+	// Documents are those of line.Documents. What clients have taken of limits is not part of it: those counts end with the process.
+	Documents map[string]line.Document `json:"documents,omitempty"`
 }
 
 // kept is what survives of a zone.
@@ -208,7 +202,7 @@ func (s *Store) NotKept() error {
 func (s *Store) keep() contents {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues)), Policies: s.policies, Credentials: s.credentials, Webhooks: maps.Clone(s.progress)}
+	all := contents{Format: zonesFormat, Zones: make([]kept, 0, len(s.queues)), Documents: maps.Clone(s.documents)}
 	for _, q := range s.queues {
 		all.Zones = append(all.Zones, q.kept())
 	}

@@ -236,7 +236,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 		"not a list":   {zonesName, `{}`, []string{"damaged"}},
 		"out of range": {zonesName, `{"zones": [{"settings": {"zoneId": "a", "perMinute": -5}}]}`, []string{`"a"`, "perMinute is -5", "between 0 and"}},
 		"old policies": {oldPoliciesName, `{"book":`, []string{"damaged"}},
-		"policies":     {zonesName, `{"zones":[],"policies":3}`, []string{"damaged"}},
+		"documents":    {zonesName, `{"zones":[],"documents":3}`, []string{"damaged"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

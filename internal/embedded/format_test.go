@@ -12,6 +12,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/limits/policyset"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -38,7 +39,7 @@ func keptFiles(t *testing.T, now time.Time) string {
 			t.Fatal(err)
 		}
 	}
-	must(t, s.PutPolicies(ctx, aBook(), 0, limit.Changes(limit.PolicySet{}, aBook(), audit.By{Name: "Ada"})...))
+	must(t, policyset.Replace(ctx, s, aBook(), 0, limit.Changes(limit.PolicySet{}, aBook(), audit.By{Name: "Ada"})...))
 	s.saveAll() // as it does once a second
 	stop(t, s)
 	return dir
@@ -63,7 +64,7 @@ func TestFilesNameTheirFormat(t *testing.T) {
 	}
 	again := reopen(t, dir, func() time.Time { return now })
 	zones, _ := again.Zones(t.Context())
-	book, _ := again.Policies(t.Context())
+	book, _ := policyset.Stored(t.Context(), again)
 	if len(zones) != 2 || len(book.Policies) != 1 {
 		t.Errorf("with a field of a later version: %+v, %+v", zones, book)
 	}
@@ -142,8 +143,8 @@ func TestPoliciesOf010(t *testing.T) {
 		write(t, dir, oldPoliciesName, fmt.Sprintf(book, version))
 		for range 2 {
 			s := reopen(t, dir, now)
-			b, _ := s.Policies(t.Context())
-			changes, _ := s.PolicyChanges(t.Context())
+			b, _ := policyset.Stored(t.Context(), s)
+			changes, _ := policyset.Recorded(t.Context(), s)
 			zones, _ := s.Zones(t.Context())
 			if len(b.Policies) != 1 || b.Policies[0].Name != want || len(changes) != 1 || changes[0].Now == nil != (version == 9) || len(zones) != 2 {
 				t.Errorf("version %d: %+v, %+v, %d zones", version, b, changes, len(zones))

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/store"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
 
@@ -155,53 +155,15 @@ func (s *Store) Changes(ctx context.Context, zoneID string) ([]zone.Change, erro
 	all := make([][]zone.Change, len(names))
 	for i, name := range names {
 		p, _ := s.Record(ctx, name, 0) // never fails
-		for _, text := range p.Entries {
-			c := zone.Change{}
-			if err := p.Decode(text, &c); err != nil {
-				return nil, fmt.Errorf("embedded: the record of zone %s is damaged: %w", name, err)
-			}
-			c.ZoneID = name
-			all[i] = append(all[i], c)
+		var err error
+		if all[i], err = store.ChangesOf(name, p); err != nil {
+			return nil, err
 		}
 	}
 	if zoneID != "" {
 		return all[0], nil
 	}
 	return zone.NewestFirst(all...), nil
-}
-
-// batches reads the newest page of a record of the room, the newest first, and dates each change.
-func batches[T any](ctx context.Context, s *Store, name string, date func(*T, int64)) (all []T, err error) {
-	p, _ := s.Record(ctx, name, 0) // never fails
-	for _, text := range p.Entries {
-		var b audit.Batch[T]
-		if err := p.Decode(text, &b); err != nil {
-			return nil, fmt.Errorf("embedded: the record %s is damaged: %w", name, err)
-		}
-		for i := range b.Changes {
-			date(&b.Changes[i], b.AtMillis)
-		}
-		all = append(all, b.Changes...)
-	}
-	return all, nil
-}
-
-// PolicyChanges returns the record of changes of policies, the newest first.
-func (s *Store) PolicyChanges(ctx context.Context) ([]limit.Change, error) {
-	return batches(ctx, s, audit.Limits, func(c *limit.Change, at int64) { c.AtMillis = at })
-}
-
-// OperatorEvents implements store.Keeper.
-func (s *Store) OperatorEvents(ctx context.Context) (all []audit.Event, err error) {
-	for _, name := range []string{audit.Refusals, audit.Operators} {
-		some, err := batches(ctx, s, name, func(e *audit.Event, at int64) { e.AtMillis = at })
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	slices.SortStableFunc(all, func(a, b audit.Event) int { return cmp.Compare(b.AtMillis, a.AtMillis) })
-	return all, nil
 }
 
 // readRecord reads the contents of changes.json.

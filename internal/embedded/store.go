@@ -14,7 +14,6 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/event"
-	"github.com/openqueue/waitingroom/internal/limits/limit"
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/store"
 )
@@ -69,18 +68,14 @@ type Store struct {
 	// in force before it is on the disk, even if it cannot be written.
 	changing sync.Mutex
 
-	// mu guards queues, deleted, records, policies, credentials and progress; it is taken within changing.
+	// mu guards queues, deleted, records and documents; it is taken within changing.
 	mu      sync.RWMutex
 	queues  map[string]*zoneQueue
 	deleted map[string]deleted
 	// records are those of changes, by their names, also of deleted zones.
 	records map[string]changeRecord
-	// policies are those of limits, in force. They are never changed, only replaced.
-	policies limit.PolicySet
-	// credentials are the operators'.
-	credentials store.Document
-	// progress has how far each webhook has been told, by its name.
-	progress map[string]store.Document
+	// documents are those of line.Documents, by their names.
+	documents map[string]line.Document
 	// unwritten are the lines of the journal added that are not written. It is guarded by changing.
 	unwritten []byte
 	// clockSet is by how many microseconds the clock was set forward since the store was opened.
@@ -108,8 +103,8 @@ func Open(o Options) (*Store, error) {
 	s := &Store{
 		now: o.Now, logger: o.Logger, sealer: o.Sealer,
 		queues: make(map[string]*zoneQueue), minutes: make(map[string][]store.Minute), deleted: make(map[string]deleted), records: make(map[string]changeRecord),
-		progress: make(map[string]store.Document),
-		asked:    make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
+		documents: make(map[string]line.Document),
+		asked:     make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	opened := time.Now()
 	s.clockSet = func(now time.Time) int64 {
@@ -153,8 +148,7 @@ func (s *Store) load() error {
 		err = s.recordFile.load(s.readRecord)
 	}
 	if err == nil {
-		s.policies, s.credentials = had.Policies, had.Credentials
-		maps.Copy(s.progress, had.Webhooks)
+		maps.Copy(s.documents, had.Documents)
 		err = (&file{disk: s.disk, name: oldPoliciesName, format: 1, of: "policies"}).load(s.readOldPolicies)
 	}
 	if err != nil {

@@ -33,27 +33,3 @@ func (s *Store) Aside(ctx context.Context, zoneID string, each func(store.Silent
 	}
 	return nil
 }
-
-// Progress implements store.Webhooks.
-func (s *Store) Progress(_ context.Context, webhook string) (store.Document, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.progress[webhook], nil
-}
-
-// PutProgress implements store.Webhooks. NotKept says whether it is on the disk.
-func (s *Store) PutProgress(_ context.Context, webhook string, d store.Document, was int64) error {
-	return s.change(func() (bool, error) {
-		is := s.progress[webhook]
-		if is == d {
-			return false, nil
-		}
-		if is.Version != was {
-			return false, store.ErrDocumentChanged
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.progress[webhook] = d
-		return true, nil
-	})
-}

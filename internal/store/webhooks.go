@@ -15,14 +15,9 @@ type Silent struct {
 
 // Webhooks is what webhooks need of a store. No method returns ErrZoneUnknown or ErrZoneDeleted.
 type Webhooks interface {
+	line.Documents
 	// Aside calls each for every place of a zone that is set aside, in no order; for some it may call more than once. Places whose
 	// time is over are among them for up to keepPlaceSeconds. It looks at all of them, in several calls of Redis: some 300 ms a
 	// million. each must return at once, and call no store.
 	Aside(ctx context.Context, zoneID string, each func(Silent)) error
-	// Progress returns the document of a webhook by its name, up to 64 lower-case letters, digits and hyphens; the zero Document if
-	// there is none.
-	Progress(ctx context.Context, webhook string) (Document, error)
-	// PutProgress replaces the document if its version is still was, the one that was read; else it returns ErrDocumentChanged. A
-	// repeated call changes nothing.
-	PutProgress(ctx context.Context, webhook string, d Document, was int64) error
 }

@@ -399,14 +399,7 @@ func (r *Zones) AllChanges(ctx context.Context, zoneID string) ([]zone.Change, e
 	if err != nil {
 		return nil, err
 	}
-	all := make([]zone.Change, len(p.Entries))
-	for i, text := range p.Entries {
-		if err := p.Decode(text, &all[i]); err != nil {
-			return nil, fmt.Errorf("zones: the record of %s is damaged: %w", zoneID, err)
-		}
-		all[i].ZoneID = zoneID
-	}
-	return all, nil
+	return store.ChangesOf(zoneID, p)
 }
 
 // Record implements store.Editor.

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
--- put_document: replace a document: the policies of limits, or the operators' credentials.
+-- put_document: replace a document, such as the policies of limits, and note that in records.
 --
 -- KEYS[1]  hash  book   the document: its version, its text as json, and the format
--- KEYS[2]  list  audit, KEYS[3]  hash  record: see include/record.lua
--- KEYS[4]  list  refusals, KEYS[5]  hash  refusals:record: the same of another record, for who has one
+-- KEYS[2]  list  audit, KEYS[3]  hash  record: see include/record.lua; none for what is not recorded
+-- KEYS[4]  list  refusals, KEYS[5]  hash  refusals:record: the same of a second record, if there is one
 -- ARGV[1]  the version that was read, 0 for no document
 -- ARGV[2]  the version of this one
 -- ARGV[3]  its text
--- ARGV[4]  the audit.Addition to the first record, as JSON; '' for what is not recorded
+-- ARGV[4]  the audit.Addition to the first record, as JSON
 -- ARGV[5]  to the second
 --
 -- Returns  0 done, 4 it is so already, 1 the version is another, 2 the document is of a newer format, 3 a record has
@@ -32,8 +32,8 @@ end
 if version ~= tonumber(ARGV[1]) then
   return 1
 end
-local change = ARGV[4] ~= '' and cjson.decode(ARGV[4])
-local refusal = ARGV[5] ~= '' and cjson.decode(ARGV[5])
+local change = ARGV[4] and cjson.decode(ARGV[4])
+local refusal = ARGV[5] and cjson.decode(ARGV[5])
 if change and moved(RECORD, change) or refusal and moved(REFUSALS_RECORD, refusal) then
   return 3
 end

@@ -225,14 +225,14 @@ func (s *Store) Changes(ctx context.Context, zoneID string) ([]zone.Change, erro
 	return ask(ctx, s, "changes", func() ([]zone.Change, error) { return s.Store.Changes(ctx, zoneID) })
 }
 
-// Policies reads the policies of limits.
-func (s *Store) Policies(ctx context.Context) (limit.PolicySet, error) {
-	return ask(ctx, s, "policies", func() (limit.PolicySet, error) { return s.Store.Policies(ctx) })
+// Document reads a document.
+func (s *Store) Document(ctx context.Context, name string) (line.Document, error) {
+	return ask(ctx, s, "document", func() (line.Document, error) { return s.Store.Document(ctx, name) })
 }
 
-// PutPolicies replaces the policies of limits.
-func (s *Store) PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
-	_, err := ask(ctx, s, "put_policies", func() (none, error) { return none{}, s.Store.PutPolicies(ctx, b, was, changes...) })
+// PutDocument replaces a document.
+func (s *Store) PutDocument(ctx context.Context, name string, d line.Document, was int64, notes ...line.Note) error {
+	_, err := ask(ctx, s, "put_document", func() (none, error) { return none{}, s.Store.PutDocument(ctx, name, d, was, notes...) })
 	return err
 }
 

@@ -173,7 +173,7 @@ func TestBadPoliciesChangeNothing(t *testing.T) {
 	r.send(400, "DELETE", "/admin/limits/a%20b", nil)
 	r.send(400, "GET", "/admin/limits/a%20b", nil)
 	r.send(400, "GET", "/admin/limits/a%20b/stats", nil)
-	if b, err := r.store.Policies(t.Context()); err != nil || b.Version != 0 {
+	if b, err := policyset.Stored(t.Context(), r.store); err != nil || b.Version != 0 {
 		t.Errorf("%+v, %v", b, err)
 	}
 }
@@ -192,11 +192,11 @@ func TestEveryOperationCanFail(t *testing.T) {
 	r := newRoom(t)
 	r.send(201, "PUT", "/admin/limits/api", text(usual))
 	changed := text(strings.Replace(usual, "60", "61", 1))
-	r.store.Fail(limit.ErrPoliciesChanged, "put_policies")
+	r.store.Fail(line.ErrDocumentChanged, "put_document")
 	r.send(409, "PUT", "/admin/limits/api", changed)
 	r.send(409, "DELETE", "/admin/limits/api", nil)
 	for status, err := range map[int]error{503: line.ErrStoreUnavailable, 500: errors.New("the secret is hunter2")} {
-		r.store.Fail(err, "policies")
+		r.store.Fail(err, "document")
 		for _, method := range []string{"PUT", "DELETE"} {
 			if w := r.send(status, method, "/admin/limits/api", text(usual)); strings.Contains(w.Body.String(), "hunter2") {
 				t.Errorf("the secret is told: %s", w.Body)

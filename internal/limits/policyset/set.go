@@ -13,6 +13,7 @@ import (
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/zone"
 )
@@ -25,22 +26,9 @@ const readEvery = 500 * time.Millisecond
 // competes with a script, of which its operator should know.
 const maxTries = 5
 
-// PolicyStore is where the policies are kept.
-type PolicyStore interface {
-	// Policies returns all policies; a set of version 0 if there are none.
-	Policies(ctx context.Context) (limit.PolicySet, error)
-	// PutPolicies replaces the policies if their version is still was, the one that was
-	// read; else it returns limit.ErrPoliciesChanged. changes go into the record, with the
-	// time of the store; none if policies that were lost are put back. A repeated call
-	// changes nothing.
-	PutPolicies(ctx context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error
-	// PolicyChanges returns the record of changes, the newest first.
-	PolicyChanges(ctx context.Context) ([]limit.Change, error)
-}
-
 // SetOptions configure New. Store and Use are required.
 type SetOptions struct {
-	Store PolicyStore
+	Store line.Keeper
 	// Seeds are the policies to make when absent: valid, with distinct names.
 	Seeds []limit.Policy
 	// Use is called with every set that comes into force, by one goroutine at a time.
@@ -108,12 +96,12 @@ func (s *Set) runOnce(ctx context.Context) {
 // what the configuration names, and are in force here.
 func (s *Set) read(ctx context.Context) (limit.PolicySet, error) {
 	for range maxTries {
-		current, err := s.options.Store.Policies(ctx)
+		current, err := Stored(ctx, s.options.Store)
 		if err != nil {
 			return limit.PolicySet{}, err
 		}
 		if remembered := s.remembered(); remembered.Version > current.Version {
-			if err := s.options.Store.PutPolicies(ctx, remembered, current.Version); err == nil {
+			if err := Replace(ctx, s.options.Store, remembered, current.Version); err == nil {
 				s.options.Logger.Warn("the store had lost the policies of limits; they were put back",
 					"version", remembered.Version, "found", current.Version)
 			} else if !errors.Is(err, limit.ErrPoliciesChanged) {
@@ -135,7 +123,7 @@ func (s *Set) read(ctx context.Context) (limit.PolicySet, error) {
 
 // put has the store replace current by next, and note who did it.
 func (s *Set) put(ctx context.Context, current, next limit.PolicySet, by audit.By) error {
-	return s.options.Store.PutPolicies(ctx, next, current.Version, limit.Changes(current, next, by)...)
+	return Replace(ctx, s.options.Store, next, current.Version, limit.Changes(current, next, by)...)
 }
 
 // seeded adds the seeds that a set lacks, and reports whether it lacked any.
@@ -205,7 +193,7 @@ func (s *Set) Find(name string) (limit.Policy, bool) { return s.remembered().Fin
 // Changes returns the latest changes of a policy, or of all policies if name is "": the newest
 // first, but no more than most of them. The error wraps one of the store.
 func (s *Set) Changes(ctx context.Context, name string, most int) ([]limit.Change, error) {
-	all, err := s.options.Store.PolicyChanges(ctx)
+	all, err := Recorded(ctx, s.options.Store)
 	if err != nil {
 		return nil, fmt.Errorf("policyset: changes: %w", err)
 	}

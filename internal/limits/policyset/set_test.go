@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +30,7 @@ type server struct {
 	used limit.PolicySet
 }
 
-func newServer(s PolicyStore, seeds ...limit.Policy) *server {
+func newServer(s line.Keeper, seeds ...limit.Policy) *server {
 	out := &server{}
 	out.Set = New(SetOptions{Store: s, Seeds: seeds, Use: func(b limit.PolicySet) { out.used = b }})
 	return out
@@ -179,7 +180,7 @@ func TestAConditionIsLookedAtAgain(t *testing.T) {
 	seen := serve.Condition{IfMatch: Version(policy("a", 1))}
 	first := func(do func()) {
 		store.Do(func(_ context.Context, call string) error {
-			if call == "put_policies" {
+			if call == "put_document" {
 				store.Do(nil)
 				do()
 			}
@@ -198,13 +199,13 @@ func TestAConditionIsLookedAtAgain(t *testing.T) {
 
 func TestThereIsAMost(t *testing.T) {
 	t.Parallel()
-	store := parts.OpenStore(t, time.Now, nil)
-	one := newServer(store)
+	kept := parts.OpenStore(t, time.Now, nil)
+	one := newServer(kept)
 	b := limit.PolicySet{}
 	for i := range limit.MaxPolicies {
 		b = b.Put(policy(fmt.Sprint("p", i), 1))
 	}
-	parts.Must(t, store.Store.PutPolicies(t.Context(), b, 0))
+	parts.Must(t, Replace(t.Context(), kept.Store, b, 0))
 	_, _, err := one.Put(t.Context(), policy("one-more", 1), audit.By{}, serve.Condition{})
 	if list, ok := errors.AsType[*serve.InvalidError](err); !ok {
 		t.Errorf("put: %v", err)
@@ -214,14 +215,6 @@ func TestThereIsAMost(t *testing.T) {
 	one.puts(t, policy("p1", 2), serve.Condition{})
 }
 
-// foreign is a store into which a newer version of the server has written.
-type foreign struct {
-	*parts.Store
-	policies limit.PolicySet
-}
-
-func (f *foreign) Policies(context.Context) (limit.PolicySet, error) { return f.policies.Clone(), nil }
-
 // TestAPolicyOfANewerServer: a policy that this version cannot use is not in force, and all
 // others are.
 func TestAPolicyOfANewerServer(t *testing.T) {
@@ -230,7 +223,13 @@ func TestAPolicyOfANewerServer(t *testing.T) {
 	newer.Rules[0].Algorithm = "quantum"
 	empty := policy("empty", 1)
 	empty.Tiers = map[string][]limit.Rule{"pro": nil}
-	s := newServer(&foreign{parts.OpenStore(t, time.Now, nil), limit.PolicySet{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}})
+	b := limit.PolicySet{Version: 7, Policies: []limit.Policy{policy("api", 5), empty, newer}}
+	kept := parts.OpenStore(t, time.Now, nil)
+	parts.Must(t, Replace(t.Context(), kept, b, 0))
+	if got, err := Stored(t.Context(), kept); err != nil || !reflect.DeepEqual(got, b) {
+		t.Errorf("the store has %+v, %v; want %+v", got, err, b)
+	}
+	s := newServer(kept)
 	s.runOnce(t.Context())
 	if n := len(s.used.Policies); n != 1 || s.used.Policies[0].Name != "api" {
 		t.Errorf("in force: %v", s.used.Policies)

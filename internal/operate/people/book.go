@@ -13,8 +13,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve/route"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
 // Issued is what is known of a token: all but the token itself.
@@ -92,17 +92,17 @@ func mac(key, text []byte) []byte {
 const macDigits = 2 * sha256.Size
 
 // seal returns the document, signed with the newest key: the signature, and the text.
-func (b book) seal(keys [][]byte) (store.Document, error) {
+func (b book) seal(keys [][]byte) (line.Document, error) {
 	text, err := json.Marshal(b)
 	if err != nil {
-		return store.Document{}, fmt.Errorf("people: %w", err)
+		return line.Document{}, fmt.Errorf("people: %w", err)
 	}
-	return store.Document{Version: b.Version, Text: hex.EncodeToString(mac(keys[0], text)) + string(text)}, nil
+	return line.Document{Version: b.Version, Text: hex.EncodeToString(mac(keys[0], text)) + string(text)}, nil
 }
 
 // openBook reads a document. It returns errForged unless one of the keys has signed it, for this version.
-func openBook(d store.Document, keys [][]byte) (b book, err error) {
-	if d == (store.Document{}) {
+func openBook(d line.Document, keys [][]byte) (b book, err error) {
+	if d == (line.Document{}) {
 		return b, nil
 	}
 	if len(d.Text) < macDigits {

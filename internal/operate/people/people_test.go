@@ -16,7 +16,6 @@ import (
 	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/route"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
 const rootToken = "the-root-token-of-tests"
@@ -31,22 +30,22 @@ var (
 
 // keeper is a store that can be away.
 type keeper struct {
-	store.Keeper
+	line.Keeper
 	away error
 }
 
-func (k *keeper) Credentials(ctx context.Context) (store.Document, error) {
+func (k *keeper) Document(ctx context.Context, name string) (line.Document, error) {
 	if k.away != nil {
-		return store.Document{}, k.away
+		return line.Document{}, k.away
 	}
-	return k.Keeper.Credentials(ctx)
+	return k.Keeper.Document(ctx, name)
 }
 
-func (k *keeper) PutCredentials(ctx context.Context, d store.Document, was int64, events ...audit.Event) error {
+func (k *keeper) PutDocument(ctx context.Context, name string, d line.Document, was int64, notes ...line.Note) error {
 	if k.away != nil {
 		return k.away
 	}
-	return k.Keeper.PutCredentials(ctx, d, was, events...)
+	return k.Keeper.PutDocument(ctx, name, d, was, notes...)
 }
 
 // fixture is a store, and a clock that is moved by hand.
@@ -64,7 +63,7 @@ func newFixture(t *testing.T) *fixture {
 }
 
 // empty is a store that has lost everything.
-func (f *fixture) empty() store.Keeper {
+func (f *fixture) empty() line.Keeper {
 	s, err := embedded.Open(embedded.Options{Now: f.now})
 	if err != nil {
 		f.Fatal(err)
@@ -128,7 +127,7 @@ func TestTokenIsGoodUntilItEnds(t *testing.T) {
 	f.opens(other, "", false)
 	f.opens(f.server(), token, true)           // one that has just been started
 	f.opens(f.server(oldSecret), token, false) // signed with the new secret
-	if d, err := f.Credentials(t.Context()); err != nil || strings.Contains(d.Text, token) {
+	if d, err := f.Document(t.Context(), audit.Operators); err != nil || strings.Contains(d.Text, token) {
 		t.Errorf("the store has the token: %v", err)
 	}
 	f.away = line.ErrStoreUnavailable
@@ -146,7 +145,7 @@ func TestRevocation(t *testing.T) {
 	one, other := f.server(), f.server()
 	token, second := f.make(one, anna, other), f.make(one, anna, other)
 	machine := f.make(one, Wanted{Name: "ci", Role: route.Admin}, other)
-	older, _ := f.Credentials(t.Context())
+	older, _ := f.Document(t.Context(), audit.Operators)
 	id, _ := one.Identify(second)
 	if err := one.Revoke(t.Context(), id.ID, maker); err != nil {
 		t.Fatal(err)
@@ -169,8 +168,8 @@ func TestRevocation(t *testing.T) {
 	if err := one.Revoke(t.Context(), "anna", maker); !errors.Is(err, ErrUnknown) {
 		t.Errorf("revoked twice: %v", err)
 	}
-	now, _ := f.Credentials(t.Context())
-	if err := f.PutCredentials(t.Context(), older, now.Version); err != nil {
+	now, _ := f.Document(t.Context(), audit.Operators)
+	if err := f.PutDocument(t.Context(), audit.Operators, older, now.Version); err != nil {
 		t.Fatal(err)
 	}
 	f.look(other)
@@ -188,7 +187,7 @@ func TestForgedDocument(t *testing.T) {
 	f := newFixture(t)
 	r := f.server()
 	token := f.make(r, anna)
-	d, err := f.Credentials(t.Context())
+	d, err := f.Document(t.Context(), audit.Operators)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,14 +200,14 @@ func TestForgedDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, forged := range []store.Document{
+	for i, forged := range []line.Document{
 		{Version: d.Version + 1, Text: eve.Text},
 		{Version: d.Version + 2, Text: strings.Replace(d.Text, `"operator"`, `"admin"`, 1)},
 		{Version: d.Version + 3, Text: d.Text}, // signed for another version
 		{Version: d.Version + 4, Text: "{}"},
 	} {
-		now, _ := f.Credentials(t.Context())
-		if err := f.PutCredentials(t.Context(), forged, now.Version); err != nil {
+		now, _ := f.Document(t.Context(), audit.Operators)
+		if err := f.PutDocument(t.Context(), audit.Operators, forged, now.Version); err != nil {
 			t.Fatal(err)
 		}
 		r.runOnce(t.Context())
@@ -257,10 +256,10 @@ func TestUseIsNoted(t *testing.T) {
 	token := f.make(one, anna, other)
 	f.opens(other, token, true)
 	f.look(other, one)
-	was, _ := f.Credentials(t.Context())
+	was, _ := f.Document(t.Context(), audit.Operators)
 	f.opens(one, token, true)
 	f.look(one, other)
-	if now, _ := f.Credentials(t.Context()); now != was {
+	if now, _ := f.Document(t.Context(), audit.Operators); now != was {
 		t.Error("a second use of the day was written")
 	}
 	if got := one.Tokens(); len(got) != 1 || got[0].UsedOn != "2026-11-18" {

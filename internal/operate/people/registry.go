@@ -22,11 +22,11 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/openqueue/waitingroom/internal/audit"
+	"github.com/openqueue/waitingroom/internal/line"
 	"github.com/openqueue/waitingroom/internal/refusal"
 	"github.com/openqueue/waitingroom/internal/serve"
 	"github.com/openqueue/waitingroom/internal/serve/background"
 	"github.com/openqueue/waitingroom/internal/serve/route"
-	"github.com/openqueue/waitingroom/internal/store"
 )
 
 const (
@@ -60,7 +60,7 @@ var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$`)
 
 // Options of a Registry. Store, Secrets and Logger are required.
 type Options struct {
-	Store store.Keeper
+	Store line.Keeper
 	// Secrets sign the document and the sessions, newest first.
 	Secrets [][]byte
 	// Root are tokens that may do everything; none where that is off. Another one ends all sessions that were begun with it.
@@ -119,7 +119,7 @@ func New(o Options) *Registry {
 // all servers have started with the newest secret first, the older one can go.
 func (r *Registry) Start(ctx context.Context) {
 	r.runOnce(ctx)
-	if d, err := r.Store.Credentials(ctx); err == nil && r.failed == nil {
+	if d, err := r.Store.Document(ctx, audit.Operators); err == nil && r.failed == nil {
 		if _, err := openBook(d, r.bookKeys[:1]); err != nil {
 			_ = r.sync(ctx, func(*book) (audit.Event, error) { return audit.Event{}, nil }) // any later change does it
 		}
@@ -156,7 +156,7 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) (audit.Event, erro
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	for range maxTries {
-		d, err := r.Store.Credentials(ctx)
+		d, err := r.Store.Document(ctx, audit.Operators)
 		if err != nil {
 			return fmt.Errorf("people: %w", err)
 		}
@@ -192,14 +192,16 @@ func (r *Registry) sync(ctx context.Context, edit func(*book) (audit.Event, erro
 		if err != nil {
 			return err
 		}
-		switch err := r.Store.PutCredentials(ctx, sealed, d.Version, events...); {
+		others, refusals := audit.SplitRefusals(events)
+		notes := append(line.NoteOf(audit.Operators, others), line.NoteOf(audit.Refusals, refusals)...)
+		switch err := r.Store.PutDocument(ctx, audit.Operators, sealed, d.Version, notes...); {
 		case err == nil:
 			r.mu.Lock()
 			r.pending = r.pending[written:]
 			r.mu.Unlock()
 			r.adopt(next)
 			return nil
-		case !errors.Is(err, store.ErrDocumentChanged):
+		case !errors.Is(err, line.ErrDocumentChanged):
 			return fmt.Errorf("people: %w", err)
 		}
 	}
@@ -431,9 +433,14 @@ func (r *Registry) Note(ctx context.Context, by audit.By, did, to string) {
 
 // Events returns the latest entries of the operators' record, at most so many, the newest first.
 func (r *Registry) Events(ctx context.Context, most int) ([]audit.Event, error) {
-	all, err := r.Store.OperatorEvents(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("people: %w", err)
+	var all []audit.Event
+	for _, record := range []string{audit.Refusals, audit.Operators} {
+		some, err := line.Noted(ctx, r.Store, record, func(e *audit.Event, at int64) { e.AtMillis = at })
+		if err != nil {
+			return nil, fmt.Errorf("people: %w", err)
+		}
+		all = append(all, some...)
 	}
+	slices.SortStableFunc(all, func(a, b audit.Event) int { return cmp.Compare(b.AtMillis, a.AtMillis) })
 	return all[:min(len(all), most)], nil
 }

@@ -148,6 +148,9 @@ type worker struct {
 	failing bool
 }
 
+// documentOf names the document of a webhook.
+func documentOf(h *Hook) string { return ":webhook:" + h.Name }
+
 // progress is how far the webhook has been told; the text of its document.
 type progress struct {
 	Owner string `json:"owner,omitempty"`
@@ -235,7 +238,7 @@ func (w *worker) lookAfter(ctx context.Context, id string, k *known) {
 
 // take takes the work over, if no other server is at it.
 func (w *worker) take(ctx context.Context) bool {
-	d, err := w.Store.Progress(ctx, w.hook.Name)
+	d, err := w.Store.Document(ctx, documentOf(w.hook))
 	if err != nil {
 		return false
 	}
@@ -295,7 +298,7 @@ func (w *worker) renew(ctx context.Context) bool {
 		return w.working
 	}
 	err := w.save(ctx)
-	if errors.Is(err, store.ErrDocumentChanged) {
+	if errors.Is(err, line.ErrDocumentChanged) {
 		if w.working = w.take(ctx); !w.working {
 			w.Logger.Warn("another server works for a webhook from now on", "webhook", w.hook.Name)
 		}
@@ -307,7 +310,7 @@ func (w *worker) renew(ctx context.Context) bool {
 func (w *worker) save(ctx context.Context) error {
 	text, err := json.Marshal(w.progress)
 	if err == nil {
-		err = w.Store.PutProgress(ctx, w.hook.Name, store.Document{Version: w.version + 1, Text: string(text)}, w.version)
+		err = w.Store.PutDocument(ctx, documentOf(w.hook), line.Document{Version: w.version + 1, Text: string(text)}, w.version)
 	}
 	if err == nil {
 		w.version, w.since, w.dirty = w.version+1, w.Now(), false

@@ -40,7 +40,7 @@ type room struct {
 	soon     int64
 	aside    []store.Silent
 	changes  []zone.Change
-	document store.Document
+	document line.Document
 	// away: the record cannot be read. looks is how often the places were read.
 	away  bool
 	looks int
@@ -55,11 +55,11 @@ func (r *room) Aside(_ context.Context, _ string, each func(store.Silent)) error
 	return nil
 }
 
-func (r *room) Progress(context.Context, string) (store.Document, error) { return r.document, nil }
+func (r *room) Document(context.Context, string) (line.Document, error) { return r.document, nil }
 
-func (r *room) PutProgress(_ context.Context, _ string, d store.Document, was int64) error {
+func (r *room) PutDocument(_ context.Context, _ string, d line.Document, was int64, _ ...line.Note) error {
 	if r.document.Version != was {
-		return store.ErrDocumentChanged
+		return line.ErrDocumentChanged
 	}
 	r.document = d
 	return nil
@@ -523,7 +523,7 @@ func TestLostWrites(t *testing.T) {
 	w.silence(100)
 	w.run(t, 6*time.Second, one, two)
 	w.took()
-	for i, d := range []store.Document{before, {}, {Version: 99, Text: w.document.Text}} {
+	for i, d := range []line.Document{before, {}, {Version: 99, Text: w.document.Text}} {
 		w.document = d
 		w.silence(101 + int64(i))
 		w.run(t, 2*renewEvery, one, two)

@@ -3,11 +3,11 @@ package embedded
 import (
 	"context"
 	"encoding/json"
-	"reflect"
 	"slices"
 
 	"github.com/openqueue/waitingroom/internal/audit"
 	"github.com/openqueue/waitingroom/internal/limits/limit"
+	"github.com/openqueue/waitingroom/internal/line"
 )
 
 // oldPoliciesName is where version 0.1.0 kept the policies of limits, with the record of their changes, in format 1. They are
@@ -21,8 +21,9 @@ func (s *Store) readOldPolicies(b []byte) error {
 		Changes []limit.Change  `json:"changes"`
 	}
 	err := json.Unmarshal(b, &has)
-	if err == nil && has.Book.Version > s.policies.Version {
-		s.policies = has.Book
+	if err == nil && has.Book.Version > s.documents[audit.Limits].Version {
+		text, _ := json.Marshal(has.Book) // was JSON before
+		s.documents[audit.Limits] = line.Document{Version: has.Book.Version, Text: string(text)}
 		delete(s.records, audit.Limits)
 		for _, c := range slices.Backward(has.Changes) {
 			s.takeOld(audit.Limits, audit.Batch[limit.Change]{AtMillis: c.AtMillis, Changes: []limit.Change{c}})
@@ -31,32 +32,31 @@ func (s *Store) readOldPolicies(b []byte) error {
 	return err
 }
 
-// Policies returns the policies in force; a set of version 0 if there are none.
-func (s *Store) Policies(context.Context) (limit.PolicySet, error) {
+// Document implements line.Documents.
+func (s *Store) Document(_ context.Context, name string) (line.Document, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.policies.Clone(), nil
+	return s.documents[name], nil
 }
 
-// PutPolicies replaces the policies, if their version is still was, the one that was read; else it returns
-// limit.ErrPoliciesChanged. changes go into the record, dated by the store. The policies are in force at once. NotKept says
-// whether they are on the disk.
-func (s *Store) PutPolicies(_ context.Context, b limit.PolicySet, was int64, changes ...limit.Change) error {
+// PutDocument implements line.Documents. The document is in force at once. NotKept says whether it is on the disk.
+func (s *Store) PutDocument(_ context.Context, name string, d line.Document, was int64, notes ...line.Note) error {
 	return s.change(func() (bool, error) {
-		if reflect.DeepEqual(s.policies, b) {
+		is := s.documents[name]
+		if is == d {
 			return false, nil
 		}
-		if s.policies.Version != was {
-			return false, limit.ErrPoliciesChanged
+		if is.Version != was {
+			return false, line.ErrDocumentChanged
 		}
-		if len(changes) > 0 {
-			if err := s.note(audit.Limits, audit.Batch[limit.Change]{Changes: changes}); err != nil {
+		for _, n := range notes {
+			if err := s.note(n.Record, n.Batch); err != nil {
 				return false, err
 			}
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.policies = b.Clone()
+		s.documents[name] = d
 		return true, nil
 	})
 }
