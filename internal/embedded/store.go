@@ -265,21 +265,23 @@ func (s *Store) transact(zoneID string, do func(*zoneQueue, *transaction) line.A
 	if err != nil {
 		return line.Answer{}, err
 	}
-	a, written, err := func() (a line.Answer, written <-chan struct{}, err error) {
+	var asides, stays <-chan struct{}
+	a, err := func() (a line.Answer, err error) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		if q.ended {
-			return a, nil, line.ErrZoneDeleted
+			return a, line.ErrZoneDeleted
 		}
 		now := s.now()
 		t := q.begin(now.UnixMicro(), s.clockSet(now))
 		a = do(q, t)
 		a.State = q.state(t)
 		a.Renew()
-		s.asides.enqueue(q.aside.noted.take())
-		return a, s.stays.enqueue(q.in.noted.take()), nil
+		asides, stays = s.asides.enqueue(q.aside.noted.take()), s.stays.enqueue(q.in.noted.take())
+		return a, nil
 	}()
-	s.stays.wait(written)
+	s.asides.wait(asides)
+	s.stays.wait(stays)
 	return a, err
 }
 
@@ -302,9 +304,10 @@ func (s *Store) Sweep(_ context.Context, zoneID, _ string, cursor uint64) (line.
 		return line.Sweep{}, err
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	swept := q.sweep(q.tick(s.now().UnixMicro()), cursor)
-	s.asides.enqueue(q.aside.noted.take())
+	asides := s.asides.enqueue(q.aside.noted.take())
+	q.mu.Unlock()
+	s.asides.wait(asides)
 	return swept, nil
 }
 

@@ -187,6 +187,13 @@ func (w *invariants) unknownTold(p *person) {
 
 func (w *invariants) left(p *person) { p.seen = seen{} }
 
+// mayBeLost: the visitor's place can go.
+func (w *invariants) mayBeLost(id line.ID) {
+	for _, p := range w.w.people {
+		p.seen.keeps = p.seen.keeps && p.id != id
+	}
+}
+
 // died: these places are no more.
 func (w *invariants) died(how string, places ...line.Place) {
 	for _, p := range places {

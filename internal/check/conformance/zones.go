@@ -147,10 +147,13 @@ func (s *story) allFail(want error) {
 		"leave":   func(ctx context.Context) error { return store.Leave(ctx, s.zoneID, p) },
 		"zone":    func(ctx context.Context) error { _, err := store.Zone(ctx, s.zoneID); return err },
 		"observe": func(ctx context.Context) error { _, err := store.Observe(ctx, s.zoneID, 1); return err },
-		"find":    func(ctx context.Context) error { _, err := store.FindVisitor(ctx, s.zoneID, line.Admission{ID: p.ID}); return err },
-		"sweep":   func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
-		"hold":    func(ctx context.Context) error { return store.HoldSweeps(ctx, s.zoneID, "one", time.Minute) },
-		"delete":  func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, audit.By{}) },
+		"find": func(ctx context.Context) error {
+			_, err := store.FindVisitor(ctx, s.zoneID, line.Admission{ID: p.ID})
+			return err
+		},
+		"sweep":  func(ctx context.Context) error { _, err := store.Sweep(ctx, s.zoneID, "one", 0); return err },
+		"hold":   func(ctx context.Context) error { return store.HoldSweeps(ctx, s.zoneID, "one", time.Minute) },
+		"delete": func(ctx context.Context) error { return store.DeleteZone(ctx, s.zoneID, audit.By{}) },
 	}
 	for name, call := range calls {
 		s.fails(name, call(ctx), want)
