@@ -89,20 +89,6 @@ func TestSpends(t *testing.T) {
 	conformance.SpendsOnce(t, openHarness(t, time.Now).Store)
 }
 
-func openIn(t conformance.TB, dir string, now func() time.Time) *Store {
-	t.Helper()
-	s, err := Open(Options{Dir: dir, Now: now})
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return s
-}
-
 // TestClockSetForward: the machine's clock is set, and its monotonic one is not.
 func TestClockSetForward(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ func ReadEntry(record string, p audit.Page, text string, entry any) error {
 	return nil
 }
 
-// Noted reads the newest page of what was noted in a record with documents, the newest first, and has date date each change.
+// Noted reads the newest page of what was noted in a record with documents, the newest first, and dates each change by date.
 func Noted[T any](ctx context.Context, s Keeper, record string, date func(change *T, atMillis int64)) (all []T, err error) {
 	p, err := s.Record(ctx, record, 0)
 	if err != nil {
