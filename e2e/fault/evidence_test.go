@@ -34,7 +34,7 @@ func (o *provedSale) judgedBy(t *testing.T) (r evidence.Result, figures report.R
 	files := map[string]string{
 		"keys.json":   room.Request(t, http.MethodGet, o.servers[0].Public+"/.well-known/jwks.json", "").Body,
 		"draw.json":   room.Request(t, http.MethodGet, o.url(0), "").Body,
-		"record.json": o.servers[0].Admin(t, http.MethodGet, "/admin/audit?limit=200&zoneId="+o.zoneID, "").Body,
+		"record.json": o.servers[0].Admin(t, http.MethodGet, "/admin/audit/export?record="+o.zoneID, "").Body,
 	}
 	for _, s := range o.servers {
 		var state struct {
