@@ -200,9 +200,8 @@ func (o *operatorAt) looksAtThePages() {
 // deletes takes the zone away, in the dialog, by its name.
 func (o *operatorAt) deletes(visitors *party) {
 	o.t.Helper()
-	o.do(o.t, "the zone", chromedp.Navigate(o.server.Operators+"/console/zones/EVENT"),
-		chromedp.WaitVisible(css("#zone")), chromedp.Click(css(`.tabs a[href$="tab=settings"]`)),
-		chromedp.Click(css("[data-part=settings] > details summary")))
+	o.do(o.t, "the zone", chromedp.Navigate(o.server.Operators+"/console/zones/EVENT?tab=settings"),
+		chromedp.WaitVisible(css("#zone")), chromedp.Click(css("[data-part=settings] > details summary")))
 	o.ask("delete", chromedp.Click(css("[data-part=settings] > details a")))
 	o.do(o.t, "a wrong name", chromedp.SendKeys(css("dialog #confirm"), "OTHER"),
 		chromedp.Click(css("dialog button.danger")), chromedp.WaitVisible(css("#confirm-fault")))
