@@ -67,8 +67,8 @@ import os, json, time, urllib.request
 told = {}
 while True:
     body = {"zoneId": os.environ["REHEARSAL_ZONE"], **({"token": told["token"]} if told else {"clientId": "x"})}
-    told = json.load(urllib.request.urlopen(os.environ["REHEARSAL_URL"] + "/traffic/" + ("entry" if told else "wait"), json.dumps(body).encode()))
     began = time.monotonic()
+    told = json.load(urllib.request.urlopen(os.environ["REHEARSAL_URL"] + "/traffic/" + ("entry" if told else "wait"), json.dumps(body).encode()))
     time.sleep(told["waiting"]["pollingPeriod"] / 10_000)
     if time.monotonic() > began + 5: break
 `}, rehearse.ErrBroken, "go-on BROKEN"},
