@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -47,8 +48,8 @@ cannot be shown.`,
 			}
 			var text []byte
 			secrets, sign, noSecret := t.Signer()
-			if noSecret != nil && bundle != "" {
-				return fmt.Errorf("the bundle: %w", noSecret)
+			if noSecret != nil && (bundle != "" || !errors.Is(noSecret, fs.ErrNotExist)) {
+				return fmt.Errorf("the secret of the room: %w", noSecret)
 			}
 			if record != "" {
 				if text, err = t.readNamed(record); err == nil {

@@ -441,6 +441,7 @@ func TestSeals(t *testing.T) {
 		is, says string
 	}{
 		"as it was":                {is: evidence.Held},
+		"another room's secret":    {`"`, `"`, evidence.Unproved, "no entry is sealed with the secret that was given"},
 		"a limit changed":          {`\"perMinute\":601`, `\"perMinute\":610`, evidence.Tampered, "entry 2, of "},
 		"the latest limit changed": {`\"perMinute\":300`, `\"perMinute\":310`, evidence.Tampered, "entry 4, of "},
 		"an entry taken out":       {string(quoted) + ",", "", evidence.Tampered, "entries 2 to 2 are missing"},
@@ -451,7 +452,11 @@ func TestSeals(t *testing.T) {
 		if c.was == "" {
 			changed = string(text)
 		}
-		changes, err := evidence.ReadRecord([]byte(changed), "SHOP", secret)
+		given := secret
+		if name == "another room's secret" {
+			given = []byte("a secret of another, of 32 bytes")
+		}
+		changes, err := evidence.ReadRecord([]byte(changed), "SHOP", given)
 		must(t, err)
 		runs, faults, err := admissionlog.Read(folder)
 		must(t, err)

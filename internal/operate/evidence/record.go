@@ -99,9 +99,17 @@ func ReadRecord(text []byte, zoneID string, secrets ...[]byte) ([]Change, error)
 	return all, nil
 }
 
-// verify walks from the newest entry to the oldest. An entry is proven by its seal, or by the hash that a later one has of it.
+// verify walks from the newest entry to the oldest. An entry is proven by its seal, or by the hash that a later one has of it. Secrets that have
+// sealed no entry are another room's: they prove nothing.
 func (e *export) verify(zoneID string, secrets [][]byte) (all []Change, err error) {
 	var later Change
+	stranger := true
+	for _, x := range e.Exported {
+		stranger = stranger && !sealed(zoneID, x.Text, secrets)
+	}
+	if stranger = stranger && len(secrets) > 0; stranger {
+		secrets = nil
+	}
 	proven, faults := false, map[string]bool{}
 	for _, x := range e.Exported {
 		var c Change
@@ -131,6 +139,9 @@ func (e *export) verify(zoneID string, secrets [][]byte) (all []Change, err erro
 		if !faults[f.What] { // of no entry that is there
 			all[0].find(Unproved, "the server that exported it found: %s", f.What)
 		}
+	}
+	if stranger {
+		all[0].find(Unproved, "no entry is sealed with the secret that was given: it is another room's, it was rotated since, or all entries were written anew")
 	}
 	return all, nil
 }

@@ -47,7 +47,7 @@ type Report struct {
 	Gaps    []Gap            `json:"gaps" doc:"Spans in which no server could ask the store."`
 	Actions []Action         `json:"actions" doc:"What operators, files and events changed, the oldest first."`
 	Minutes []history.Minute `json:"minutes" doc:"The minutes in which anything happened, in order."`
-	WhatIf  []Scenario       `json:"whatIf" doc:"The same arrivals at other limits, simulated."`
+	WhatIf  []Scenario       `json:"whatIf" doc:"The same arrivals at other limits, simulated; empty where too many came for that."`
 }
 
 // Refusal is how many requests ended with a problem.
